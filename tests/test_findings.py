@@ -14,7 +14,7 @@ from helpers.data.packs import read_pack, write_pack
 from helpers.outputs import Head, Outputs
 from helpers.scores.calibration import softmax
 from known_unknowns import guarantees
-from known_unknowns.auditing import Inputs, audit, read_outputs
+from known_unknowns.auditing import Inputs, audit
 from known_unknowns.auditing.rejector import Rejector
 
 CLASSES, WIDTH = 4, 6
@@ -103,33 +103,6 @@ def test_it_is_refused_by_name(named, call, tmp_path, monkeypatch):
     with pytest.raises(ValueError, match=rf"^({named})\b"):
         call()
     assert not list(tmp_path.iterdir())
-
-
-def test_an_archive_that_hides_members_is_refused(tmp_path):
-    """A length of a comment that is one bit larger swallows the entries behind it."""
-    path = tmp_path / "a.npz"
-    np.savez(path, logits=OUTPUTS.logits, labels=LABELS, features=FEATURES)
-    data = bytearray(path.read_bytes())
-    start = data.index(b"PK\1\2", data.index(b"PK\1\2") + 1)  # of the second entry: labels
-    length = int.from_bytes(data[start + 28 : start + 30], "little")
-    following = data.index(b"PK\5\6") - (start + 46 + length)
-    data[start + 32 : start + 34] = following.to_bytes(2, "little")
-    path.write_bytes(data)
-    with zipfile.ZipFile(path) as archive:  # which has noticed nothing
-        assert archive.namelist() == ["logits.npy", "labels.npy"]
-    with pytest.raises(ValueError, match="2 members found, 3 expected"):
-        read_outputs(path)
-
-
-@pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_an_archive_with_two_arrays_of_one_name_is_refused(tmp_path):
-    """Of which only the last would be read."""
-    path = tmp_path / "a.npz"
-    np.savez(path, logits=OUTPUTS.logits, labels=LABELS)
-    with zipfile.ZipFile(path, "a") as archive:
-        archive.writestr("logits.npy", archive.read("logits.npy"))
-    with pytest.raises(ValueError, match=r"twice: logits\.npy"):
-        read_outputs(path)
 
 
 @pytest.mark.parametrize(

@@ -271,7 +271,7 @@ class Outputs(helpers.outputs.Outputs):
             label_array("labels", labels, classes=self.logits.shape[1], unknown=True)
         object.__setattr__(self, "labels", labels)
         super().__post_init__()
-        for name in (*_OF_MODEL, "labels"):  # a fitted score refers to them, so nothing may move
+        for name in ("labels", *_OF_MODEL):  # a score is fitted to them, so nothing may change
             if (values := getattr(self, name)) is not None:
                 view = values.view()
                 view.flags.writeable = False

@@ -123,7 +123,7 @@ def _gathered(given: argparse.Namespace):
     except ImportError as error:
         raise ValueError(f"{error}; pip install '.[torch]' in the repository") from error
     names = [line.strip() for line in lines if line.strip()]
-    more = {"outputs": "", "checkpoint": "", "training": {}, "generated": 0, "seed": 0}
+    more = {"outputs": "", "checkpoint": "", "generated": 0, "seed": 0}
     return gather(argparse.Namespace(**vars(given) | more, class_names=names))
 
 

@@ -9,62 +9,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
-from helpers import checkpoints, data
+from helpers import data
 from helpers.data import Images, ImageStream, Listing
 from helpers.data.class_lists import wnids_of
 from helpers.networks import published, zoo
-from helpers.networks.devices import default_device, device_name
-from helpers.networks.recipe import Recipe
-from helpers.training.fitted import Fitted
 from known_unknowns.auditing.inputs import Inputs, read_outputs, unlabelled
 from pictures import FAMILIES
 
 if TYPE_CHECKING:
     from known_unknowns.auditing.parameters import Parameters
 
-Network = zoo.Pretrained | Fitted
-
-
-def open_network(
-    model: str,
-    checkpoint: str = "",
-    recipe: Mapping | None = None,
-    classes: int = 0,
-    *,
-    download: bool = False,
-) -> Network:
-    """Open a network of timm, or one that this project has trained."""
-    if model:
-        return zoo.load(model, weights=checkpoint or None, download=download, progress=False)
-    if not checkpoint:
-        raise ValueError("model, checkpoint: give one of them, or a file of outputs")
-    tensors, information = checkpoints.load(checkpoint)
-    trained, device = Recipe.from_parameters(recipe or {}), default_device()
-    network = Fitted(
-        path=Path(checkpoint),
-        recipe=trained,
-        num_classes=classes,
-        history=pd.DataFrame(information.get("history", {})),
-        seconds=information.get("seconds", 0.0),
-        device=device,
-        device_name=device_name(device, trained.threads),
-        sha256=checkpoints.digest(tensors),
-    )
-    try:
-        network.classifier  # noqa: B018 (it is made when first asked for)
-    except RuntimeError as error:
-        raise ValueError(
-            f"checkpoint: {checkpoint} does not hold the weights of a {trained.backbone} of depth "
-            f"{trained.depth:g} and width {trained.width:g} for {classes} classes; correct "
-            f"`recipe`, or the folders of classes ({error})"
-        ) from error
-    return network
-
 
 def show_images(
-    network: Network,
+    network: zoo.Pretrained,
     validation: Images | ImageStream,
     *,
     train: Images | ImageStream | None = None,
@@ -76,9 +34,7 @@ def show_images(
     seed: int = 0,
 ) -> Inputs:
     """Return the inputs of an audit of a network, with cached outputs where there are any."""
-    pretrained = isinstance(network, zoo.Pretrained)
-    known = network.class_names if pretrained else ()
-    names = tuple(class_names) or known or validation.class_names
+    names = tuple(class_names) or network.class_names
     classes = len(network.classifier.head.bias)
     if len(names) != classes:
         raise ValueError(
@@ -96,33 +52,26 @@ def show_images(
             )
     shown = {"validation": validation} | ({} if train is None else {"train": train})
     shown = {role: named_as(images, names, titles) for role, images in shown.items()}
-    if known:
-        shown = {role: replace(images, class_names=known) for role, images in shown.items()}
+    # the network numbers images by its own names
+    shown = {role: replace(part, class_names=network.class_names) for role, part in shown.items()}
     if production is not None:
         shown["production"] = production.unknown()
     sets = {part.name: part.unknown() for part in ood}
     drawn = np.random.default_rng(seed).permutation(sorted(set(FAMILIES) - set(sets)))
-    drawn, size = drawn[: families if production is not None else 0].tolist(), None
-    if not pretrained:
-        stream = isinstance(validation, ImageStream)
-        size = network.recipe.image_size if stream else validation.images.shape[1]
-    streams = {name: data.load(name, "test", size=size) for name in drawn}
+    streams = {
+        name: data.load(name, "test")
+        for name in drawn[: families if production is not None else 0].tolist()
+    }
     some = {name: part.subset(slice(0, family_images)).unknown() for name, part in streams.items()}
     outputs, ood_outputs, family_outputs = (
         {name: network.outputs(part) for name, part in group.items()}
         for group in (shown, sets, some)
     )
-    if pretrained:
-        source, records = f"{network.name} ({network.source})", published.records()
-        note = published.find(network.name).note if network.name in records else ""
-        note = f"Of {network.name}: {note}." if note else ""
-    else:
-        recipe, note = network.recipe, ""
-        source = f"a {recipe.backbone} of depth {recipe.depth:g} and width {recipe.width:g}"
+    note = published.find(network.name).note if network.name in published.records() else ""
     images, streams = shown["validation"], shown | sets
     skipped = {role: getattr(part, "skipped", ()) for role, part in streams.items()}
     return Inputs(
-        source=source,
+        source=f"{network.name} ({network.source})",
         validation=outputs["validation"],
         class_names=tuple(titles.get(name, name) for name in names),
         train=outputs.get("train"),
@@ -134,7 +83,7 @@ def show_images(
         images=images,
         unreadable={role: files for role, files in skipped.items() if files},
         sha256={"weights": network.sha256} | {role: part.sha256 for role, part in streams.items()},
-        note=note,
+        note=f"Of {network.name}: {note}." if note else "",
     )
 
 
@@ -152,8 +101,6 @@ def example(
     Half of the test images are for validation.  The other half and the sets `met` are the
     unlabelled images.
     """
-    if not met:
-        raise ValueError("met: at least one data set expected, to be mixed with new images")
     every = data.load(images, "test")
     sets = [images_of(name, size=every.images.shape[1]) for name in (*ood, *met)]
     shown = show_images(
@@ -186,14 +133,15 @@ def gather(given: Parameters) -> Inputs:
     if given.outputs:
         return read_outputs(given.outputs, treat_as=given.treat_as)
     families = {"families": given.generated, "seed": given.seed}
-    if not (given.model or given.checkpoint):
+    if not given.model:
         sets = {"ood": given.example_ood, "met": given.example_met}
         return example(given.example, given.example_images, **sets, **families)
     known, names = images_of(given.validation), given.class_names
     roles = [role for role in ("train", "production") if getattr(given, role)]
     more = {role: images_of(getattr(given, role)) for role in roles}
-    weights = given.checkpoint, given.training, len(names or known.class_names)
-    network = open_network(given.model, *weights, download=given.download)
+    network = zoo.load(
+        given.model, weights=given.checkpoint or None, download=given.download, progress=False
+    )
     ood = list(map(images_of, given.ood))
     return show_images(network, known, ood=ood, class_names=names, **families, **more)
 

@@ -18,8 +18,8 @@ class Parameters(parameters.Parameters):
 
     The example is a published network with given (`example_ood`) and later (`example_met`) sets of
     unknown images, see `known_unknowns.auditing.networks.example`.  A user brings a file of
-    `outputs`, or a network (`model` of timm, or `checkpoint` with its recipe `training`) and
-    folders or data sets. Wishes are those of `known_unknowns.auditing.audit`.
+    `outputs`, or a network (`model` of timm; `checkpoint` holds its weights if they are
+    elsewhere) and folders or data sets. Wishes are those of `known_unknowns.auditing.audit`.
     """
 
     paper: ClassVar[str] = "audit"

@@ -14,14 +14,8 @@ import helpers.scores
 from helpers import checkpoints
 from helpers.checks import known_name, number, plain_array, whole_number
 from helpers.outputs import Head, Outputs
-from helpers.scores import Score
-from helpers.scores.calibration import (
-    ROUNDING,
-    are_probabilities,
-    log_probabilities,
-    row_blocks,
-    softmax,
-)
+from helpers.scores import Score, calibration
+from helpers.scores.calibration import ROUNDING, are_probabilities
 from helpers.scores.gaussians import Gaussians
 from helpers.scores.neighbours import Bank
 from helpers.scores.openset import OpenMax
@@ -157,8 +151,8 @@ class Rejector:
                 )
             return logits
         if are_probabilities(logits, rounding=2 * ROUNDING):
-            return log_probabilities(logits)
-        for rows in row_blocks(logits.shape):
+            return calibration.log_probabilities(logits)
+        for rows in calibration.row_blocks(logits.shape):
             # of a logit above 1 the exponential is too large in any case, and must not overflow
             probable = np.exp(np.minimum(logits[rows], 1, dtype=np.float64))
             if not are_probabilities(probable, rounding=2 * ROUNDING):
@@ -206,7 +200,7 @@ class Rejector:
         temperature = self.provenance.get("temperature", 1.0)
         judged = pd.DataFrame({"accepted": accepted})
         judged["label"] = np.asarray(names)[logits.argmax(axis=1)]
-        judged["confidence"] = softmax(logits, temperature).max(axis=1)
+        judged["confidence"] = calibration.softmax(logits, temperature).max(axis=1)
         judged["score"] = scores
         if self.known is not None:
             judged["p_value"] = self.p_values(scores)

@@ -2,6 +2,7 @@
 
 import io
 import tracemalloc
+import warnings
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -157,19 +158,28 @@ def test_nothing_in_a_file_is_executed(tmp_path, save):
     assert sprung.exists()  # it was a trap
 
 
-def member(name):
-    """Return an archive with a member that is no array."""
+def members(*names, hidden=False):
+    """Return an archive with members that are no arrays; the second may hide those behind it."""
     with zipfile.ZipFile(buffer := io.BytesIO(), "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(name, "hello")
-    return buffer.getvalue()
+        for name in names:
+            with warnings.catch_warnings(action="ignore"):  # of a name that is there already
+                archive.writestr(name, "hello")
+    content = bytearray(buffer.getvalue())
+    if hidden:  # the length of its comment is a bit larger and swallows the entries
+        start = content.index(b"PK\1\2", content.index(b"PK\1\2") + 1)
+        following = content.index(b"PK\5\6") - start - 46 - len(names[1])
+        content[start + 32 : start + 34] = following.to_bytes(2, "little")
+    return content
 
 
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [("a.npz", b"hello", "a.npz holds something else"), ("b.npz", b"", "b.npz"),
      ("c.npz", b"PK\3\4rest", "c.npz"), ("e.csv", b"\x80\x81,\n", "e.csv"),
-     ("f.parquet", b"hello", "f.parquet"), ("g.npz", member("logits"), "something else than ar"),
-     ("h.npz", member("logits.npy"), "something else than arrays")],
+     ("f.parquet", b"hello", "f.parquet"), ("g.npz", members("logits"), "something else than ar"),
+     ("h.npz", members("logits.npy"), "something else than arrays"),
+     ("i.npz", members("a.npy", "b.npy", "c.npy", hidden=True), "2 members found, 3 expected"),
+     ("j.npz", members("a.npy", "a.npy"), r"twice: a\.npy")],
 )  # fmt: skip
 def test_other_files_are_refused(tmp_path, name, content, message):
     (tmp_path / name).write_bytes(content)

@@ -9,15 +9,13 @@ import timm
 from PIL import Image
 from safetensors.torch import save_file
 
-from helpers import checkpoints
 from helpers.data import Images
-from helpers.networks import models
-from helpers.networks.recipe import Recipe
+from helpers.networks import zoo
 from known_unknowns import chapters
 from known_unknowns.auditing.command import HOLDS, REFUSED, main
-from known_unknowns.auditing.networks import gather, images_of, named_as, open_network, show_images
+from known_unknowns.auditing.networks import gather, images_of, named_as, show_images
 
-RECIPE = {"depth": 8, "width": 8, "stem_stride": 2, "image_size": 16}
+NAME = "resnet20.akamaster_cifar10"
 
 
 @pytest.fixture(autouse=True)
@@ -44,12 +42,10 @@ def pets(tmp_path):
     return tmp_path / "pets"
 
 
-@pytest.fixture
-def network(tmp_path):
-    """An untrained network of two classes, as it lies in a file."""
-    path = tmp_path / "network.safetensors"
-    checkpoints.save(path, models.create(Recipe.from_parameters(RECIPE), 2).state_dict())
-    return open_network("", path, RECIPE, 2)
+@pytest.fixture(scope="module")
+def network():
+    """A published network, which knows cats and dogs."""
+    return zoo.load(NAME, progress=False)
 
 
 def test_folders_are_shown_and_what_cannot_be_read_is_listed(network, pets, tmp_path):
@@ -61,10 +57,11 @@ def test_folders_are_shown_and_what_cannot_be_read_is_listed(network, pets, tmp_
     )  # fmt: skip
     assert len(inputs.validation) == len(inputs.train) == 24
     assert inputs.unreadable == {"validation": ("dog/99.png",), "train": ("dog/99.png",)}
-    assert inputs.class_names == ("cat", "dog") and inputs.files[0] == "cat/0.png"
-    assert {name: len(one) for name, one in inputs.ood.items()} == {"toys": 5}
-    assert (inputs.ood["toys"].labels == -1).all() and len(inputs.production) == 6
-    assert [len(one) for one in inputs.families.values()] == [3, 3]
+    assert inputs.class_names == network.class_names and inputs.files[0] == "cat/0.png"
+    assert inputs.validation.labels.tolist() == 12 * [3] + 12 * [5]
+    assert list(inputs.ood) == ["toys"] and inputs.ood["toys"].labels.tolist() == 5 * [-1]
+    assert len(inputs.production) == 6 and inputs.source.startswith(NAME)
+    assert [len(family) for family in inputs.families.values()] == [3, 3]
     assert inputs.pictures([3], size=8).shape == (1, 8, 8, 3)
     logits = inputs.validation.features @ inputs.head.weight.T + inputs.head.bias
     assert logits == pytest.approx(inputs.validation.logits, abs=1e-5)
@@ -88,7 +85,7 @@ def test_what_is_audited_is_a_file_or_a_network_and_its_folders(network, pets, t
     inputs = gather(chapters.load("audit", "mini", outputs=str(path)))
     assert inputs.source == "the model behind outputs.npz" and len(inputs.validation) == 30
     street = drawn(tmp_path / "street", 6)
-    given = {"checkpoint": str(network.path), "training": RECIPE, "generated": 2}
+    given = {"model": NAME, "generated": 2}
     folders = {"validation": str(pets), "ood": [str(street)], "production": str(street)}
     inputs = gather(chapters.load("audit", "mini", **given, **folders))
     assert inputs.train is None and len(inputs.production) == 6 and list(inputs.ood) == ["street"]
@@ -120,16 +117,14 @@ def test_the_command_takes_a_network_of_timm(tmp_path, monkeypatch, capsys):
 
 
 BAD = [
-    (lambda n, p: show_images(n, p, class_names=["cat", "dogs"]), ValueError, "nearest: 'dogs'"),
-    (lambda n, p: show_images(n, p, class_names=list("abc")), ValueError, "2 expected, .*got 3"),
+    (lambda n, p: show_images(n, p, class_names=[*"abcdefghi", "dogs"]), ValueError,
+     "2 of 2 classes .*'dog' .nearest: 'dogs'"),
+    (lambda n, p: show_images(n, p, class_names=list("abc")), ValueError, "10 expected, .*got 3"),
     (lambda n, p: show_images(n, p, ood=[p]), ValueError, "ood: pets has classes that the model"),
-    (lambda n, p: open_network("", n.path, RECIPE, 5), ValueError, "not hold .* for 5 classes"),
-    (lambda n, p: open_network("", n.path.parent / "no"), FileNotFoundError, "no checkpoint"),
-    (lambda n, p: open_network(""), ValueError, "model, checkpoint: give one of them"),
     (lambda n, p: images_of("./birds"), FileNotFoundError, "no such folder"),
     (lambda n, p: images_of(""), ValueError, "`validation` is one"),
     (lambda n, p: images_of("digist"), ValueError, "unknown data set 'digist'; did you mean"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("call", "error", "message"), BAD, ids=[row[-1] for row in BAD])

@@ -15,25 +15,43 @@ from known_unknowns.auditing.rejector import Rejector
 CLASSES, WIDTH = 20, 40
 
 
-def problem(n=300, seed=0):
+def trained(n=300, seed=0):
     """Return outputs whose every class occurs, and their head."""
     generator = np.random.default_rng(seed)
     weight = np.random.default_rng(1).normal(size=(CLASSES, WIDTH)).astype(np.float32)
     head = Head(weight, np.linspace(-1, 1, CLASSES, dtype=np.float32))
     labels = np.arange(n) % CLASSES
     features = generator.normal(size=(n, WIDTH)).astype(np.float32) + weight[labels]
-    logits = features @ weight.T + head.bias
-    return Outputs(logits, features, labels), head
+    return Outputs(features @ weight.T + head.bias, features, labels), head
 
 
 def rejector(name="knn", threshold=0.0, **more):
-    score = helpers.scores.create(name).fit(*problem())
+    score = helpers.scores.create(name).fit(*trained())
     return Rejector(score, threshold, classes=CLASSES, width=WIDTH, **more)
 
 
 @pytest.fixture
 def path(tmp_path):
     return tmp_path / "rejector.safetensors"
+
+
+NEEDS = {name: {*helpers.scores.create(name).info.needs} for name in helpers.scores.names()}
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in NEEDS if not NEEDS[name] & {"members", "native", "images"}]
+)
+def test_rejectors_come_back(path, name):
+    rule = rejector(name, -0.0, provenance={"a": 1})
+    rule.save(path)
+    read = Rejector.load(path)
+    assert (read.threshold, read.provenance) == (0.0, {"a": 1})
+    outputs, _ = trained(80, seed=2)
+    values = rule.score_samples(outputs)
+    assert np.array_equal(read.score_samples(outputs), values)
+    rule = replace(rule, threshold=np.median(values))
+    rule.save(path)
+    assert np.array_equal(Rejector.load(path).accepts(outputs), values >= np.median(values))
 
 
 @pytest.mark.parametrize(
@@ -108,7 +126,7 @@ def test_a_file_that_does_not_fit_is_refused(path, change, message):
 @pytest.mark.parametrize("name", ["msp", "vim", "knn"])
 def test_the_kind_of_input_is_kept_and_the_other_kind_refused(name, path):
     """Probabilities are taken for their logarithms, if the rejector was made from these."""
-    (train, head), (new, _) = problem(), problem(50, seed=3)
+    (train, head), (new, _) = trained(), trained(50, seed=3)
     logarithms = replace(new, logits=log_probabilities(new.probabilities))
     given = replace(new, logits=np.exp(logarithms.logits))
     rejector(name).save(path)
@@ -136,7 +154,7 @@ def test_the_kind_of_input_is_kept_and_the_other_kind_refused(name, path):
 def test_p_values_are_of_the_images_that_were_kept(path):
     """Of known images they are spread evenly, of unknown ones they are low; bit by bit as saved."""
     made = rejector("msp")
-    new, _ = problem(400, seed=3)
+    new, _ = trained(400, seed=3)
     values = made.score_samples(new)
     made = replace(made, known=np.sort(values[:200]))
     made.save(path)
