@@ -123,10 +123,10 @@ def risk_threshold(scores, correct, *, risk: float, confidence: float = 0.95) ->
             f"of {risk:g} with confidence {confidence:g}, got {len(scores)}; bring more, or ask "
             "for a larger risk or a smaller confidence"
         )
-    scores, errors = _rank(scores, correct)
-    accepted = _count_accepted(scores, errors, risk, confidence)
+    ranked, errors = _rank(scores, correct)
+    accepted = _count_accepted(ranked, errors, risk, confidence)
     if not accepted:
-        shown = _search_larger_risk(scores, errors, risk, confidence)
+        shown = larger_risk(scores, correct, risk=risk, confidence=confidence)
         advice = f"bring more, or, of new images, ask for about {shown:g}" if shown else ""
         raise ValueError(
             f"risk: no threshold is shown to keep it at {risk:g} with confidence {confidence:g}, "
@@ -135,7 +135,7 @@ def risk_threshold(scores, correct, *, risk: float, confidence: float = 0.95) ->
         )
     wrong = errors[accepted - 1]
     return RiskThreshold(
-        threshold=float(scores[accepted - 1]),
+        threshold=float(ranked[accepted - 1]),
         coverage=accepted / len(scores),
         risk=float(wrong / accepted),
         bound=float(_upper_bound(wrong, accepted, (1 - confidence) / len(starts))),
@@ -153,9 +153,10 @@ def larger_risk(scores, correct, *, risk: float, confidence: float = 0.95) -> fl
     0.038
     """
     scores = float_array("scores", scores)
-    return _search_larger_risk(
-        *_rank(scores, correct_array(correct, length=len(scores))), risk, confidence
-    )
+    ranked, errors = _rank(scores, correct_array(correct, length=len(scores)))
+    rounded = sorted({float(f"{value:.2g}") for value in np.geomspace(risk, 1, 60)[1:-1]})
+    wishes = (value for value in rounded if risk < value < 1)
+    return next((r for r in wishes if _count_accepted(ranked, errors, r, confidence)), None)
 
 
 def coverage_threshold(scores, *, coverage: float) -> float:
@@ -228,16 +229,6 @@ def _rank(scores: np.ndarray, correct: np.ndarray) -> tuple[np.ndarray, np.ndarr
     noise = np.random.default_rng(0).random(len(order))
     order = order[np.lexsort((noise, -scores[order]))]
     return scores[order], np.cumsum(~correct[order])
-
-
-def _search_larger_risk(
-    scores: np.ndarray, errors: np.ndarray, risk: float, confidence: float
-) -> float | None:
-    rounded = {float(f"{value:.2g}") for value in np.geomspace(risk, 1, 60)[1:-1]}
-    for larger in sorted(value for value in rounded if risk < value < 1):
-        if _count_accepted(scores, errors, larger, confidence):
-            return larger
-    return None
 
 
 def _count_accepted(scores: np.ndarray, errors: np.ndarray, risk: float, confidence: float) -> int:

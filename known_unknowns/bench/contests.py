@@ -194,8 +194,19 @@ def contest(
         }
         for name in [*entries, *others]:
             score = entries.get(name) or scores.create_as_published(name, pack.id_set)
-            rows += _measure(name, score, pack, weights)
-    return Contest(pd.DataFrame(rows), tuple(entries))
+            try:
+                values = values_on(pack, score)
+            except ValueError as error:
+                raise ValueError(f"{name} on {pack.name}: {error}") from error
+            known = values.pop("test")
+            for place, unknown in values.items():
+                side, _, test_set = place.partition("/")
+                area = metrics.auroc(known, unknown)
+                drawn = metrics.weighted_auroc(known, unknown, weights["test"], weights[place])
+                rate = metrics.fpr_at_tpr(known, unknown)
+                rows.append((name, pack.name, side, test_set, area, rate, drawn))
+    columns = ("score", "network", "side", "test_set", "auroc", "fpr_at_tpr", "bootstrap")
+    return Contest(pd.DataFrame(rows, columns=columns), tuple(entries))
 
 
 def values_on(pack: FeaturePack, score: Score) -> dict[str, np.ndarray]:
@@ -207,24 +218,6 @@ def values_on(pack: FeaturePack, score: Score) -> dict[str, np.ndarray]:
         for place, outputs in pack.parts.items()
         if place != "train"
     }
-
-
-def _measure(name: str, score: Score, pack: FeaturePack, weights: Mapping) -> list[dict]:
-    try:
-        values = values_on(pack, score)
-    except ValueError as error:
-        raise ValueError(f"{name} on {pack.name}: {error}") from error
-    known = values.pop("test")
-    return [
-        {
-            "score": name, "network": pack.name,
-            "side": place.partition("/")[0], "test_set": place.partition("/")[2],
-            "auroc": metrics.auroc(known, unknown),
-            "fpr_at_tpr": metrics.fpr_at_tpr(known, unknown),
-            "bootstrap": metrics.weighted_auroc(known, unknown, weights["test"], weights[place]),
-        }
-        for place, unknown in values.items()
-    ]  # fmt: skip
 
 
 def entries_of(path: str | os.PathLike) -> dict[str, Score]:

@@ -128,14 +128,11 @@ def _outputs(head: Head, features: np.ndarray, labels: np.ndarray) -> Outputs:
 
 
 def _assemble(name, id_set, head, parts: Mapping[str, Outputs], facts) -> FeaturePack:
-    sides = {
-        side: {
-            place.partition("/")[2]: outputs
-            for place, outputs in parts.items()
-            if place.startswith(f"{side}/")
-        }
-        for side in SIDES
-    }
+    sides = {side: {} for side in SIDES}
+    for place, outputs in parts.items():
+        side, _, data_set = place.partition("/")
+        if data_set:
+            sides[side][data_set] = outputs
     if not any(sides.values()):
         raise ValueError("no unknown images in it")
     return FeaturePack(name, id_set, head, parts["train"], parts["test"], **sides, facts=facts)

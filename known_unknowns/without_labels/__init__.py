@@ -10,6 +10,8 @@
 have labels for a few images, use ppi-python.
 """
 
+from functools import partial
+
 from helpers.labelfree import Estimate
 from known_unknowns.without_labels.accuracy import (
     ACCURACY_ESTIMATORS,
@@ -18,13 +20,14 @@ from known_unknowns.without_labels.accuracy import (
     assumptions,
     estimate_accuracy,
 )
-from known_unknowns.without_labels.curve_regression import curve_features, fit_curve_regression
+from known_unknowns.without_labels.curve_regression import CurveRegression, curve_features
 from known_unknowns.without_labels.estimates import (
     FEWEST,
+    BySize,
+    Constant,
     Estimator,
+    GscoreLine,
     MetaSets,
-    fit_constant,
-    fit_gscore_line,
 )
 from known_unknowns.without_labels.prior_corrected import fit_prior_corrected
 from known_unknowns.without_labels.share import (
@@ -38,10 +41,10 @@ from known_unknowns.without_labels.share import (
 )
 
 ESTIMATORS = {
-    "constant": fit_constant,
-    "gscore": fit_gscore_line,
+    "constant": partial(BySize, Constant),
+    "gscore": partial(BySize, GscoreLine),
     "prior_corrected": fit_prior_corrected,
-    "curve_regression": fit_curve_regression,
+    "curve_regression": partial(BySize, CurveRegression),
 }
 """Functions of (validation, meta, share=) that return an `Estimator`; see `estimates`.
 

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
 from helpers.checks import float_array
 from known_unknowns.without_labels.estimates import (
     PREDICTED,
-    BySize,
     Estimator,
     MetaSets,
-    check_meta,
-    check_share,
     jackknife_ends,
     wider,
 )
@@ -34,10 +29,23 @@ def curve_features(validation, scores) -> np.ndarray:
 
 
 class CurveRegression(Estimator):
-    """A kernel ridge regression from P–P curves to the metrics, fitted to small mixtures."""
+    r"""A kernel ridge regression from P–P curves to the metrics, fitted to small mixtures.
+
+    :math:`k(x, z) = 1 + x^\top z / D + \exp(-\|x - z\|^2 / 2 D)` on the standardised
+    `curve_features`; the penalty has the least error on the sets left out.  Without a share, shares
+    are drawn between 0.05 and 0.95.  Validation images are mixed with the sets too.  Only ranks
+    among the validation images count, so that a monotone change of the score changes nothing.
+
+    *Do not use* it for unknown images that are like no meta set, nor if the known images of the
+    meta sets are not like those of the mixture: its interval covers neither.  At a known share
+    `fit_prior_corrected` needs no meta sets and is about as good.
+    """
+
+    fewest = 3
 
     def __init__(self, validation: np.ndarray, meta: MetaSets, share: float | None, images: int):
-        self.validation, self.sets = validation, len(meta.unknown)
+        self.validation, self.sets = (validation := np.sort(validation)), len(meta.unknown)
+        meta = MetaSets(np.concatenate([validation, meta.known]), meta.unknown)
         self.times = times = max(1, min(_TIMES, _MIXTURES // self.sets))
         ours = _placements(validation, meta.known)
         others = [_placements(validation, scores) for scores in meta.repeated(times)]
@@ -74,28 +82,6 @@ class CurveRegression(Estimator):
             both = (jackknife_ends(without, each, self.sets, level) for each in self.misses[metric])
             result[metric] = value, *((0.0, 1.0) if strange else wider(*both))
         return result
-
-
-def fit_curve_regression(
-    validation, meta: MetaSets | None = None, *, share: float | None = None
-) -> BySize:
-    r"""Return a regression that learns from meta sets, each mixed several times.
-
-    Kernel ridge regression with :math:`k(x, z) = 1 + x^\top z / D + \exp(-\|x - z\|^2 / 2 D)`
-    on the standardised `curve_features`; its penalty has the least error on the sets left
-    out.
-
-    See `.estimates` for the parameters.  Without `share` the shares are drawn between 0.05 and
-    0.95.  Validation images are mixed with the sets too.  Only ranks among the validation images
-    count, so that a monotone change of the score changes nothing.
-
-    *Do not use* it for unknown images that are like no meta set, nor if the known images of the
-    meta sets are not like those of the mixture: its interval covers neither.  At a known share
-    `fit_prior_corrected` needs no meta sets and is about as good.
-    """
-    validation, meta = np.sort(float_array("validation", validation)), check_meta(meta, 3)
-    meta = MetaSets(np.concatenate([validation, meta.known]), meta.unknown)
-    return BySize(partial(CurveRegression, validation, meta, check_share(share)))
 
 
 def _placements(validation: np.ndarray, scores) -> np.ndarray:

@@ -12,7 +12,7 @@ mixture; None if it is not known.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 
@@ -64,8 +64,9 @@ class BySize(Estimator):
     A small mixture varies more than a large one, and so does its metric.
     """
 
-    def __init__(self, learn: Callable[[int], Estimator]):
-        self._learnt = lru_cache(maxsize=None)(learn)
+    def __init__(self, kind: type[Estimator], validation, meta=None, *, share: float | None = None):
+        given = float_array("validation", validation), check_meta(meta, kind.fewest)
+        self._learnt = lru_cache(maxsize=None)(partial(kind, *given, check_share(share)))
 
     def of(self, images: int) -> Estimator:
         """Return the estimator that learned from mixtures of at most √2 times fewer images."""
@@ -185,9 +186,16 @@ def jackknife_ends(left_out, misses, sets: int, level: float) -> tuple[float, fl
 
 
 class Constant(Estimator):
-    """The mean of the meta sets' metrics, the best constant for them."""
+    """The mean of the meta sets' metrics: the constant that every other estimator must beat.
 
-    def __init__(self, meta: MetaSets, share: float | None, images: int):
+    `helpers.labelfree.skill` compares an estimator with it. The validation images are not used,
+    and only the interval depends on the share. The interval is for the metric of one more set
+    like these.
+    """
+
+    fewest = 2  # meta sets
+
+    def __init__(self, validation, meta: MetaSets, share: float | None, images: int):
         mixtures = [*meta.mix(share, images=images, times=_TIMES)]
         self.truths, self.mixed = meta.truths, meta.own_truths(mixtures)
 
@@ -204,18 +212,18 @@ class Constant(Estimator):
         return result
 
 
-def fit_constant(validation, meta: MetaSets | None = None, *, share: float | None = None) -> BySize:
-    """Return the constant estimate from meta sets, which every other estimator must beat.
-
-    `helpers.labelfree.skill` compares an estimator with it. See `.estimates` for the
-    parameters: the validation images are not used, and only the interval depends on the
-    share. The interval is for the metric of one more set like these.
-    """
-    return BySize(partial(Constant, check_meta(meta, 2), check_share(share)))
-
-
 class GscoreLine(Estimator):
-    """Regression lines from the Gscore of a mixture to the metrics of the detector."""
+    """Regression lines from the Gscore of a mixture to the metrics of the detector.
+
+    They are fitted to one mixture of each meta set, in the given share. Each metric has a separate
+    threshold τ. Zhang et al. 2023 use the share 0.5, the same ID images in all mixtures, and the
+    best τ for the FPR95 (`helpers.papers.gscore`).
+
+    *Do not use* it if the share of unknown images is not known: a Gscore changes with the share as
+    it changes with the detector.
+    """
+
+    fewest = 3
 
     def __init__(self, validation, meta: MetaSets, share: float | None, images: int):
         self.validation, mixtures = validation, [*meta.mix(share, images=images)]
@@ -242,19 +250,3 @@ class GscoreLine(Estimator):
                 ends = wider(*((low[0], high[0]) for low, high in both))
             result[metric] = line.predict(gscore)[0], *ends
         return result
-
-
-def fit_gscore_line(
-    validation, meta: MetaSets | None = None, *, share: float | None = None
-) -> BySize:
-    """Return lines from Gscores to metrics, fitted to one mixture of each meta set.
-
-    See `.estimates` for the parameters: the meta sets are mixed in this share. Each metric
-    has a separate threshold τ. Zhang et al. 2023 use the share 0.5, the same ID images in all
-    mixtures, and the best τ for the FPR95 (`helpers.papers.gscore`).
-
-    *Do not use* it if the share of unknown images is not known: a Gscore changes with the share as
-    it changes with the detector.
-    """
-    meta, share = check_meta(meta, 3), check_share(share)
-    return BySize(partial(GscoreLine, float_array("validation", validation), meta, share))

@@ -60,32 +60,18 @@ _FEW = 2  # divisions, except for the two main protocols of the first detector
 
 
 @dataclass(frozen=True)
-class Classified:
-    """Probabilities and labels of images, without features and logits."""
-
-    probabilities: np.ndarray
-    labels: np.ndarray
-    correct: np.ndarray
-
-    @classmethod
-    def of(cls, outputs: NetworkOutputs) -> Classified:
-        """Return the probabilities and labels of outputs."""
-        return cls(outputs.probabilities, outputs.labels, outputs.correct)
-
-
-@dataclass(frozen=True)
 class Outputs:
     """The outputs of a network on a suite."""
 
     suite: gscore.SuiteOutputs
-    answers: dict[str, Classified]
+    answers: dict[str, NetworkOutputs]
 
 
 def outputs(parameters: Parameters, part: Part, roles: Suite, models: Network) -> Outputs:
     """Return the scores and probabilities of all images."""
     model = Model(part.identity["backbone"], (models,))
     images = {"validation": roles.validation, "test": roles.test, **roles.sets}
-    answers = {name: Classified.of(model.outputs(each)) for name, each in images.items()}
+    answers = {name: model.outputs(each) for name, each in images.items()}
     return Outputs(gscore.outputs(parameters, part, roles, models), answers)
 
 
@@ -228,7 +214,10 @@ def _rows_of_estimates(estimates, truths, names, images, place) -> Iterator[dict
 
 
 def rows_of_answers(
-    name: str, detector: DetectorScores, answers: Mapping[str, Classified], parameters: Parameters
+    name: str,
+    detector: DetectorScores,
+    answers: Mapping[str, NetworkOutputs],
+    parameters: Parameters,
 ) -> Iterator[dict]:
     """Yield rows that compare estimates on the mixtures with labels; the variant is `DRAWN`.
 
@@ -244,27 +233,17 @@ def rows_of_answers(
 
     Mixtures of fewer than 50 images are left out, and numbers that need more images than there are.
     """
-    threshold = np.quantile(detector.known["meta"], 1 - KEPT)
     collected, images = {}, 0
     for test_set, places in choose_images(detector, parameters, MIXED)["test"].items():
-        ours, others = places
-        if len(ours) + len(others) < FEWEST:
+        count = sum(map(len, places))
+        if count < FEWEST:
             continue
-        parts = ("test", ours), (test_set, others)
-        scores = np.concatenate([detector.known["test"][ours], detector.sets[test_set][others]])
-        probabilities = np.concatenate([answers[n].probabilities[at] for n, at in parts])
-        right = np.concatenate([answers["test"].correct[ours], np.zeros(len(others), bool)])
-        mixture = Classified(probabilities, np.arange(len(scores)) < len(ours), right)
-        images += len(scores)
-        numbers = _numbers(
-            name, detector.validation, answers["validation"], scores, mixture, threshold,
-            parameters.level,
-        )  # fmt: skip
-        for key, value in numbers.items():
+        images += count
+        for key, value in _numbers(name, detector, answers, test_set, places, parameters.level):
             collected.setdefault(key, []).append(value)
             if key[1] in ("known_listed", "power"):
                 place = {"method": key[0], "variant": DRAWN}
-                yield results.row(test_set, key[1], value, len(scores), **place)
+                yield results.row(test_set, key[1], value, count, **place)
     for (method, metric), values in collected.items():
         mean = np.mean(values, axis=0)
         if metric == "part_share":
@@ -274,54 +253,49 @@ def rows_of_answers(
         yield results.row("all", metric, mean, images, method=method, variant=DRAWN)
 
 
-def _numbers(
-    name: str,
-    held: np.ndarray,
-    validation: Classified,
-    scores: np.ndarray,
-    mixture: Classified,
-    threshold: float,
-    level: float,
-) -> dict[tuple[str, str], float | tuple[float, float]]:
-    """Return the numbers of one mixture by method and metric; errors are squared.
-
-    The labels of `mixture` tell which images are known.
-    """
-    unknown, numbers = ~mixture.labels, {}
-    share = unknown.mean()
+def _numbers(name, detector, answers, test_set, places, level) -> Iterator[tuple]:
+    """Yield method and metric, and the number, of one mixture; errors are squared."""
+    (ours, others), held = places, detector.validation
+    scores = np.concatenate([detector.known["test"][ours], detector.sets[test_set][others]])
+    unknown = np.arange(len(scores)) >= len(ours)
+    share, pair = unknown.mean(), (held, scores)
     bounds = {
-        "share_bound": without_labels.share_bound(held, scores, level=level),
+        "share_bound": without_labels.share_bound(*pair, level=level),
         "label_shift_share_bound": without_labels.label_shift_share_bound(
-            held, validation.labels, scores, level=level
+            held, answers["validation"].labels, scores, level=level
         ),
     }
     for bound, least in bounds.items():
-        numbers[f"{name}/{bound}", "coverage_share"] = float(least <= share)
-        numbers[f"{name}/{bound}", "part_share"] = (least, share)
-    estimate = without_labels.estimate_share(held, scores)
-    numbers[f"{name}/estimate_share", "rmse_share"] = (estimate - share) ** 2
+        yield (f"{name}/{bound}", "coverage_share"), float(least <= share)
+        yield (f"{name}/{bound}", "part_share"), (least, share)
+    estimate = without_labels.estimate_share(*pair)
+    yield (f"{name}/estimate_share", "rmse_share"), (estimate - share) ** 2
     for method in LISTS:
         adaptive = method == "suspected_adaptive"
-        listed = without_labels.suspected_unknown(held, scores, rate=RATE, adaptive=adaptive)
+        listed = without_labels.suspected_unknown(*pair, rate=RATE, adaptive=adaptive)
         outcome = without_labels.selection_outcome(listed.chosen, unknown)
         for metric, value in zip(("known_listed", "power"), outcome, strict=True):
-            numbers[f"{name}/{method}", metric] = value
-    answers = [without_labels.Answers(each.probabilities) for each in (validation, mixture)]
-    pair = answers[0], validation.correct, answers[1]
-    groups = {"accuracy": (without_labels.estimate_accuracy(*pair, level=level), mixture.correct)}
-    accepted = held >= threshold, scores >= threshold
+            yield (f"{name}/{method}", metric), value
+    correct = np.append(answers["test"].correct[ours], np.zeros(len(others), bool))
+    chosen = answers["test"].probabilities[ours], answers[test_set].probabilities[others]
+    mixture = without_labels.Answers(np.concatenate(chosen))
+    validation = without_labels.Answers(answers["validation"].probabilities)
+    given = validation, answers["validation"].correct, mixture
+    groups = {"accuracy": (without_labels.estimate_accuracy(*given, level=level), correct)}
+    accepted = [each >= np.quantile(detector.known["meta"], 1 - KEPT) for each in pair]
     if accepted[0].any() and accepted[1].sum() >= FEWEST:
-        least = without_labels.share_bound(held, scores, level=(1 + level) / 2)
+        least = without_labels.share_bound(*pair, level=(1 + level) / 2)
         shares = {"share": max(least, estimate), "least": least}
-        after = without_labels.accuracy_of_accepted(*pair, accepted, **shares, level=level)
-        groups["accepted"] = after, mixture.correct[accepted[1]]
-    for group, (estimates, correct) in groups.items():
-        truth = correct.mean()
+        after = without_labels.accuracy_of_accepted(*given, accepted, **shares, level=level)
+        groups["accepted"] = after, correct[accepted[1]]
+    for group, (estimates, right) in groups.items():
+        truth = right.mean()
         for method, (value, low, high) in estimates.items():
-            numbers |= {
-                (f"{group}/{method}", "rmse_accuracy"): (value - truth) ** 2,
-                (f"{group}/{method}", "bias_accuracy"): value - truth,
-                (f"{group}/{method}", "coverage_accuracy"): float(low <= truth <= high),
-                (f"{group}/{method}", "width_accuracy"): high - low,
+            numbers = {
+                "rmse": (value - truth) ** 2,
+                "bias": value - truth,
+                "coverage": float(low <= truth <= high),
+                "width": high - low,
             }
-    return numbers
+            for metric, number in numbers.items():
+                yield (f"{group}/{method}", f"{metric}_accuracy"), number

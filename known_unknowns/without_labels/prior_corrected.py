@@ -10,10 +10,11 @@ import numpy as np
 from helpers.checks import float_array
 from helpers.metrics import resample_weights
 from helpers.metrics.ranking import required_count
+from helpers.metrics.weighted_ranking import weighted_detection, weighted_fpr_at_tpr
 from known_unknowns.without_labels.estimates import Estimator, MetaSets, check_share, wider
 from known_unknowns.without_labels.share import estimate_share, share_bound
 
-_REPLICATES, _BLOCK = 400, 2**20  # numbers held at a time
+_REPLICATES = 400
 _KEPT = 0.95
 
 
@@ -145,32 +146,13 @@ def _drawn(count: int, images: int) -> np.ndarray:
 def _two_samples(validation: bytes, mixture: bytes) -> tuple[np.ndarray, ...]:
     """Return A, Q and the share of validation images kept: of the images, then of replicates.
 
-    Arguments are scores as bytes of float64.  They are sorted once; a replicate is a row of
-    weights, and ties are never split.
+    Arguments are scores as bytes of float64; ties are never split.
     """
-    groups = np.frombuffer(validation), np.frombuffer(mixture)
-    count, images = map(len, groups)
-    scores = np.concatenate(groups)
-    order = np.argsort(-scores)
-    last = np.flatnonzero(np.append(np.diff(scores[order]) != 0, True))
-    ours = order < count
+    held, mixed = np.frombuffer(validation), np.frombuffer(mixture)
     # separate seeds: groups of one size would be drawn alike otherwise
-    weights = [_weights(len(each), seed) for seed, each in enumerate(groups)]
-    result = np.empty((3, 1 + _REPLICATES))
-    needed = required_count("kept", _KEPT, count)
-    step = max(1, _BLOCK // len(order))
-    for start in range(0, 1 + _REPLICATES, step):
-        part = slice(start, start + step)
-        drawn = np.take(np.hstack([each[part] for each in weights]), order, axis=1)
-        true, false = (
-            np.cumsum(drawn * group, axis=1, dtype=np.int64)[:, last] for group in (ours, ~ours)
-        )
-        heights = true + np.pad(true, ((0, 0), (1, 0)))[:, :-1]
-        area = (np.diff(false, axis=1, prepend=0) * heights).sum(axis=1)
-        first = (true < needed).sum(axis=1)[:, None]
-        passed, kept = (np.take_along_axis(each, first, axis=1)[:, 0] for each in (false, true))
-        result[:, part] = area / (2.0 * count * images), passed / images, kept / count
-    return tuple(result)
+    ours, others = (_weights(len(each), seed) for seed, each in enumerate((held, mixed)))
+    kept = weighted_fpr_at_tpr(held, held, ours, ours, tpr=_KEPT)
+    return *weighted_detection(held, mixed, ours, others, tpr=_KEPT), kept
 
 
 @lru_cache(maxsize=8)

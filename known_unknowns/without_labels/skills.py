@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 
 from helpers.labelfree import PREDICTED
@@ -44,21 +43,18 @@ def _of_other_protocols(table: pd.DataFrame) -> pd.DataFrame:
     kinds, names = table["metric"].str.partition("_"), table["method"].str.partition("/")
     table = table.assign(what=kinds[0], of=kinds[2], detector=names[0], evaluator=names[2])
     other = table["variant"].str.startswith(f"{DRAWN}, ") & table["of"].isin(list(PREDICTED))
-    stated = table[other & (table["what"] == "predicted")].assign(metric=lambda each: each["of"])
-    if stated.empty:
+    other = table[other & table["what"].isin(["predicted", "true"])]
+    other = other.assign(metric=other["of"])
+    if other.empty:
         return pd.DataFrame(columns=COLUMNS)
     place = [*KEY, "variant"]
-    constant = stated[stated["evaluator"] == CONSTANT].set_index(place)["value"]
-    truths = table[other & (table["what"] == "true")].assign(metric=lambda each: each["of"])
-    truths = truths.set_index(place)["value"]
+    shared = other.pivot(index=place, columns="evaluator", values="value")
+    shared = shared.reindex(columns=[CONSTANT, "truth"])
     usual = table[(table["variant"] == "test") & (table["evaluator"] == "")]
     keys = [name for name in KEY if name != "run"]
     usual = usual.set_index(keys)[["value", "row"]].rename(columns={"value": "right"})
-    stated = stated.drop(columns="row").merge(usual, how="left", left_on=keys, right_index=True)
-    places = pd.MultiIndex.from_frame(stated[place])
-    right = truths.reindex(places).to_numpy()
-    right = np.where(np.isnan(right), stated["right"], right)
-    stated = stated.assign(
-        error=stated["value"] - right, guessed=constant.reindex(places).to_numpy() - right
-    )
+    stated = other[other["what"] == "predicted"].drop(columns="row").join(usual, on=keys)
+    stated = stated.rename(columns={"value": "stated"}).join(shared, on=place)
+    right = stated["truth"].fillna(stated["right"])
+    stated = stated.assign(error=stated["stated"] - right, guessed=stated[CONSTANT] - right)
     return stated.dropna(subset=["error", "guessed"])[COLUMNS]

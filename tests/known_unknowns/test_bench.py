@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from safetensors.numpy import load_file, save_file
 
+from helpers.files import project_root
 from helpers.networks import published
 from helpers.outputs import Head, Outputs
 from helpers.scores import base, create
@@ -86,40 +87,30 @@ def test_intervals_are_of_pairs_and_ranks_of_many_sets():
     assert "; 0 differ by that from s0, of mean rank 5.5." in sentence
 
 
-SCORE = (
-    "from helpers.scores import register\n"
-    "from helpers.scores.base import BlockwiseScore\n"
-    "from helpers.scores.info import Info\n\n\n"
-    "@register\nclass Largest(BlockwiseScore):\n"
-    "    info = Info(name='largest', title='Largest', paper='None', authors='Nobody',\n"
-    "                year=2026, key='none2026', equation='z', summary='The largest.',\n"
-    "                needs=('logits', 'level of the logits'))\n\n"
-    "    def _scores(self, part):\n        return part.logits.max(axis=1).astype(float)\n"
-)
-
-
 def test_the_command_ranks_what_a_file_registers(few, tmp_path, monkeypatch, capsys):
-    """On the packs of a folder; the score equals the largest logit."""
-    (tmp_path / "largest.py").write_text(SCORE)
+    """The score of the book, on the packs of a folder."""
+    text = (project_root() / "book" / "how_to_run.md").read_text("utf-8")
+    (tmp_path / "mine.py").write_text(text.split("```python\n# my_score.py")[1].split("```")[0])
     (tmp_path / "packs").mkdir()
     make("one").write(tmp_path / "packs" / "one.safetensors")
     monkeypatch.chdir(tmp_path)
-    assert main(["bench", "largest.py", "--packs", "packs"]) == HOLDS
-    folder = tmp_path / "largest_bench"
-    assert {file.name for file in folder.iterdir()} == files_of(["largest"])
+    assert main(["bench", "mine.py", "--packs", "packs"]) == HOLDS
+    folder = tmp_path / "mine_bench"
+    assert {file.name for file in folder.iterdir()} == files_of(["my_score"])
     told = capsys.readouterr().out
-    assert "largest" in told and told.endswith("\nlargest_bench/index.html\n")
+    assert "my_score" in told and told.endswith("\nmine_bench/index.html\n")
     page = (folder / "index.html").read_text()
-    assert page.count("<svg") == 2 and "largest (new)" in page and "Mean ranks, far" in page
-    rows = pd.read_csv(folder / "differences_largest.csv").set_index(["side", "other"])
-    assert rows.loc[("far", "max_logit"), "ahead"] == 0
+    assert page.count("<svg") == 2 and "my_score (new)" in page and "Mean ranks, far" in page
+    rows = pd.read_csv(folder / "differences_my_score.csv").set_index(["side", "other"])
+    assert rows.loc[("far", "max_logit"), "ahead"] == pytest.approx(0, abs=0.1)
     (tmp_path / "empty.py").write_text("x = 1\n")
-    with pytest.raises(ValueError, match=r"registers no score; put @helpers\.scores"):
-        entries_of(tmp_path / "empty.py")
-    with pytest.raises(FileNotFoundError, match=r"absent\.py: no such file"):
-        entries_of(tmp_path / "absent.py")
-    with pytest.raises(FileNotFoundError, match=r"workflow/feature_packs\.py makes them"):
-        packs(folder)
+    for call, message in (
+        (lambda: entries_of(tmp_path / "empty.py"), r"registers no score; put @helpers\.scores"),
+        (lambda: entries_of(tmp_path / "absent.py"), r"absent\.py: no such file"),
+        (lambda: packs(folder), r"workflow/feature_packs\.py makes them"),
+    ):
+        with pytest.raises((ValueError, FileNotFoundError), match=message):
+            call()
 
 
 def test_the_packs_that_come_along_are_those_of_the_networks_that_they_name():

@@ -101,9 +101,8 @@ def test_mixtures_have_the_share_and_are_as_large_as_possible():
 
 @pytest.mark.parametrize(("images", "learnt"), [(50, 50), (70, 50), (71, 70), (10_000, 9050)])
 def test_an_estimator_learns_from_mixtures_that_are_just_smaller(images, learnt):
-    asked = []
-    estimates.BySize(asked.append).of(images)
-    assert asked == [learnt]
+    kind = type("Kind", (tuple,), {"fewest": 0, "__new__": lambda _, *given: given[-1]})
+    assert estimates.BySize(kind, [0.0]).of(images) == learnt
 
 
 def test_the_jackknife_of_one_mixture_a_set_is_that_of_the_line():

@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 
 from helpers import metrics
+from helpers.outputs import Outputs
 from helpers.papers import load
 from helpers.papers.gscore.experiment import divide
 from helpers.papers.gscore.mixtures import DetectorScores
 from known_unknowns.without_labels.experiment import (
-    Classified,
     rows_of_answers,
     rows_of_estimators,
     rows_of_protocols,
@@ -114,7 +114,8 @@ def test_answers_about_mixtures_are_compared_with_labels(msp):
     def classify(scores, known=True):
         high = 0.5 + 0.5 / (1 + np.exp(-scores - 1.5))
         labels = np.where(known, draw.random(len(scores)) > high, -1)
-        return Classified(np.stack([high, 1 - high], axis=1), labels, labels == 0)
+        probabilities = np.stack([high, 1 - high], axis=1)
+        return Outputs(np.log(probabilities), np.empty((len(scores), 0)), labels)
 
     answers = {"validation": classify(msp.validation), "test": classify(msp.known["test"])}
     answers |= {name: classify(scores, known=False) for name, scores in msp.sets.items()}
