@@ -67,7 +67,7 @@ from helpers.outputs import Outputs
 logits = np.array([[4.0, 1.0, 2.0], [0.0, 0.0, 3.0]])
 outputs = Outputs(logits, np.zeros((2, 0)), np.array([0, 2]))
 assert scores.create("median_gap").score_samples(outputs).tolist() == [2.0, 3.0]
-assert "### Gap to the median" in pages.methods()
+assert "### Gap to the median" in pages.render("methods.md", **pages.infos())
 labels = np.arange(200) % 3
 logits = 2 * np.eye(3)[labels] + np.random.default_rng(0).normal(size=(200, 3))
 inputs = auditing.Inputs("a toy", Outputs(logits, np.zeros((200, 0)), labels), ("a", "b", "c"))

@@ -13,8 +13,16 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from helpers.report.claims import ALL, Verdict
-from helpers.report.figures import style
-from helpers.report.figures.style import BLUE, GREEN, GREY, LIGHT, ORANGE, RED
+from helpers.report.figures.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    LIGHT,
+    ORANGE,
+    RED,
+    axes_grid,
+    check_columns,
+)
 
 VERDICTS = {
     Verdict.SUPPORTED: ("o", BLUE, ""),
@@ -38,14 +46,14 @@ def claim_effects(checks: pd.DataFrame, *, cells: bool = False) -> np.ndarray:
     """
     columns = ["claim", "check", "data_set", "backbone", "effect", "low", "high", "relation",
                "margin", "decides", "verdict"]  # fmt: skip
-    style.check_columns("checks", checks, columns)
+    check_columns("checks", checks, columns)
     pooled = checks["data_set"] == ALL
     shown = pd.concat([checks[pooled], checks[~pooled]]) if cells else checks[pooled]
     panel = ["claim", "check"] if cells else ["claim", "relation", "margin"]
     blocks = [block for _, block in shown.groupby(panel, sort=False)]
     heads = [(_cell_names if cells else _names)(block) for block in blocks]
     heights = [0.19 * sum(1 + name.count("\n") for name in names) + 0.55 for names, _ in heads]
-    axes = style.axes_grid(len(blocks), 1, sum(heights) + 0.7, height_ratios=heights)[:, 0]
+    axes = axes_grid(len(blocks), 1, sum(heights) + 0.7, height_ratios=heights)[:, 0]
     for block, (names, title), ax in zip(blocks, heads, axes, strict=True):
         _intervals(block, ax)
         ax.set_title(title, loc="left", weight="bold", fontsize="small")
@@ -110,7 +118,7 @@ def decisive_effects(lines: pd.DataFrame) -> Axes:
     from helpers.report.table import number  # needs Jinja2; other figures do not
 
     columns = ["text", "tier", "verdict", "effect", "low", "high", "relation", "margin", "printed"]
-    style.check_columns("lines", lines, columns)
+    check_columns("lines", lines, columns)
     names = [fill(text, 33) for text in lines["text"]]
     heights = [0.165 * (name.count("\n") + 3) + 0.16 for name in names]
     top = sum(heights) + 0.75
@@ -158,7 +166,7 @@ def _decisive(row, y: float, ax: Axes) -> None:
 
 def tally_bars(counts: pd.DataFrame, *, titles: Mapping[str, str]) -> Axes:
     """Draw how many claims of each paper the numbers of each tier support."""
-    style.check_columns("counts", counts, [*map(str, Verdict)])
+    check_columns("counts", counts, [*map(str, Verdict)])
     names = [f"{titles[paper]}, {tier}" for paper, tier in counts.index]
     size = (6, 0.21 * len(counts) + 1.0)
     ax = plt.subplots(figsize=size, layout="constrained")[1]

@@ -16,8 +16,19 @@ from helpers.labelfree import METRICS, Regression
 from helpers.labelfree.regression import fewest_sets
 from helpers.metrics import ReliabilityCurve
 from helpers.metrics.correlation import pearson, spearman
-from helpers.report.figures import style
-from helpers.report.figures.style import BLUE, GREEN, GREY, PURPLE, RED
+from helpers.report.figures.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    PURPLE,
+    RED,
+    axes_grid,
+    axes_or_new,
+    check_columns,
+    curve_style,
+    legend_outside,
+    method_styles,
+)
 
 _GROUPS = ((BLUE, "-", ""), (RED, "--", "////"), (GREEN, ":", "...."), (PURPLE, "-.", "xxxx"))
 _ABOVE = {"loc": "lower center", "bbox_to_anchor": (0.5, 1)}
@@ -50,7 +61,7 @@ def contact_sheet(
             left = column * width
             sheet[top : top + height - gap, left : left + width - gap] = image
 
-    ax = style.axes_or_new(None, figsize=(6, 6 * sheet.shape[0] / sheet.shape[1]))
+    ax = axes_or_new(None, figsize=(6, 6 * sheet.shape[0] / sheet.shape[1]))
     ax.imshow(sheet, interpolation="nearest")
     names = [class_names[label] for label in present]
     ax.set_xticks([])
@@ -87,7 +98,7 @@ def score_histograms(
     limits = limits or ends
     if ends[0] < limits[0] or ends[1] > limits[1]:
         raise ValueError(f"groups: values from {limits[0]} to {limits[1]} expected, got {ends}")
-    ax = style.axes_or_new(ax, figsize=(6, 3.2))
+    ax = axes_or_new(ax, figsize=(6, 3.2))
     for (label, values), (colour, line, hatch) in zip(arrays.items(), _GROUPS, strict=False):
         ax.hist(
             values, bins=bins, range=limits, weights=np.full(len(values), 1 / len(values)),
@@ -109,7 +120,7 @@ def reliability_grid(panels: Mapping[tuple[str, str], ReliabilityCurve]) -> np.n
     if len(panels) != len(methods) * len(calibrations) or not panels:
         raise ValueError(f"panels: each method with each calibration expected, got {[*panels]}")
     rows, columns = len(methods), len(calibrations)
-    axes = style.axes_grid(rows, columns, 3.5 * rows, 3 * columns)
+    axes = axes_grid(rows, columns, 3.5 * rows, 3 * columns)
     shares = {key: curve.count / curve.count.sum() for key, curve in panels.items()}
     top = max(np.ceil(10 * share.max()) / 10 for share in shares.values())  # one scale
     bars = {"align": "edge", "linewidth": 0.6}
@@ -135,7 +146,7 @@ def reliability_grid(panels: Mapping[tuple[str, str], ReliabilityCurve]) -> np.n
         below.set(ylim=(0, top), yticks=[0, top], ylabel="" if column else "share")
         below.set_xlabel("confidence" if row + 1 == rows else "")
         below.tick_params(labelbottom=True)
-    style.legend_outside(axes, 3)
+    legend_outside(axes, 3)
     return axes
 
 
@@ -148,7 +159,7 @@ def risk_coverage_curves(curves: Mapping[str, tuple[np.ndarray, np.ndarray]]) ->
     if not curves:
         raise ValueError("curves: empty")
     ax = plt.subplots(figsize=(6, 4.8), layout="constrained")[1]
-    styles = style.method_styles(curves, max(len(coverage) for coverage, _ in curves.values()))
+    styles = method_styles(curves, max(len(coverage) for coverage, _ in curves.values()))
     for method, (coverage, risk) in curves.items():
         ax.plot(coverage, risk, label=method, **styles[method])
     coverage, risk = map(np.asarray, next(iter(curves.values())))
@@ -164,10 +175,10 @@ def risk_coverage_curves(curves: Mapping[str, tuple[np.ndarray, np.ndarray]]) ->
 
 def learning_curves(table: pd.DataFrame) -> np.ndarray:
     """Draw loss and accuracy against the epoch, side by side, one curve per network."""
-    style.check_columns("table", table, ["epoch", "loss", "accuracy"])
+    check_columns("table", table, ["epoch", "loss", "accuracy"])
     axes = plt.subplots(1, 2, figsize=(6, 2.8), layout="constrained")[1]
     groups = dict([*table.groupby("network", sort=False)]) if "network" in table else {"": table}
-    styles = style.method_styles(groups) if "network" in table else {"": style.curve_style(0)}
+    styles = method_styles(groups) if "network" in table else {"": curve_style(0)}
     for name, rows in groups.items():
         look = {part: styles[name][part] for part in ("color", "linestyle")}
         for ax, column in zip(axes, ("loss", "accuracy"), strict=True):
@@ -191,7 +202,7 @@ def gscore_scatter(
     known_name("metric", metric, METRICS)
     scores = float_array("regression.gscores", regression.gscores)
     truths = regression.predict(scores) + regression.residuals
-    ax = style.axes_or_new(ax, figsize=(6, 3.6))
+    ax = axes_or_new(ax, figsize=(6, 3.6))
     dots = {"linestyle": "none", "markersize": 4.5, "markeredgewidth": 1.2}
     ax.plot(scores, 100 * truths, "o", color=BLUE, alpha=0.7, label="meta-training sets", **dots)
     ends = scores
