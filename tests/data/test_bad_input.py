@@ -11,7 +11,6 @@ from helpers.data import (
     class_lists,
     class_roles,
     concatenate,
-    features,
     load,
     smoothness,
     wordnet,
@@ -61,8 +60,6 @@ BAD = [
         ("images: uint8 .* got float64", BLACK / 255, "fog", 1),
         (r"images: uint8 .* got uint8 \[8, 8, 3\]", BLACK[0], "fog", 1),
         ("images: at least 8 pixels .* got 7", BLACK[:, :7], "fog", 1)]],
-    *[("from 0 to 6", partial(features.encode, np.array([[1.0, value]]), 6.0))
-      for value in (-0.1, 6.1, np.nan)],
     ("did you mean 'voronoi'", partial(draw, "voronoy", "test")),
     *[(f"split of {name}", partial(load, name, "val", size=16))
       for name in ("digits", "photographs", "mazes")],

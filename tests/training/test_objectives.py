@@ -376,8 +376,6 @@ def test_what_an_objective_needs_is_asked_for(objective, side, message):
         ("erm", {"weight": 1}, "objective 'erm' has no arguments, got 'weight'"),
         ("edl", {"ramp_epochs": -1}, "ramp_epochs: at least 0 expected, got -1"),
         ("augmix", {"shear_centre": 16}, "shear_centre: 0 to 1 expected, got 16"),
-        ("augmix", {"stored": 1}, "stored: 0, or a whole number from 2 on, expected, got 1"),
-        ("augmix", {"stored": 2.5}, "stored: 0, or a whole number from 2 on, expected, got 2.5"),
         ("mixup", {"alpha": 0}, "alpha: a positive number expected, got 0"),
         ("adversarial", {"radius": -0.5}, "radius: at least 0 expected, got -0.5"),
         ("adversarial", {"steps": 0}, "steps: a whole number, at least 1, expected, got 0"),
