@@ -22,7 +22,7 @@ CODE = {
     "workflow": 2208,  # the design allows 1,800
     "pictures": 967,
     "benchmarks": 372,
-    "tests": 12027,  # the design allows 9,500
+    "tests": 12022,  # the design allows 9,500
 }
 DOCSTRINGS = {"helpers": 5739}
 LONGEST_FILE = 400
