@@ -19,10 +19,10 @@ CODE = {
     "helpers/scores": 1299,  # the design allows 1,250
     "helpers/training": 1274,  # the design allows 1,150
     "known_unknowns": 5123,  # the design allows 4,500
-    "workflow": 2208,  # the design allows 1,800
+    "workflow": 2210,  # the design allows 1,800
     "pictures": 967,
     "benchmarks": 372,
-    "tests": 12022,  # the design allows 9,500
+    "tests": 12023,  # the design allows 9,500
 }
 DOCSTRINGS = {"helpers": 5739}
 LONGEST_FILE = 400

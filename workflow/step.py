@@ -43,8 +43,10 @@ class Step:
 
     @property
     def trains(self) -> bool:
-        """Whether it trains networks, one at a time on a GPU."""
-        return Path(self.notebook).stem == "training"
+        """Whether it trains networks: in a chapter without training notebook, the evaluation."""
+        notebook = ROOT / self.notebook
+        alone = not notebook.with_name("training.ipynb").exists()
+        return notebook.stem == "training" or (notebook.stem == "evaluation" and alone)
 
     @property
     def asks(self) -> bool:

@@ -121,6 +121,7 @@ def test_networks_of_another_paper_are_not_trained_at_the_same_time():
     steps = plan.plan("mini")
     trained = {name for name in steps if name.startswith("unknown_detection/training")}
     assert not steps["audit/audit"].needs
+    assert steps["synthesis/evaluation"].trains and not steps["uimnet/evaluation"].trains
     assert set(steps["synthesis/evaluation"].needs) == trained
 
 
