@@ -9,12 +9,12 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 CODE = {
-    "helpers": 13196,  # the design allows 13,000
+    "helpers": 13194,  # the design allows 13,000
     "helpers/data": 2038,  # the design allows 1,900
     "helpers/labelfree": 429,  # the design allows 430
     "helpers/metrics": 660,  # the design allows 600
     "helpers/networks": 1254,  # the design allows 1,100
-    "helpers/papers": 4032,  # the design allows 4,500
+    "helpers/papers": 4030,  # the design allows 4,500
     "helpers/report": 1646,  # the design allows 1,400
     "helpers/scores": 1299,  # the design allows 1,250
     "helpers/training": 1274,  # the design allows 1,150
@@ -22,7 +22,7 @@ CODE = {
     "workflow": 2210,  # the design allows 1,800
     "pictures": 967,
     "benchmarks": 372,
-    "tests": 12023,  # the design allows 9,500
+    "tests": 12021,  # the design allows 9,500
 }
 DOCSTRINGS = {"helpers": 5739}
 LONGEST_FILE = 400

@@ -54,10 +54,12 @@ class Entry:
     def try_lock(self):
         """Return the locked file, or None while another queue trains this entry."""
         file = open(self.lock, "w")
-        with contextlib.suppress(BlockingIOError):
+        try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return file
-        return file.close()  # None
+        except BlockingIOError:
+            file.close()
+            return None
+        return file
 
     def last_line(self) -> str:
         """Return the last line of the log; a progress bar's lines end with a carriage return."""
@@ -78,9 +80,7 @@ def status(entries: Sequence[Entry]) -> str:
         states[outcome.get("state", "waiting")].append(words)
     parts = states.pop("running") or ["nothing runs"]
     waiting = f"{len(states.pop('waiting'))} waiting"
-    ended = [
-        f"{len(names)} {state}: {', '.join(names)}" for state, names in states.items() if names
-    ]
+    ended = [f"{len(some)} {state}: {', '.join(some)}" for state, some in states.items() if some]
     return "; ".join([*parts, *ended, waiting])
 
 

@@ -43,9 +43,8 @@ def main() -> None:
     names = {path.parent.name for folder in folders for path in folder.glob("*/results.parquet")}
     lines = [] if names else ["no results.parquet in any paper's folder"]
     for name in sorted(names):
-        differing = difference(
-            *(results.read(folder / name / "results.parquet") for folder in folders)
-        )
+        tables = (results.read(folder / name / "results.parquet") for folder in folders)
+        differing = difference(*tables)
         counts = ", ".join(f"{len(rows)} {kind}" for kind, rows in differing.items() if rows)
         print(f"{name}: {counts or 'all rows are equal'}")
         lines += [f"  {kind}: {row}" for kind, rows in differing.items() for row in rows[:5]]

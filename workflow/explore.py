@@ -142,9 +142,8 @@ def gscore_line(pack: FeaturePack) -> Figure:
         unknown = round(count * min(1, share / (1 - share)))
         inside = known[: round(unknown / share - unknown)]
         mixtures = [join([inside, one[:unknown]]) for one in sets]
-        return join(
-            [labelfree.gscores(each, ["kmeans_l2"], taus=[0.5])["kmeans_l2"] for each in mixtures]
-        )
+        each = [labelfree.gscores(mixture, ["kmeans_l2"], taus=[0.5]) for mixture in mixtures]
+        return join([values["kmeans_l2"] for values in each])
 
     line = labelfree.fit_regression(gscores(0.5)[:, None], truths, [0.5])
     shares = np.round(np.linspace(0.05, 0.9, 18), 2)

@@ -61,9 +61,8 @@ def accepted_shares(packs: Iterable[FeaturePack]) -> dict:
     for score in SCORES:
         shares = [resample_shares(pack, score) for pack in packs]
         means = {kind: np.mean([each[kind] for each in shares], axis=0) for kind in KINDS}
-        accepted[score] = {
-            kind: [mean[0], *np.quantile(mean[1:], [0.025, 0.975])] for kind, mean in means.items()
-        }
+        ends = {kind: np.quantile(mean[1:], [0.025, 0.975]) for kind, mean in means.items()}
+        accepted[score] = {kind: [means[kind][0], *ends[kind]] for kind in KINDS}
     sets = {name for pack in packs for name in (*pack.near, *pack.far)}
     return {"networks": len(packs), "sets": len(sets), "accepted": accepted}
 

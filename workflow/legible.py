@@ -56,9 +56,8 @@ def main() -> None:
     if result is None:
         sys.exit(f"the pages could not be measured: {done.stderr}")
     faults = zip(pages, json.loads(html.unescape(result[1])), strict=True)
-    lines = [
-        f"{page.relative_to(arguments.html)}: {line}" for page, each in faults for line in each
-    ]
+    pairs = ((page.relative_to(arguments.html), line) for page, each in faults for line in each)
+    lines = [f"{page}: {line}" for page, line in pairs]
     print(*lines, f"{len(pages)} pages, {len(lines)} faults", sep="\n")
     sys.exit(bool(lines))
 

@@ -68,9 +68,8 @@ def speed() -> str:
     stored = ROOT / "benchmarks" / "results"
     tables = [pd.read_parquet(stored / f"{name}.parquet") for name in ("peers", "training")]
     rows = pd.concat(tables, ignore_index=True)
-    rows["times as fast"] = [
-        f"{row.ratio:.2f} ({row.low:.2f}–{row.high:.2f})" for row in rows.itertuples()
-    ]
+    ratios = rows[["ratio", "low", "high"]].itertuples(index=False)
+    rows["times as fast"] = ["{:.2f} ({:.2f}–{:.2f})".format(*row) for row in ratios]
     shown = rows[["work", "size", "peer", "times as fast"]]
     table = markdown_table(shown.columns, shown.itertuples(index=False))
     machine, versions = rows["machine"].iloc[0], rows["versions"].iloc[0]

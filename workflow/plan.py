@@ -51,7 +51,9 @@ def code_cells(notebook: str) -> list[tuple[str, list[str]]]:
 def declared(notebook: str) -> list[str]:
     """Return the names that a notebook's parameters cell assigns."""
     sources = [source for source, tags in code_cells(notebook) if "parameters" in tags]
-    return re.findall(r"^(\w+)\b.*=", "\n".join(sources), re.M)
+    if len(sources) != 1:
+        raise ValueError(f"{notebook}: one cell tagged 'parameters' expected, got {len(sources)}")
+    return re.findall(r"^(\w+)\b.*=", sources[0], re.M)
 
 
 def notebooks_of(paper: str) -> list[str]:
@@ -199,8 +201,10 @@ def _of_others(step: Step, steps: Iterable[Step]) -> list[str]:
     paper, kind = step.name.split("/")[:2]
     if kind in ABOUT_ALL:
         return [each.name for each in steps if each.makes and not each.name.startswith(f"{paper}/")]
-    lender = NETWORKS_OF.get(paper) if not step.needs else None
-    return [each.name for each in steps if each.trains and each.name.startswith(f"{lender}/")]
+    if step.needs or paper not in NETWORKS_OF:
+        return []
+    lender = f"{NETWORKS_OF[paper]}/"
+    return [each.name for each in steps if each.trains and each.name.startswith(lender)]
 
 
 def code_of(notebook: str) -> list[str]:

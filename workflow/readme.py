@@ -29,9 +29,8 @@ RESULTS = ROOT / "results"
 
 def picture() -> str:
     """Return the README's front picture, with what it shows in words."""
-    return (
-        f"![{front.text('describe', front.stored())}]({front.PICTURE.relative_to(ROOT).as_posix()})"
-    )
+    place = front.PICTURE.relative_to(ROOT).as_posix()
+    return f"![{front.text('describe', front.stored())}]({place})"
 
 
 def block() -> str:

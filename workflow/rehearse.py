@@ -37,7 +37,8 @@ def make_data(steps: Collection[Step]) -> None:
 def failures(runs: Path) -> list[str]:
     """Return the missing results in the tables of all chapters, with reasons, and their number."""
     columns = ["paper", "backbone", "method", "variant", "test_set", "notes"]
-    tables = [pd.read_parquet(file) for file in sorted(runs.glob("*/results.parquet"))]
+    files = sorted(runs.glob("*/results.parquet"))
+    tables = [pd.read_parquet(file, columns=["metric", *columns]) for file in files]
     failed = [table.loc[table["metric"] == "failed", columns] for table in tables]
     lines = [", ".join(map(str, row)) for rows in failed for row in rows.itertuples(index=False)]
     return [*lines, f"rehearsed, but {len(lines)} results are missing"] if lines else []

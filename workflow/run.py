@@ -25,6 +25,7 @@ from step import ROOT, Step, write
 from helpers.checks import known_name
 from helpers.papers import REHEARSAL, run
 
+NOTES = ["metric", "notes"]
 STORED = "mini"
 """The tier of the outputs in the repository's notebooks."""
 
@@ -86,10 +87,9 @@ def take_lock(runs: Path) -> int:
 def failed_parts(steps: Mapping[str, Step], runs: Path) -> list[str]:
     """Return the failed parts in the results tables of some steps, with reasons and remedies."""
     lines = []
-    for name, table in [
-        (step.name, runs / table) for step in steps.values() for table in step.makes
-    ]:
-        if table.exists() and (notes := run.failed_parts(pd.read_parquet(table))):
+    tables = [(step.name, runs / table) for step in steps.values() for table in step.makes]
+    for name, table in tables:
+        if table.exists() and (notes := run.failed_parts(pd.read_parquet(table, columns=NOTES))):
             remedy = f"  to try again: delete {runs / name}.ipynb, run the same command"
             lines += [*(f"{name}: {note}" for note in notes), remedy]
     return lines

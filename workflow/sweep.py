@@ -38,10 +38,8 @@ def parse(command_line: list[str] | None = None) -> tuple[argparse.Namespace, Pa
     parser.add_argument("tier")
     parser.add_argument("paper")
     several = {"nargs": "+", "action": "extend"}  # once with all of them, or once for each
-    instead, parallel = (
-        "instead of the file's values",
-        "parts at a time; by default one on each GPU",
-    )
+    instead = "instead of the file's values"
+    parallel = "parts at a time; by default one on each GPU"
     parser.add_argument("--only", **several, metavar="PART", help="by default all parts")
     parser.add_argument("--set", **several, metavar="NAME=VALUE", default=[], help=instead)
     parser.add_argument("--processes", type=int, default=max(1, len(gpus())), help=parallel)
@@ -99,9 +97,12 @@ def gpus() -> list[str]:
     """Return the names of the GPUs that may be used, without loading torch."""
     if VISIBLE in os.environ:
         return [name for name in os.environ[VISIBLE].split(",") if name]
-    command = "nvidia-smi -L 2>/dev/null | grep '^GPU '"  # parts of a GPU are indented
-    lines = subprocess.run(command, shell=True, stdout=subprocess.PIPE, text=True).stdout
-    return [str(number) for number, _ in enumerate(lines.splitlines())]
+    try:
+        listing = subprocess.run(["nvidia-smi", "-L"], stdout=subprocess.PIPE, text=True).stdout
+    except OSError:  # there is no such program
+        return []
+    count = sum(line.startswith("GPU ") for line in listing.splitlines())  # parts are indented
+    return [str(number) for number in range(count)]
 
 
 def begin() -> None:

@@ -58,10 +58,8 @@ def show_images(
         shown["production"] = production.unknown()
     sets = {part.name: part.unknown() for part in ood}
     drawn = np.random.default_rng(seed).permutation(sorted(set(FAMILIES) - set(sets)))
-    streams = {
-        name: data.load(name, "test")
-        for name in drawn[: families if production is not None else 0].tolist()
-    }
+    drawn = drawn[: families if production is not None else 0].tolist()
+    streams = {name: data.load(name, "test") for name in drawn}
     some = {name: part.subset(slice(0, family_images)).unknown() for name, part in streams.items()}
     outputs, ood_outputs, family_outputs = (
         {name: network.outputs(part) for name, part in group.items()}
@@ -134,14 +132,15 @@ def gather(given: Parameters) -> Inputs:
         return read_outputs(given.outputs, treat_as=given.treat_as)
     families = {"families": given.generated, "seed": given.seed}
     if not given.model:
+        if given.checkpoint:
+            raise ValueError("checkpoint: weights of which network? Give its name as `model`")
         sets = {"ood": given.example_ood, "met": given.example_met}
         return example(given.example, given.example_images, **sets, **families)
     known, names = images_of(given.validation), given.class_names
     roles = [role for role in ("train", "production") if getattr(given, role)]
     more = {role: images_of(getattr(given, role)) for role in roles}
-    network = zoo.load(
-        given.model, weights=given.checkpoint or None, download=given.download, progress=False
-    )
+    found = {"weights": given.checkpoint or None, "download": given.download}
+    network = zoo.load(given.model, **found, progress=False)
     ood = list(map(images_of, given.ood))
     return show_images(network, known, ood=ood, class_names=names, **families, **more)
 

@@ -182,7 +182,7 @@ def _arranged(table: pd.DataFrame) -> dict[str, np.ndarray]:
             # an empty cell of another set has made floats of the whole numbers
             whole = labels.dtype.kind == "f" and (labels == np.round(labels)).all()
             arrays[f"{prefix}labels"] = labels.astype(np.int64) if whole else labels
-        for column in {*_OF_IMAGES} & {*table} if name == "validation" else ():
+        for column in [each for each in _OF_IMAGES if each in table and name == "validation"]:
             cells = part[[column]] if column == "file" else _present(part[[column]], where)
             arrays[_OF_IMAGES[column]] = cells[column].astype(str).to_numpy(dtype=str)
     return arrays

@@ -98,9 +98,8 @@ def draw_mixture(
     roots = (np.sqrt(noise**2 + 4 * shares * sizes) - noise) / (2 * shares)
     generator = np.random.default_rng(seed)
     counts = np.minimum(generator.multinomial(int(roots.min() ** 2), shares), sizes)
-    places = [
-        generator.permutation(len(group))[:n] for group, n in zip(groups, counts, strict=True)
-    ]
+    pairs = zip(groups, counts, strict=True)
+    places = [generator.permutation(len(group))[:count] for group, count in pairs]
     drawn = np.concatenate([group[place] for group, place in zip(groups, places, strict=True)])
     right = np.zeros(len(drawn), bool)
     right[: counts[0]] = correct[places[0]]

@@ -71,7 +71,9 @@ def outputs(parameters: Parameters, part: Part, roles: Suite, models: Network) -
     """Return the scores and probabilities of all images."""
     model = Model(part.identity["backbone"], (models,))
     images = {"validation": roles.validation, "test": roles.test, **roles.sets}
-    answers = {name: model.outputs(each) for name, each in images.items()}
+    every = ((name, model.outputs(each)) for name, each in images.items())
+    # features of all sets would fill the memory
+    answers = {name: replace(each, features=each.features[:, :0].copy()) for name, each in every}
     return Outputs(gscore.outputs(parameters, part, roles, models), answers)
 
 
@@ -282,7 +284,8 @@ def _numbers(name, detector, answers, test_set, places, level) -> Iterator[tuple
     validation = without_labels.Answers(answers["validation"].probabilities)
     given = validation, answers["validation"].correct, mixture
     groups = {"accuracy": (without_labels.estimate_accuracy(*given, level=level), correct)}
-    accepted = [each >= np.quantile(detector.known["meta"], 1 - KEPT) for each in pair]
+    threshold = np.quantile(detector.known["meta"], 1 - KEPT)
+    accepted = [each >= threshold for each in pair]
     if accepted[0].any() and accepted[1].sum() >= FEWEST:
         least = without_labels.share_bound(*pair, level=(1 + level) / 2)
         shares = {"share": max(least, estimate), "least": least}

@@ -77,9 +77,8 @@ def check() -> None:
 def test_narrow_networks_keep_away_from_the_kernel_that_writes_past_its_buffer(processor):
     limited = {"ONEDNN_MAX_CPU_ISA": processor} if processor else {}
     environment = os.environ | {"PYTHONPATH": str(ROOT)} | limited
-    done = subprocess.run(
-        [sys.executable, __file__], env=environment, capture_output=True, text=True
-    )
+    options = {"env": environment, "capture_output": True, "text": True}
+    done = subprocess.run([sys.executable, __file__], **options)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("\n") == 1 and done.stdout.endswith(" shapes\n"), done.stdout
 
@@ -167,9 +166,8 @@ def test_every_layer_below_the_head_is_normalised_and_bounded_as_the_form_says(c
     weights = nn.Conv2d | nn.Linear
     kinds = weights if form == "weights" else weights | nn.BatchNorm2d
     wrapped = [one for one in model.modules() if isinstance(one, SpectralNorm)]
-    assert {one.layer for one in wrapped} | {model.backbone.get_classifier()} == {
-        one for one in model.modules() if isinstance(one, kinds)
-    }
+    layers = {layer for layer in model.modules() if isinstance(layer, kinds)}
+    assert {one.layer for one in wrapped} | {model.backbone.get_classifier()} == layers
     assert model.head.weight.shape[0] == 3
     bounds = {isinstance(one.layer, nn.BatchNorm2d): one.least == 1 for one in wrapped}
     divided = {False: form == "bounded"}

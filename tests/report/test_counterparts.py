@@ -99,9 +99,8 @@ def test_stand_ins_are_named():
     own = table("unknown_detection", ("odin", "auroc", "woodgrain", "", [0.9]),
                 ("odin", "aurc", "union", "", [0.8]), data_set="cifar10_mini", backbone="resnet8",
                 tier="mini")  # fmt: skip
-    found = counterparts(PAPERS, {("mini", "unknown_detection"): own}).set_index("test_set")[
-        "stand_ins"
-    ]
+    found = counterparts(PAPERS, {("mini", "unknown_detection"): own})
+    found = found.set_index("test_set")["stand_ins"]
     both = "cifar10_mini for CIFAR-40, {}resnet8 for ResNet18"
     assert found["woodgrain"] == both.format("woodgrain for DTD, ")
     assert found["union"] == both.format("") + ", union: of the sets at hand"

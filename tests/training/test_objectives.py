@@ -195,9 +195,8 @@ def test_mixup_by_hand():
 def test_mixup_draws_from_the_beta_distribution(alpha):
     """Mean 1/2 and variance 1 / (4 (2 alpha + 1)), a share for each image, by the generator."""
     objective = objectives.create("mixup", alpha=alpha)
-    one, again, other = (
-        objective.draw(20000, torch.Generator().manual_seed(seed)) for seed in (0, 0, 1)
-    )
+    generators = (torch.Generator().manual_seed(seed) for seed in (0, 0, 1))
+    one, again, other = (objective.draw(20000, each) for each in generators)
     assert torch.equal(one, again) and not torch.equal(one, other)
     assert one.min() >= 0 and one.max() <= 1
     assert one.mean().item() == pytest.approx(0.5, abs=0.01)

@@ -63,11 +63,16 @@ def places(tmp_path, monkeypatch):
 
 def make(kind, folder):
     Image.new("RGB", (4, 3)).save(buffer := io.BytesIO(), "jpeg")
-    for file in [file for split in ARCHIVES[kind].values() for file in split] + OTHERS.get(
-        kind, []
-    ):
+    files = [file for split in ARCHIVES[kind].values() for file in split]
+    for file in files + OTHERS.get(kind, []):
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
         (folder / file).write_bytes(buffer.getvalue())
+
+
+def state(folder):
+    """Return times and kinds of all files, which a change of the folder would change."""
+    files = (folder, *folder.rglob("*"))
+    return {str(file): (file.lstat().st_mtime_ns, file.is_symlink()) for file in files}
 
 
 def test_every_streamed_data_set_has_a_layout():
@@ -77,12 +82,13 @@ def test_every_streamed_data_set_has_a_layout():
 
 @pytest.mark.parametrize("kind", ARCHIVES)
 def test_an_official_archive_is_read_once_it_is_arranged(kind, places, capsys):
-    """All files with their classes and no others."""
+    """All files with their classes and no others; the archive does not change."""
     archive, root = places
     name = kind.split(" ")[0]
     make(kind, archive)
+    before = state(archive)
     arrange.main([name, str(archive)])
-    assert [path.name for path in root.iterdir()] == [name]
+    assert state(archive) == before and [path.name for path in root.iterdir()] == [name]
     line = capsys.readouterr().out
     for split, files in ARCHIVES[kind].items():
         stream = open_stream(name, split)
@@ -120,9 +126,10 @@ def test_a_broken_archive_is_refused_and_leaves_nothing(kind, mistake, message, 
     archive, root = places
     make(kind, archive)
     mistake(archive)
+    before = state(archive)
     with pytest.raises((ValueError, FileNotFoundError), match=message):
         arrange.main([kind.split(" ")[0], str(archive)])
-    assert not list(root.iterdir())
+    assert not list(root.iterdir()) and state(archive) == before
 
 
 def test_an_existing_folder_stays(places):

@@ -92,8 +92,7 @@ def test_a_step_is_read_from_the_plan_that_was_written(tmp_path):
     """As it was, without the packages that the plan is checked with."""
     step = steps.Step("paper/a", "a.ipynb", {"n": [1, 2.5, None, "x"]}, ["paper/b"], threads=2)
     steps.write({step.name: step}, tmp_path)
-    assert steps.read(tmp_path)["paper/a"].__dict__ == step.__dict__ | {
-        name: [] for name in ("makes", "reads", "data_sets", "spared")
-    }
+    empty = {name: [] for name in ("makes", "reads", "data_sets", "spared")}
+    assert steps.read(tmp_path)["paper/a"].__dict__ == step.__dict__ | empty
     imported = "import sys, execute; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", imported], cwd=ROOT / "workflow").returncode == 0

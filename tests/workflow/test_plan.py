@@ -27,6 +27,14 @@ def test_every_tier_has_a_plan_whose_steps_exist(tier):
         if paper in CHAPTERS and not load(paper, tier).trainings():
             kinds -= {"training"}  # of networks that are all given
         assert {f"{paper}/{kind}" for kind in kinds} <= set(steps)  # the pages of the book
+        chapter = [step for step in steps.values() if step.name.startswith(f"{paper}/")]
+        assert {Path(step.notebook).stem for step in chapter} == kinds
+
+
+def test_a_notebook_without_parameters_cell_is_refused(tmp_path):
+    (tmp_path / "empty.ipynb").write_text('{"cells": []}')
+    with pytest.raises(ValueError, match="one cell tagged 'parameters' expected, got 0"):
+        plan.declared(str(tmp_path / "empty.ipynb"))
 
 
 @pytest.mark.parametrize(
@@ -137,7 +145,6 @@ def test_a_notebook_depends_on_the_modules_that_it_uses_and_on_no_others():
 def test_planning_needs_no_torch():
     """It takes seconds to import, at every `make`."""
     code = "import sys, plan; plan.for_snakemake(plan.plan('mini')); print('torch' in sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT / "workflow", capture_output=True, text=True
-    )
+    options = {"cwd": ROOT / "workflow", "capture_output": True, "text": True}
+    done = subprocess.run([sys.executable, "-c", code], **options)
     assert done.stdout == "False\n", done.stderr

@@ -35,7 +35,8 @@ def test_parts_and_values_of_the_command_line(capsys):
 def test_processes_use_the_gpus_in_turn(tmp_path, monkeypatch):
     """GPUs are counted as the driver lists them."""
     monkeypatch.delenv(sweep.VISIBLE, raising=False)
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert sweep.gpus() == []  # there is no such program
     program = tmp_path / "nvidia-smi"
     for listing, names in (("No devices", []), ("GPU 0: A\n  MIG 1g.10gb\nGPU 1: A", ["0", "1"])):
         program.write_text(f"#!/bin/sh\necho '{listing}'")

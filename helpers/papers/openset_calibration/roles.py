@@ -47,8 +47,7 @@ def draw_known(classes: int, known: int, *, run: int, seed: int) -> np.ndarray:
 def roles(parameters: Parameters, part: Part) -> dict[str, Split]:
     """Return the roles of the images of one run in each setting."""
     data_set, run = part.identity["data_set"], part.identity["run"]
-    splits = {setting: split(parameters, data_set, setting, run) for setting in SETTINGS}
-    return splits
+    return {setting: split(parameters, data_set, setting, run) for setting in SETTINGS}
 
 
 def split(parameters: Parameters, data_set: str, setting: str, run: int) -> Split:

@@ -101,8 +101,7 @@ def roles(parameters: Parameters, part: Part | None = None) -> dict[int, DomainS
         images = _load(parameters, "train")
         means = class_means(parameters, images)
         branches = partition(means, images.class_names, parameters.most_classes or None)
-    splits = {seed: split(parameters, seed, branches) for seed in range(parameters.runs)}
-    return splits
+    return {seed: split(parameters, seed, branches) for seed in range(parameters.runs)}
 
 
 def class_means(parameters: Parameters, images: Images | ImageStream) -> np.ndarray:

@@ -20,8 +20,6 @@ from helpers.papers.unknown_detection.parameters import BenchmarkParameters
 SIZE = 32
 """Pixels of a side: the networks of small images expect it, and other images are resized to it."""
 
-"""Near-OOD test images of ImageNet's classes and of other classes, for networks of ImageNet."""
-
 
 @dataclass(frozen=True)
 class Visible:

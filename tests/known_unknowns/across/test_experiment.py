@@ -119,10 +119,8 @@ def test_every_cell_that_applies_is_there_and_no_other(table):
 def test_numbers_are_those_of_the_benchmark_of_unknown_detection(table, monkeypatch):
     """The same networks, images and replicates: the two tables agree to the last digit."""
     methods = ["baseline", "mc_dropout", "ensemble"]
-    recipes = {"mc_dropout": ALGORITHMS["mc_dropout"]}
-    benchmark = load("unknown_detection", "mini").replace(
-        **SHARED, methods=methods, resized="", method_recipes=recipes
-    )
+    changes = {"resized": "", "method_recipes": {"mc_dropout": ALGORITHMS["mc_dropout"]}}
+    benchmark = load("unknown_detection", "mini").replace(**SHARED, methods=methods, **changes)
     fields = ("known", "train", "validation", "test", "far", "external", "external_validation")
     lent = {name: getattr(ROLES, name) for name in fields}
     lent = Benchmark(**lent, near_classes=ROLES.known, near=ROLES.near["near"])
@@ -268,9 +266,8 @@ def test_a_published_network_is_a_baseline_with_its_own_name(made_up_problem, ne
         assert "near" not in set(table["test_set"])
         assert not {"out_as_out", "failed"} & set(table["metric"])
         return
-    sets = {"test": found.test} | {
-        name: each.unknown() for name, each in (near | ROLES.far).items()
-    }
+    unknown = {name: each.unknown() for name, each in (near | ROLES.far).items()}
+    sets = {"test": found.test} | unknown
     outputs = {name: network.outputs(each) for name, each in sets.items()}
     confidence = {name: each.probabilities.max(axis=1) for name, each in outputs.items()}
     for name, group in (("one", ["one"]), ("near", ["one", "two"])):

@@ -38,9 +38,8 @@ def test_families_are_none_of_the_sets_that_are_used_otherwise():
     sets = {"external": "mazes", "plaid": "plaid", "gaussian": "gaussian"}
     taken = {role: data.load(name, "test").unknown() for role, name in sets.items()}
     names = ["clocks", "trees", "stars"]
-    families, again = (
-        load_families(PARAMETERS, order, taken, 20) for order in (names, names[::-1])
-    )
+    orders = names, names[::-1]
+    families, again = (load_families(PARAMETERS, order, taken, 20) for order in orders)
     assert list(families) == names and {len(images) for images in families.values()} == {20}
     assert all((images.labels == -1).all() for images in families.values())
     assert all(families[name].sha256 == again[name].sha256 for name in names)

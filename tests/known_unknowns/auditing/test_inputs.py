@@ -25,10 +25,8 @@ def as_table(arrays):
         ("production_", "production"),
     ):  # fmt: skip
         kinds = (("logit", f"{prefix}logits"), ("feature", f"{prefix}features"))
-        columns = {
-            f"{kind}_{i}": column for kind, key in kinds for i, column in enumerate(arrays[key].T)
-        }
-        part = pd.DataFrame(columns)
+        named = ((kind, i, values) for kind, key in kinds for i, values in enumerate(arrays[key].T))
+        part = pd.DataFrame({f"{kind}_{i}": values for kind, i, values in named})
         if f"{prefix}labels" in arrays:
             part["label"] = arrays[f"{prefix}labels"]
         if name == "validation":

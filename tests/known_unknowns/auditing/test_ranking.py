@@ -134,6 +134,5 @@ def test_weights_are_images_drawn_again(decimals):
         risk = (~right[again >= enough]).mean()
         assert risk_at_coverage(values, correct, row[None], 0.7)[0] == pytest.approx(risk)
     every = coverage_at_risk(values, correct, weights, 0.15)
-    assert np.array_equal(
-        every, [coverage_at_risk(values, correct, w[None], 0.15)[0] for w in weights]
-    )
+    alone = [coverage_at_risk(values, correct, row[None], 0.15)[0] for row in weights]
+    assert np.array_equal(every, alone)

@@ -109,9 +109,8 @@ def test_the_jackknife_of_one_mixture_a_set_is_that_of_the_line():
     generator = np.random.default_rng(7)
     x, y = generator.normal(size=14), generator.uniform(0.3, 0.7, 14)
     line = fit_regression(x[:, None], y, [0.5])
-    without = [
-        np.polyval(np.polyfit(np.delete(x, i), np.delete(y, i), 1), [x[i], 0.4]) for i in range(14)
-    ]
+    lines = [np.polyfit(np.delete(x, i), np.delete(y, i), 1) for i in range(14)]
+    without = [np.polyval(lines[i], [x[i], 0.4]) for i in range(14)]
     there, new = np.transpose(without)
     low, high = line.interval([0.4], level=0.8)
     assert estimates.jackknife_ends(new, y - there, 14, 0.8) == pytest.approx((low[0], high[0]))

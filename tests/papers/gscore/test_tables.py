@@ -71,9 +71,8 @@ def test_means_are_over_the_sets_that_a_run_predicts(table):
     assert networks == {"cifar10_mini": {"ResNet-18"}, "cifar100": {"DLA"}}
     assert wide["paper"]["cifar100"].tolist() == pytest.approx([0.7136, 0.866, 0.8831])
     behind = table[table["row"].isin(wide["rows"]["cifar10_mini", "fpr95"].split())]
-    assert {*zip(behind["test_set"], behind["variant"], strict=True)} == {
-        (name, "test") for name in ("waves", "dice", "maps")
-    }
+    pairs = {*zip(behind["test_set"], behind["variant"], strict=True)}
+    assert pairs == {(name, "test") for name in ("waves", "dice", "maps")}
     with pytest.raises(ValueError, match="table: no predictions"):
         tables.compare(table[table["metric"] == "fpr95"])
 
