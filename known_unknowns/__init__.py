@@ -26,7 +26,6 @@ _MODULES = {
     "Inputs": "known_unknowns.auditing.inputs",
     "Rejector": "known_unknowns.auditing",
     "audit": "known_unknowns.auditing",
-    "compare": "known_unknowns.auditing.comparison",
     "read_outputs": "known_unknowns.auditing",
     "Head": "helpers.outputs",
     "Outputs": "known_unknowns.auditing.checked",

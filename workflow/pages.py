@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import gzip
-import io
 import json
 import pkgutil
 from pathlib import Path
@@ -27,7 +25,6 @@ from known_unknowns.chapters import CHAPTERS
 
 ROOT = Path(__file__).resolve().parent.parent
 LEVEL = 6  # of compression: 9 takes twice the time for a few hundredths of the size
-TABS = csv.WriteOptions(include_header=False, delimiter="\t", quoting_style="none")
 TEMPLATES = Environment(
     loader=FileSystemLoader(ROOT / "workflow" / "templates"),
     trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined,
@@ -99,27 +96,6 @@ def api() -> dict[str, str]:
     }
 
 
-def all_rows(results: pd.DataFrame, folder: Path) -> str:
-    """Return a form that searches the rows, and write the compressed rows into `folder`.
-
-    A browser loads the script of a tier and paper when it is chosen: in the page, hundreds of
-    thousands of rows would be larger than the rest of the book.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    shown = ["row", *helpers.report.results.IDENTITY[2:], "value", "images", "seconds"]
-    tables = []
-    for (tier, paper), rows in results.groupby(["tier", "paper"], sort=False):
-        numbers = {key: [f"{number:.6g}" for number in rows[key]] for key in ("value", "seconds")}
-        table = pa.Table.from_pandas(rows[shown].assign(**numbers), preserve_index=False)
-        csv.write_csv(table, lines := io.BytesIO(), TABS)
-        packed = base64.b64encode(gzip.compress(lines.getvalue().strip(), LEVEL, mtime=0)).decode()
-        name = f"{tier}-{paper}"
-        (folder / f"{name}.js").write_text(f'packedRows["{name}"] = "{packed}"\n', "utf-8")
-        tables.append((name, f"{tier}, {CHAPTERS[paper].heading}: {len(rows):,}"))
-    form = render("rows.html", tables=tables, columns=shown)
-    return f"```{{raw}} html\n{form}\n```\n"
-
-
 def reproducibility(runs: Path, tier: str, downloads: Path) -> str:
     """Return the page of provenance, and write the results tables that it offers."""
     files = sorted(runs.rglob("results.parquet"))
@@ -151,5 +127,4 @@ def reproducibility(runs: Path, tier: str, downloads: Path) -> str:
         has_tables=bool(files),
         versions=markdown_table(["tier", "code", "device", "versions", "rows"], versions),
         experiments=markdown_table(experiments.columns, experiments.itertuples(index=False)),
-        rows=all_rows(results, downloads.parent / "_static" / "rows"),
     )

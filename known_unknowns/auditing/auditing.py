@@ -66,7 +66,7 @@ class Audit(SimpleNamespace):
         Scores and correctness of the images behind the guarantee of a risk.
     classes, answers, strata : list of dict
         Accuracy and risk of each class, and the guarantee of each answer and stratum.
-    prediction, unlabelled, drift : Prediction, dict, dict
+    unlabelled, drift : dict
         Estimates for the unlabelled images; None without them.
     claimed, sure : ndarray of float64
         Largest probability of each validation image, before and after temperature scaling.
@@ -89,14 +89,6 @@ class Audit(SimpleNamespace):
     def save(self, folder: str | os.PathLike) -> list[Path]:
         """Write report, numbers, and a rejector if there is a threshold; return the paths."""
         return report.save(self, folder)
-
-    def predict(self, unlabelled: Outputs) -> prediction.Prediction:
-        """Return the prediction for other unlabelled images."""
-        half = self.inputs.validation.subset(self.choosing)
-        chosen, production = (self.score.score_samples(part) for part in (half, unlabelled))
-        return prediction.predict_by_score(
-            self.inputs, self.score, chosen, self.samples, production, self.settings["seed"]
-        )
 
 
 def audit(
@@ -198,22 +190,13 @@ def audit(
     audited.score, audited.samples, audited.correct = score, samples, correct
     unknown = {name: samples[name] for name in inputs.ood}
 
-    audited.prediction = audited.unlabelled = audited.drift = None
+    audited.unlabelled = audited.drift = None
     if inputs.production is not None:
         production = samples["production"] = score.score_samples(inputs.production)
-        audited.prediction = prediction.predict_by_score(
-            inputs, score, chosen, samples, production, seed
-        )
-        parts = validation.logits[measuring], inputs.production.logits
-        probabilities = [softmax(part, temperature) for part in parts]
-        audited.unlabelled = prediction.look_at_unlabelled(
-            known, production, *probabilities, correct, chosen
-        )
         here, there = (getattr(part, inputs.richest) for part in (validation, inputs.production))
         axes = prediction.principal_directions(here[fit], seed=seed)
         here, there = (here @ axes)[measuring], there @ axes
         audited.drift = prediction.find_drift(known, production, here, there)
-        audited.doubts += doubts.doubt_share(audited.unlabelled["least"], unknown_share)
 
     mixed, wished = {"unknown": unknown_share, "seed": seed}, (risk, confidence)
     audited.promised_on = rules.draw_mixture(known, correct, unknown, unknown_share, seed=seed)
@@ -225,7 +208,16 @@ def audit(
     kept = [name for name in tried if not audited.thresholds[name].problem]
     audited.deployed = deployed = kept[0] if kept else ""
     audited.threshold = audited.thresholds.get(deployed)
-    accepted = known >= (audited.threshold.value if deployed else np.inf)
+    lowest = audited.threshold.value if deployed else np.inf
+    accepted = known >= lowest
+    if inputs.production is not None:
+        parts = validation.logits[measuring], inputs.production.logits
+        families = {name: score.score_samples(part) for name, part in inputs.families.items()}
+        audited.unlabelled = prediction.look_at_unlabelled(
+            known, production, *(softmax(part, temperature) for part in parts), correct,
+            chosen, unknown | families, lowest, seed,
+        )  # fmt: skip
+        audited.doubts += doubts.doubt_share(audited.unlabelled["least"], unknown_share)
     promised = risk if deployed == "risk" else 1.0
     audited.classes = rules.by_class(validation, names, measuring, accepted, promised)
     answers, audited.strata = validation.predictions[measuring], []

@@ -2,7 +2,6 @@
 
     known-unknowns demo
     known-unknowns audit outputs.npz --risk 0.05
-    known-unknowns compare old.npz new.npz
     known-unknowns accept outputs_audit/rejector.safetensors new.npz
     known-unknowns bench my_score.py
 
@@ -58,12 +57,11 @@ def _parser() -> argparse.ArgumentParser:
     titles = {
         "demo": f"audit a published network that comes with the package, into {DEMO}",
         "audit": "from the outputs of a classifier to a report, audit.json and a rejector",
-        "compare": "a new model with an old one; ends with 1 if anything is worse",
         "accept": "judge new outputs with the rejector of an audit, as CSV",
         "bench": "rank your score among all others, on features of published networks",
     }
     added = {name: commands.add_parser(name, help=words) for name, words in titles.items()}
-    _, audit, compare, accept, bench = added.values()
+    _, audit, accept, bench = added.values()
     audit.formatter_class = argparse.RawDescriptionHelpFormatter
     audit.epilog = inspect.getdoc(_audit)
     network = audit.add_argument_group("or a network of timm and folders, in place of FILE")
@@ -85,20 +83,16 @@ def _parser() -> argparse.ArgumentParser:
         (network, "--production", "unlabelled images", folder),
         (network, "--classes", "names of the classes in the model's order, a line each", path),
         (network, "--download", "fetch the weights", switch),
-        (compare, "old", "outputs of the old model, in a file as for audit", path),
-        (compare, "new", "outputs of the new model, of the same images in the same order", path),
-        (compare, "--risk", "at which coverages are compared (0.05)", share | {"default": 0.05}),
-        (compare, "--score", "by which answers are kept (msp)", {"default": "msp"}),
         (accept, "rejector", "rejector.safetensors", path),
         (accept, "file", "new outputs, in a file as for audit", path),
         (accept, "--out", "where to, a CSV file (default: the screen)", path),
         (bench, "file", "a Python file that registers a score; it is executed", path),
         (bench, "--packs", "a folder of feature packs (default: those that come along)", path),
-        *((command, "--treat-as", "what the logits are", kinds) for command in (audit, compare)),
+        (audit, "--treat-as", "what the logits are", kinds),
         *((command, "--out", "where to (default: the file's name and the command's)", path)
-          for command in (audit, compare, bench)),
+          for command in (audit, bench)),
         *((command, "--force", "replace an earlier folder", switch)
-          for command in (audit, compare, bench)),
+          for command in (audit, bench)),
     ):  # fmt: skip
         command.add_argument(name, help=words, **options)
     return parser
@@ -132,7 +126,7 @@ def _version(given: argparse.Namespace) -> int:
 
     if not given.version:
         raise ValueError(
-            "a command expected: demo, audit, compare, accept or bench; begin with "
+            "a command expected: demo, audit, accept or bench; begin with "
             "`known-unknowns demo`, or see --help"
         )
     print(f"known-unknowns {__version__}")
@@ -243,20 +237,6 @@ def _demo(given: argparse.Namespace) -> int:
         "    known-unknowns audit my_outputs.npz"
     )
     return HOLDS
-
-
-def _compare(given: argparse.Namespace) -> int:
-    tell = _teller(f"reads {given.old} and {given.new}")
-    from known_unknowns.auditing.comparison import COMPARED, compare
-    from known_unknowns.auditing.inputs import read_outputs
-
-    folder = _folder(given, given.new, COMPARED)
-    old, new = (read_outputs(path, treat_as=given.treat_as) for path in (given.old, given.new))
-    comparison = compare(old, new, score=given.score, risk=given.risk)
-    written = _written(comparison.save, folder)
-    tell("is done")
-    print("", *comparison.sentences(), "", *written, sep="\n")
-    return FAILS if comparison.worse else HOLDS
 
 
 def _accept(given: argparse.Namespace) -> int:

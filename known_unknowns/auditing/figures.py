@@ -12,7 +12,6 @@ from matplotlib.axes import Axes
 
 from helpers import metrics
 from helpers.report.figures import (
-    gscore_scatter,
     reliability_grid,
     risk_coverage_curves,
     score_histograms,
@@ -33,7 +32,6 @@ def draw_report(audit: SimpleNamespace, errors: int) -> dict[str, list[tuple[str
             ("score", "AURC of every score", score_ranking),
             ("accept", "Risk against coverage", selective_risk),
             ("accept", "Scores and thresholds", scores_and_thresholds),
-            ("unlabelled", "The prediction on its line", prediction_on_line),
         ):
             if (axes := draw(audit)) is None:
                 continue
@@ -143,18 +141,4 @@ def scores_and_thresholds(audit: SimpleNamespace) -> Axes:
     for (name, value), line in zip(lines.items(), LINES[1:] * 2, strict=False):
         ax.axvline(value, color="black", linewidth=1.5, linestyle=line, label=name)
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)
-    return ax
-
-
-def prediction_on_line(audit: SimpleNamespace) -> Axes | None:
-    """Draw the line from Gscore to AUROC, and where unlabelled images lie on it."""
-    predicted = audit.prediction
-    if predicted is None or predicted.sets < 9 or not predicted.regressions:
-        return None
-    line, gscore = predicted.regressions["auroc"], predicted.gscore
-    ax = gscore_scatter(line, metric="auroc")
-    ax.axvline(gscore, color=RED, linewidth=1.5, linestyle="--", label="unlabelled images")
-    value = float(np.clip(line.predict([gscore])[0], 0, 1))
-    ax.plot(gscore, 100 * value, "D", color=RED, markersize=7, label="prediction")
-    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.08), ncols=2)
     return ax

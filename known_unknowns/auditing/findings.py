@@ -20,7 +20,7 @@ from known_unknowns.auditing.ranking import COMPARED, demands
 from known_unknowns.auditing.sentences import render
 from known_unknowns.auditing.thresholds import NOTHING, promise_risk, share
 
-SUMMARY = ("right", "sure", "accept", "promise", "next_step")
+SUMMARY = ("right", "sure", "accept", "promise", "unlabelled", "next_step")
 FINDINGS = ("right", "sure", "score", "accept", "unlabelled", "drift", "limits")
 NEARLY_ALL = 0.98
 """Coverage above which a rejector rejects next to nothing."""
@@ -37,7 +37,10 @@ _FORM = re.compile(
 
 
 def summary(audit: SimpleNamespace) -> list[str]:
-    """Return five sentences: accuracy, confidence, what to accept, the guarantee, what to do."""
+    """Return the first sentences: accuracy, confidence, what to accept, the guarantee, what to do.
+
+    With unlabelled images, two more say what is known of them.
+    """
     numbers = facts(audit)
     return [sentence for name in SUMMARY for sentence in render(name, **numbers)]
 

@@ -24,7 +24,7 @@ KEYS = (
     "version model doubts summary requirements settings sha256 images unreadable accuracy "
     "temperature sureness calibration ranking left_out recommended as_good confirmed thresholds "
     "deployed classes answers images_needed_by_answer strata images_needed_by_stratum curve "
-    "picture prediction unlabelled drift most_wrongly_sure suspected_labels findings notes"
+    "picture unlabelled drift most_wrongly_sure suspected_labels findings notes"
 ).split()
 """Numbers in ``audit.json``, in their order; most are attributes of `Audit`."""
 BARS = 8
@@ -41,10 +41,8 @@ def as_dict(audit: SimpleNamespace) -> dict:
     inputs, names = audit.inputs, audit.inputs.class_names
     labels, predictions = inputs.validation.labels, inputs.validation.predictions
     files = inputs.files or range(len(labels))
-    prediction = drift = None
+    drift = None
     if inputs.production is not None:
-        prediction = vars(audit.prediction).copy()
-        del prediction["regressions"]  # objects
         drift = audit.drift | {"accepted": findings.accepted_unlabelled(audit)}
     groups = ("validation", "train", "production")
     images = {name: len(getattr(inputs, name) or ()) for name in groups}
@@ -66,7 +64,6 @@ def as_dict(audit: SimpleNamespace) -> dict:
         "as_good": audit.best[1:],
         "curve": thresholds(audit),
         "picture": bars(audit),
-        "prediction": prediction,
         "drift": drift,
         "most_wrongly_sure": [
             {"image": files[i], "label": names[labels[i]], "predicted": names[predictions[i]],

@@ -11,20 +11,19 @@ depends on.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import betainc, betaincinv, xlogy
+from scipy.special import betainc, betaincinv
 
 from helpers.checks import float_array, open_share
+from helpers.metrics import auroc
 from helpers.metrics.inputs import correct_array
 
 _PLACES = (0.01, 0.03, 0.1, 0.25, 0.5, 0.75)
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(32)
-_LABEL_SHIFT_PLACES = (0.02, 0.05, 0.1, 0.2, 0.4, 0.7, 0.99)
 _GAMMA, _DELTA = 0.01, 0.1  # of the authors' code
-_MIDDLE = 0.5  # p-values above it are treated as those of known images
+_CAUTIOUS = 0.3  # of an AUROC above one half
 
 
 def share_bound(validation, mixture, *, level: float = 0.95) -> float:
@@ -58,8 +57,8 @@ def share_bound(validation, mixture, *, level: float = 0.95) -> float:
     Exact at each rank, like the bound of Clopper and Pearson 1934, and joined by Bonferroni's
     inequality.  Tied scores count as not below, and only make the bound smaller.
 
-    *Do not use* it if the known images have changed: the bound counts all images that are unlike
-    the validation images.  `label_shift_share_bound` allows other shares of the classes.
+    *Do not use* it if the known images have changed, or other classes have become frequent: the
+    bound counts all images that are unlike the validation images.
 
     Examples
     --------
@@ -85,17 +84,12 @@ def share_bound(validation, mixture, *, level: float = 0.95) -> float:
         probability = share[:, None] + (1 - share[:, None]) * known
         return betainc(below, images - below + 1, probability) @ weights <= tail
 
-    return float(_bisect(refused, np.zeros(len(ranks)), steps=30)[0].max())
-
-
-def _bisect(refused: Callable, low: np.ndarray, *, steps: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ends of intervals below 1, halved by whether their middles are refused."""
-    high = np.ones_like(low)
-    for _ in range(steps):
+    low, high = np.zeros(len(ranks)), np.ones(len(ranks))
+    for _ in range(30):
         middle = (low + high) / 2
         lower = refused(middle)
         low, high = np.where(lower, middle, low), np.where(lower, high, middle)
-    return low, high
+    return float(low.max())
 
 
 def estimate_share(validation, mixture) -> float:
@@ -137,92 +131,24 @@ def estimate_share(validation, mixture) -> float:
     return float(max(0.0, 1 - others[best] / ours[best]))
 
 
+def cautious_share(validation, mixture) -> float:
+    r"""Return a share of unlike images that is too large rather than too small.
+
+    It is the larger of `estimate_share` and :math:`(A - \tfrac12) / 0.3`, where A is the AUROC of
+    validation images against the mixture: the share if the unknown images are found with an AUROC
+    of 80 %.  Unknown images that look more like known ones than that can still be more.
+
+    >>> known = np.arange(1000.0)
+    >>> round(cautious_share(known, [*known, *known - 400]), 2)
+    0.53
+    """
+    validation, mixture = _checked(validation, mixture)
+    excess = auroc(validation, mixture) - 0.5
+    return float(np.clip(max(estimate_share(validation, mixture), excess / _CAUTIOUS), 0, 1))
+
+
 def _checked(validation, mixture) -> tuple[np.ndarray, np.ndarray]:
     return float_array("validation", validation), float_array("mixture", mixture)
-
-
-def label_shift_share_bound(
-    validation, classes, mixture, *, times: float = 2.0, level: float = 0.95
-) -> float:
-    r"""Return a lower confidence bound of the share of unknown images, under label shift.
-
-    The share G(t) of the mixture and :math:`F_y(t)` of the images of class y score below t.
-    If the known images have the share :math:`w_y` of each class, then
-    :math:`G \le \pi + (1 - \pi) \sum_y w_y F_y`, and so
-
-    .. math:: \pi \ge \frac{G(t) - F(t)}{1 - F(t)}, \quad
-              F(t) = \max_w \sum_y w_y F_y(t),\; w_y \le \text{times} \cdot n_y / n
-
-    at each of a few t, with a lower bound of G and an upper bound of F.
-
-    Parameters
-    ----------
-    validation, mixture : array_like, shapes [n] and [M]
-        Scores, see the module.  Only the known images of each class must be drawn alike.
-    classes : array_like of int, shape [n]
-        True class of each validation image.
-    times : float
-        Factor by which a class may be more frequent than among the validation images, at least 1.
-    level : float
-        Confidence, in (0, 1).
-
-    Returns
-    -------
-    float
-        In [0, 1). The true share is smaller with a probability of at most 1 − `level`, for
-        any number of images and any shares of the classes that `times` allows.
-
-    Notes
-    -----
-    t is the k-th smallest score of the mixture, for ranks k that depend on M alone.  G(t) follows
-    :math:`\operatorname{Beta}(k, M + 1 - k)` or is larger.  A weighted mean of n shares with
-    weights of at most times / n obeys Chernoff's bound of n / times images, since the
-    logarithm of the moment-generating function is convex in a weight and concave in a
-    probability. Bonferroni's inequality joins all bounds.
-
-    *Do not use* it if the images of a class have changed.  Without label shift `share_bound` shows
-    more.
-
-    Examples
-    --------
-    >>> known, classes = np.arange(2000.0), np.arange(2000) % 4
-    >>> round(label_shift_share_bound(known, classes, [*known, *np.full(2000, -1)]), 2)
-    0.42
-    """
-    (validation, mixture), numbers = _checked(validation, mixture), np.asarray(classes)
-    count, images = len(validation), len(mixture)
-    if (
-        numbers.shape != (count,)
-        or not np.issubdtype(numbers.dtype, np.integer)
-        or numbers.min() < 0
-    ):
-        raise ValueError(f"classes: {count} numbers of classes expected, from 0 on")
-    if not times >= 1:
-        raise ValueError(f"times: at least 1 expected, got {times}")
-    ranks = np.unique([max(1, round(place * images)) for place in _LABEL_SHIFT_PLACES])
-    tail = (1 - open_share("level", level)) / (2 * len(ranks))
-    mixed = betaincinv(ranks, images + 1 - ranks, tail)
-    below = validation[:, None] <= np.sort(mixture)[ranks - 1]
-    counts = np.bincount(numbers)
-    shares = np.stack([np.bincount(numbers, weights=each) for each in below.T])
-    worst = _most(shares / np.maximum(counts, 1), times * counts / count)
-
-    def allowed(middle: np.ndarray) -> np.ndarray:
-        """Return where Chernoff's bound does not exclude so large a share."""
-        apart = xlogy(worst, worst / middle) + xlogy(1 - worst, (1 - worst) / (1 - middle))
-        return ~(count / times * apart > -np.log(tail))
-
-    with np.errstate(divide="ignore", invalid="ignore"):
-        known = _bisect(allowed, worst, steps=40)[1]
-        bounds = np.where(known < 1, (mixed - known) / (1 - known), 0.0)
-    return float(np.clip(bounds.max(), 0, 1))
-
-
-def _most(shares: np.ndarray, caps: np.ndarray) -> np.ndarray:
-    """Return the largest mean of shares [R, K] whose weights are at most the caps and add to 1."""
-    order = np.argsort(-shares, axis=1)
-    ranked, before = np.take_along_axis(shares, order, axis=1), np.cumsum(caps[order], axis=1)
-    return (ranked * np.diff(np.minimum(before, 1), axis=1, prepend=0)).sum(axis=1)
 
 
 class Selection(NamedTuple):
@@ -234,8 +160,6 @@ class Selection(NamedTuple):
         Whether each image is in the list.
     p_values : ndarray of float64, shape [M]
         P-values of all images, see `conformal_p_values`.
-    known : float
-        Share of known images that was assumed, at most 1.
     fewest : int
         Smallest number of unknown images that can be listed; more validation images make it
         smaller.  Above M, no list is possible.
@@ -243,7 +167,6 @@ class Selection(NamedTuple):
 
     chosen: np.ndarray
     p_values: np.ndarray
-    known: float
     fewest: int
 
 
@@ -265,54 +188,42 @@ def conformal_p_values(validation, mixture) -> np.ndarray:
     return (1 + below) / (len(validation) + 1)
 
 
-def suspected_unknown(
-    validation, mixture, *, rate: float = 0.1, adaptive: bool = False
-) -> Selection:
+def suspected_unknown(validation, mixture, *, rate: float = 0.1) -> Selection:
     r"""Return the largest list whose expected share of known images is at most `rate`.
 
     The k images with the smallest p-values, for the largest k with
-    :math:`p_{(k)} \hat\pi_0 \le k \cdot \text{rate} / M`.
+    :math:`p_{(k)} \le k \cdot \text{rate} / M` (Benjamini and Hochberg 1995).
 
     Parameters
     ----------
     validation, mixture : array_like, shapes [n] and [M]
         Scores, see the module.
     rate : float
-        False discovery rate: the expected share of known images in the list, in (0, 1).
-    adaptive : bool
-        Whether Storey's estimate :math:`(1 + \#\{p_i > \tfrac12\}) / (M / 2)` of the share
-        :math:`\pi_0` of known images is used, in place of 1.
-
-    Returns
-    -------
-    Selection
-        Without `adaptive` the rate is 1 − π times `rate`, with a share π of unknown images.
+        False discovery rate: the expected share of known images in the list, in (0, 1).  It is
+        :math:`1 - \pi` times `rate` with a share π of unknown images.
 
     Notes
     -----
-    Benjamini and Hochberg 1995; Storey, Taylor and Siegmund 2004; Bates et al. 2023 show that
-    both keep the rate although all p-values share the validation images. The rate is an
-    average over lists. *Do not use* it if the known images have changed, nor with few
-    validation images.
+    Bates et al. 2023 show that the rate is kept although all p-values share the validation images.
+    The rate is an average over lists. *Do not use* it if the known images have changed, nor with
+    few validation images.  Storey's estimate of π would make the list longer; it is left out, since
+    it loses the rate as soon as the known images change.
 
     Examples
     --------
     >>> known = np.arange(1000)
-    >>> found = suspected_unknown(known, [*known[::10], *np.full(50, -1)])
-    >>> int(found.chosen[-50:].sum()), int(found.chosen.sum()), found.fewest
+    >>> suspects = suspected_unknown(known, [*known[::10], *np.full(50, -1)])
+    >>> int(suspects.chosen[-50:].sum()), int(suspects.chosen.sum()), suspects.fewest
     (50, 54, 2)
     """
     open_share("rate", rate)
     p_values = conformal_p_values(validation, mixture)
-    images, known = len(p_values), 1.0
-    if adaptive:
-        known = min(1.0, (1 + int((p_values > _MIDDLE).sum())) / (images * (1 - _MIDDLE)))
-    ranked = np.sort(p_values)
-    allowed = rate / known * np.arange(1, images + 1) / images
+    images, ranked = len(p_values), np.sort(p_values)
+    allowed = rate * np.arange(1, images + 1) / images
     passed = np.flatnonzero(ranked <= allowed * (1 + 1e-9))  # tolerance for rounding
     last = ranked[passed[-1]] if len(passed) else 0.0
-    fewest = int(np.ceil(np.round(known * images / rate / (len(validation) + 1), 9)))
-    return Selection(p_values <= last, p_values, known, fewest)
+    fewest = int(np.ceil(np.round(images / rate / (len(validation) + 1), 9)))
+    return Selection(p_values <= last, p_values, fewest)
 
 
 def selection_outcome(chosen, unknown) -> tuple[float, float]:

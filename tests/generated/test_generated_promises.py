@@ -74,5 +74,5 @@ def test_a_threshold_says_the_truth_of_the_images_that_gave_it(
 def test_shares_and_lists_of_suspects_are_possible(known, mixture, rate):
     assert 0 <= without_labels.share_bound(known, mixture) <= 1
     assert 0 <= without_labels.estimate_share(known, mixture) <= 1
-    suspected = without_labels.suspected_unknown(known, mixture, rate=rate, adaptive=True)
+    suspected = without_labels.suspected_unknown(known, mixture, rate=rate)
     assert not suspected.chosen.any() or suspected.chosen.sum() >= suspected.fewest

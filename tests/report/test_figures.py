@@ -172,7 +172,6 @@ def test_bad_input(draw, message):
 
 
 def test_no_figure_has_letters_below_the_smallest():
-    """`workflow/legible.py` computes the height of letters on a page from the smallest."""
     root = project_root()
     for path in [*root.glob("helpers/**/*.py"), *root.glob("notebooks/**/*.ipynb")]:
         sizes = re.findall(r"(?:font|label)size=\\?\W?([\w.-]+)", path.read_text(encoding="utf-8"))

@@ -33,18 +33,14 @@ CONSTANT = "constant"
 """The name of the constant among evaluators: ``DETECTOR/constant``."""
 
 
-def set_errors(
-    table: pd.DataFrame,
-    metrics: Sequence[str] = PREDICTED,
-    variants: Sequence[str] = ("primary",),
-) -> pd.DataFrame:
+def set_errors(table: pd.DataFrame, metrics: Sequence[str] = PREDICTED) -> pd.DataFrame:
     """Return the error of every prediction and of the constant, set by set.
 
     An evaluator without stored predictions has those of a line at its stored Gscores.
     """
     names = table["method"].str.partition("/")
     table = table.assign(detector=names[0], evaluator=names[2])
-    stored = table[table["metric"].str.startswith("predicted_") & table["variant"].isin(variants)]
+    stored = table[table["metric"].str.startswith("predicted_") & (table["variant"] == "primary")]
     stored = stored.assign(metric=stored["metric"].str.removeprefix("predicted_"))
     truths = table[(table["variant"] == "test") & (table["evaluator"] == "")]
     truths = truths[truths["metric"].isin(metrics)].rename(columns={"value": "truth"})

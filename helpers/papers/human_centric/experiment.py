@@ -215,7 +215,7 @@ def _rows_of_score(
 def error_rates(
     outputs: RoleOutputs, values: ScoreValues, weights: Mapping[str, np.ndarray]
 ) -> Iterator[dict]:
-    """Yield DER on each set and over sets; the test set and means have replicates."""
+    """Yield DER on each set and over sets; the mean over all sets has replicates."""
     correct = {name: each.correct for name, each in outputs.sets.items()}
     for metric, threshold in values.thresholds.items():
         rates = {
@@ -234,7 +234,7 @@ def ranking(
 ) -> Iterator[dict]:
     """Yield AUROC and FPR of label-shifted sets, against all and correct test images.
 
-    Only the means have replicates, and only with `weights`: for many sets they would take hours.
+    The mean over the label-shifted sets has replicates, if there are `weights`.
     """
     left_out = ("input-shifted", "average")
     groups = {name: sets for name, sets in outputs.groups.items() if name not in left_out}
@@ -257,12 +257,14 @@ def _rows_of_metric(
 ) -> Iterator[dict]:
     """Yield a metric of each set, and its means over groups; all sets count equally.
 
-    `rates` are values, replicates and numbers of images by set.
+    `rates` are values, replicates and numbers of images by set.  Only the group with intervals in
+    claims and figures has replicates.
     """
-    for name, (rate, replicates, images) in rates.items():
-        yield results.row(name, metric, rate, images, replicates if name == "test" else ())
+    resampled = "average" if "average" in groups else "label-shifted"
+    for name, (rate, _, images) in rates.items():
+        yield results.row(name, metric, rate, images)
     for group, sets in groups.items():
         if sets:
             values, replicates, images = zip(*(rates[name] for name in sets), strict=True)
-            over = np.mean(replicates, axis=0)
-            yield results.row(group, metric, np.mean(values), sum(images), over)
+            drawn = np.mean(replicates, axis=0) if group == resampled else ()
+            yield results.row(group, metric, np.mean(values), sum(images), drawn)

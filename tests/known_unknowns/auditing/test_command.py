@@ -115,12 +115,11 @@ BAD = [
     ("accept outputs.npz outputs.npz", "expected: accept REJECTOR OUTPUTS\n"),
     ("accept text.npz outputs.npz", "text.npz is no rejector; expected: accept REJECTOR"),
     ("accept nowhere.safetensors outputs.npz", "nowhere.safetensors"),
-    ("", "known-unknowns: a command expected: demo, audit, compare"),
+    ("", "known-unknowns: a command expected: demo, audit, accept"),
     ("audit --model a.onnx", "the audit's page shows how onnxruntime writes the outputs"),
     ("audit", "FILE, or --model and --validation, expected"),
     ("audti", "invalid choice: 'audti'"),
     ("audit outputs.npz --risk few", "invalid float value: 'few'"),
-    ("compare outputs.npz few.npz", "ood: in one of the two files only"),
 ]
 
 
@@ -135,17 +134,6 @@ def test_an_error_is_one_line_and_leaves_nothing(file, arrays, line, message, ca
     printed = capsys.readouterr().err
     assert status == REFUSED and message in printed and printed.count("\n") == 1
     assert listed(file.parent) == ["few.npz", "outputs.npz", "text.npz"]
-
-
-def test_a_comparison_fails_if_anything_is_worse(file, arrays, tmp_path, capsys):
-    few = {name: arrays[name] for name in ("logits", "labels")}
-    np.savez("old.npz", **few)
-    np.savez("new.npz", **few | {"logits": -few["logits"]})
-    assert main(["compare", "old.npz", "new.npz", "--out", "a"]) == FAILS
-    assert main(["compare", "new.npz", "old.npz", "--out", "b"]) == HOLDS
-    assert listed(tmp_path / "a") == ["comparison.json", "report.html"]
-    html = (tmp_path / "a" / "report.html").read_text(encoding="utf-8")
-    assert "default-src 'none'" in html and "Keep the old model" in html
 
 
 def test_new_outputs_are_judged(file, arrays, tmp_path, capsys):

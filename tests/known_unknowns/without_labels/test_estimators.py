@@ -1,15 +1,83 @@
-"""Estimators of AUROC and FPR95: definitions, intervals that cover, and mixtures."""
+"""Estimates without labels: definitions, bounds and intervals that are kept, and bad input."""
+
+from functools import partial
 
 import numpy as np
 import pytest
+from scipy.stats import betabinom, false_discovery_control
 
-from helpers.labelfree import METRICS, PREDICTED, fit_regression
-from helpers.metrics import RankedGroups, auroc, fpr_at_tpr
+from helpers.labelfree import PREDICTED
+from helpers.metrics import auroc, fpr_at_tpr
 from known_unknowns import without_labels
-from known_unknowns.without_labels import ESTIMATORS, MetaSets, curve_regression, estimates
-from known_unknowns.without_labels.prior_corrected import fit_prior_corrected
+from known_unknowns.guarantees import coverage_threshold
+from known_unknowns.without_labels import BINS, DetectionEstimator, MetaSets, detection
 
-LEARNING = ["constant", "gscore", "curve_regression"]
+
+def test_bounds_of_the_share_are_kept():
+    """If all unknown images score below all known images, which is the worst case."""
+    generator = np.random.default_rng(0)
+    for share in (0, 0.3):
+        bounds = []
+        for _ in range(200):
+            validation, mixture = generator.normal(size=300), generator.normal(size=400)
+            mixture[generator.random(400) < share] = -50.0
+            bounds.append(without_labels.share_bound(validation, mixture, level=0.8))
+        assert np.mean(np.array(bounds) > share) <= 0.2 and np.mean(bounds) >= 0.8 * share
+
+
+def test_shares_by_hand():
+    """With a single validation image the law is simple."""
+    mixture = np.r_[np.full(39, -1.0), 1.0]
+    tail = betabinom.sf(38, 40, 1, 1)  # that 39 or more of 40 lie below: 2 / 41
+    assert without_labels.share_bound([0.0], mixture, level=1 - tail * 1.01) > 0
+    assert without_labels.share_bound([0.0], mixture, level=1 - tail * 0.99) == 0
+    generator = np.random.default_rng(5)
+    for share in (0.05, 0.4, 0.9):
+        unknown = 4 * (generator.random((10, 4000)) < share)
+        scores = generator.normal(size=(10, 4000)), generator.normal(size=(10, 4000)) - unknown
+        estimates = [without_labels.estimate_share(*pair) for pair in zip(*scores, strict=True)]
+        assert np.mean(estimates) == pytest.approx(share, abs=0.02)
+
+
+def test_the_rate_of_a_list_is_kept_and_not_wasted():
+    generator, outcomes = np.random.default_rng(3), []
+    for _ in range(200):
+        unknown = generator.random(400) < 0.4
+        held, mixture = generator.normal(size=500), generator.normal(size=400) - 3 * unknown
+        listed = without_labels.suspected_unknown(held, mixture, rate=0.2)
+        outcomes.append(without_labels.selection_outcome(listed.chosen, unknown))
+    rate, power = np.mean(outcomes, axis=0)
+    assert 0.096 < rate <= 0.2 and power > 0.8  # 0.6 times the requested rate
+    p_values = without_labels.conformal_p_values(held, mixture)
+    assert np.array_equal(p_values > 0.05, mixture >= coverage_threshold(held, coverage=0.95))
+    assert np.array_equal(listed.chosen, false_discovery_control(p_values) <= 0.2)
+    for count, some in ((9, False), (10, True)):  # 1 / 100 of 100 images, at 0.1
+        mixture = np.r_[np.full(100 - count, 200.0), np.full(count, -1.0)]
+        selection = without_labels.suspected_unknown(np.arange(99.0), mixture)
+        assert selection.fewest == 10 and selection.chosen.any() == some
+
+
+def confident(right, share=0.0, images=4000, seed=0):
+    """Return probabilities and correctness of calibrated answers; unknown images are like them."""
+    generator = np.random.default_rng(seed)
+    high = generator.uniform(2 * right - 1, 1, images)
+    correct = (generator.random(images) < high) & (np.arange(images) >= share * images)
+    return np.stack([high, 1 - high], axis=1), correct
+
+
+@pytest.mark.parametrize("share", [0, 0.2, 0.6])
+def test_the_bracket_holds_the_accuracy_and_that_of_accepted_images(share):
+    (ours, correct), (mixture, right) = confident(0.8), confident(0.8, share, seed=1)
+    low, high = without_labels.accuracy_bracket(ours, correct, mixture, share=share)
+    assert low < right.mean() < high and low == pytest.approx(0.8 * (1 - share) - 0.05, abs=0.01)
+    assert high == pytest.approx(0.85, abs=0.01)
+    # the rejector sees half of the unknown images
+    kept = np.arange(4000) >= share * 4000 / 2
+    low, high = without_labels.accuracy_bracket(
+        ours, correct, mixture, share=share, accepted=(np.ones(4000), kept)
+    )
+    assert low < right[kept].mean() < high
+    assert low == pytest.approx(right[kept].mean() - 0.05, abs=0.02)
 
 
 class World:
@@ -25,95 +93,61 @@ class World:
         place, width = self.generator.uniform(0, 4), self.generator.uniform(0.5, 1.5)
         return self.generator.normal(-place, width, count)
 
-    def sets(self, count, images=150, known=600):
+    def sets(self, count, images=200, known=600):
         return MetaSets(self.known(known), {str(i): self.unknown(images) for i in range(count)})
 
 
-@pytest.mark.parametrize("share", [0.4, None])
-@pytest.mark.parametrize("name", ESTIMATORS)
-def test_an_interval_holds_the_value_and_grows_with_the_level(name, share):
-    world = World(1)
-    fitted = ESTIMATORS[name](world.known(300), world.sets(12, 80, 300), share=share)
-    mixture = np.concatenate([world.known(60), world.unknown(40)])
+def test_intervals_hold_in_every_bin_of_shares_and_the_regression_beats_the_constant():
+    covered, errors = {}, []
+    for seed in range(4):
+        world = World(40 + seed)
+        given = world.known(400), world.sets(36)
+        constant, curve = (
+            DetectionEstimator(*given, kind) for kind in ("constant", "curve_regression")
+        )
+        for number in range(40):
+            share = (0.02, 0.1, 0.3, 0.7)[number % 4]
+            known, unknown = world.known(600), world.unknown(200)
+            ours, others = detection.counts_at_share(600, 200, share)
+            pair = known[:ours], unknown[:others]
+            for truth in (auroc(*pair), auroc(known, unknown)):
+                estimate = curve.estimate(np.concatenate(pair), level=0.8)["auroc"]
+                if np.isnan(estimate.value):
+                    continue
+                bin = np.digitize(share, BINS)
+                covered.setdefault(bin, []).append(estimate.low <= truth <= estimate.high)
+            if share > 0.2 and estimate.value == estimate.value:
+                guess = constant.estimate(np.concatenate(pair))["auroc"].value
+                errors.append([guess - truth, estimate.value - truth])
+    assert {bin: np.mean(held) >= 0.72 for bin, held in covered.items()} == dict.fromkeys(
+        range(4), True
+    )
+    guessed, learned = np.sqrt(np.mean(np.square(errors), axis=0))
+    assert learned < 0.75 * guessed
+
+
+def test_without_unknown_images_or_far_from_all_sets_there_is_no_answer():
+    world = World(3)
+    fitted = DetectionEstimator(world.known(400), world.sets(12))
+    for mixture in (world.known(300), world.known(300) + 5):
+        assert all(np.isnan(number) for number in fitted.estimate(mixture)["auroc"])
+    mixture = np.r_[world.known(60), world.unknown(60)]
     wide, narrow = fitted.estimate(mixture), fitted.estimate(mixture, level=0.5)
-    assert tuple(wide) == PREDICTED and narrow != wide
     for metric in PREDICTED:
         ends = wide[metric].low, narrow[metric].low, narrow[metric].value
         assert 0 <= ends[0] <= ends[1] <= ends[2] <= narrow[metric].high <= wide[metric].high <= 1
-        again = fitted.estimate(np.sort(mixture))[metric]  # the bootstrap draws other images
-        assert again == pytest.approx(wide[metric], abs=0.1)
-        assert again.value == pytest.approx(wide[metric].value)
-
-
-@pytest.mark.parametrize("name", LEARNING)
-def test_intervals_cover_the_metric_of_these_images_and_of_more_like_them(name):
-    covered = []
-    for seed in range(3):
-        world = World(40 + seed)
-        fitted = ESTIMATORS[name](world.known(400), world.sets(25))
-        for _ in range(40):
-            count = round(50 * world.generator.uniform(0.05, 0.95))
-            known, unknown = world.known(600), world.unknown(150)
-            pair = known[: 50 - count], unknown[:count]
-            low, high = fitted.estimate(np.concatenate(pair), level=0.8)["fpr95"][1:]
-            covered.append([low <= fpr_at_tpr(*each) <= high for each in (pair, (known, unknown))])
-    of_these, of_more = np.mean(covered, axis=0)
-    assert 0.72 <= of_these <= 0.92 and of_more >= 0.72
-    few = ESTIMATORS[name](world.known(100), world.sets(8))  # a level of 0.9 needs nine sets
-    assert few.estimate(world.known(60))["auroc"][1:] == (0, 1)
-
-
-def test_the_regression_beats_the_constant_and_the_gscore_at_an_unknown_share():
-    world, errors, covered = World(3), [], []
-    validation, meta = world.known(800), world.sets(60)
-    fits = [ESTIMATORS[name](validation, meta) for name in LEARNING]
-    for _ in range(60):
-        known, unknown, share = world.known(600), world.unknown(150), world.generator.uniform()
-        total = min(150 / share, 600 / (1 - share))
-        mixture = np.r_[known[: int((1 - share) * total)], unknown[: int(share * total)]]
-        truth = auroc(known, unknown)
-        errors.append([fit.estimate(mixture)["auroc"].value - truth for fit in fits])
-        low, high = fits[2].estimate(mixture, level=0.8)["auroc"][1:]
-        covered.append(low <= truth <= high)
-    constant, gscore, curve = np.sqrt((np.array(errors) ** 2).mean(axis=0))
-    assert curve < 0.85 * gscore and curve < 0.7 * constant
-    assert np.mean(covered) == pytest.approx(0.8, abs=0.1)
-    for estimate in fits[2].estimate(world.known(200) + 5).values():  # unlike all that it learned
-        assert estimate[1:] == (0, 1)
 
 
 def test_mixtures_have_the_share_and_are_as_large_as_possible():
     meta = World(6).sets(3, images=100, known=150)
-    for share, counts in ((0.5, (100, 100)), (0.1, (150, 17)), (0.99, (1, 100)), (1, (1, 100))):
-        drawn = list(meta.mix(share, times=2))
-        assert [(len(a), len(b)) for a, b in drawn] == [counts] * 6
-        assert all(len(set(unknown)) == len(unknown) for _, unknown in drawn)
-    fewer = list(meta.mix(0.25, images=40))
-    assert [(len(a), len(b)) for a, b in fewer] == [(30, 10)] * 3
-    truths = meta.own_truths(fewer)["auroc"]
-    first = meta.known[fewer[0][0]], meta.unknown["0"][fewer[0][1]]
-    assert truths[0] == auroc(*first) and len(truths) == 3
-    for known, _ in meta.mix(0.1):
-        assert len(known) == 150 and len(set(known)) < 100
-    shares = [len(b) / (len(a) + len(b)) for a, b in meta.mix(times=50)]
-    assert min(shares) < 0.08 and max(shares) > 0.92 and abs(np.mean(shares) - 0.5) < 0.05
-
-
-@pytest.mark.parametrize(("images", "learnt"), [(50, 50), (70, 50), (71, 70), (10_000, 9050)])
-def test_an_estimator_learns_from_mixtures_that_are_just_smaller(images, learnt):
-    kind = type("Kind", (tuple,), {"fewest": 0, "__new__": lambda _, *given: given[-1]})
-    assert estimates.BySize(kind, [0.0]).of(images) == learnt
-
-
-def test_the_jackknife_of_one_mixture_a_set_is_that_of_the_line():
-    generator = np.random.default_rng(7)
-    x, y = generator.normal(size=14), generator.uniform(0.3, 0.7, 14)
-    line = fit_regression(x[:, None], y, [0.5])
-    lines = [np.polyfit(np.delete(x, i), np.delete(y, i), 1) for i in range(14)]
-    without = [np.polyval(lines[i], [x[i], 0.4]) for i in range(14)]
-    there, new = np.transpose(without)
-    low, high = line.interval([0.4], level=0.8)
-    assert estimates.jackknife_ends(new, y - there, 14, 0.8) == pytest.approx((low[0], high[0]))
+    pairs = [*meta.mix(np.inf, 50)]
+    shares = np.array([len(b) / (len(a) + len(b)) for a, b in pairs])
+    assert 0.009 < shares.min() < 0.02 and 0.85 < shares.max() < 0.96
+    assert all(len(a) == 150 or len(b) == 100 for a, b in pairs)
+    assert abs(np.median(shares) - np.sqrt(0.01 * 0.95)) < 0.03
+    fewer = [*meta.mix(40, 1)]
+    assert all(abs(len(a) + len(b) - 40) <= 1 for a, b in fewer)
+    assert np.isin(fewer[2][1], meta.unknown["2"]).all() and np.isin(fewer[0][0], meta.known).all()
 
 
 def test_the_curve_is_its_definition_and_leaving_out_a_set_is_fitting_without_it():
@@ -121,13 +155,13 @@ def test_the_curve_is_its_definition_and_leaving_out_a_set_is_fitting_without_it
     validation, scores = generator.normal(size=2399), generator.normal(-1, 1, 500)
     curve = without_labels.curve_features(validation, scores)
     quantiles = np.sort(validation)[99::100][:23]  # 100 of 2,400 gaps below the first
-    assert curve[:23] == pytest.approx([(scores < one).mean() for one in quantiles], abs=0.005)
+    assert curve[:23] == pytest.approx([(scores < each).mean() for each in quantiles], abs=0.005)
     assert curve[23] == pytest.approx(auroc(validation, scores))
     curves, truths, sets = generator.normal(size=(12, 24)), generator.uniform(size=12), 4
-    kernel = curve_regression._kernel(curves, curves)
-    weights, misses = curve_regression._ridge(*np.linalg.eigh(kernel), truths, sets)
+    kernel = detection._kernel(curves, curves)
+    weights, misses = detection._ridge(*np.linalg.eigh(kernel), truths, sets)
     errors = []
-    for penalty in curve_regression._PENALTIES:
+    for penalty in detection._PENALTIES:
         missed = []
         for left_out in range(sets):
             kept = np.arange(12) // 3 != left_out
@@ -141,37 +175,86 @@ def test_the_curve_is_its_definition_and_leaving_out_a_set_is_fitting_without_it
     assert truths - predicted == pytest.approx(misses, abs=1e-8)
 
 
-@pytest.mark.parametrize("digits", [8, 1, 0])  # without ties, with some, with few values alone
-def test_with_the_mixtures_own_known_images_the_inverse_is_exact(digits):
-    generator = np.random.default_rng(0)
-    known = generator.normal(size=300).round(digits)
-    unknown = generator.normal(-1, 1, 200).round(digits)
-    estimate = fit_prior_corrected(known, share=0.4).estimate(np.concatenate([known, unknown]))
-    groups = RankedGroups.of(known, unknown)
-    for metric in PREDICTED:
-        assert estimate[metric].value == pytest.approx(METRICS[metric](groups), abs=1e-12)
-    nothing = fit_prior_corrected(known).estimate(known)  # no image is unlike the others
-    assert nothing["auroc"].value == pytest.approx(0.5) and nothing["auroc"].high == 1
-    assert nothing["fpr95"].low == 0
+def bracket(held, mixture):
+    """Return the bracket of answers with more confidence for a higher score."""
+    both = (0.5 + 0.5 / (1 + np.exp(-np.asarray(scores, float))) for scores in (held, mixture))
+    ours, theirs = (np.stack([high, 1 - high], axis=1) for high in both)
+    return without_labels.accuracy_bracket(ours, np.arange(len(held)) % 4 > 0, theirs, share=0.2)
 
 
-TRUTHS = {"auroc": 0.8556, "fpr95": 0.5576}  # Φ(1.5 / √2), and 1 - Φ(1.5 - 1.6449)
+def estimated(held, mixture, kind="curve_regression"):
+    estimates = DetectionEstimator(held, World(0).sets(12, 80, 200), kind).estimate(mixture)
+    numbers = [number for each in estimates.values() for number in each]
+    return [0.0] if np.isnan(numbers).any() else numbers
 
 
-@pytest.mark.parametrize(("share", "known"), [(0.2, True), (1, True), (0.5, False)])
-def test_intervals_of_the_prior_corrected_cover_and_still_say_something(share, known):
-    generator, covered, of_these, widths = np.random.default_rng(2), [], [], []
-    for _ in range(80):
-        validation, pair = generator.normal(size=150), generator.normal(size=(2, 200))
-        pair = pair[0, : round(200 * (1 - share))], pair[1, : round(200 * share)] - 1.5
-        fitted = fit_prior_corrected(validation, share=share if known else None)
-        estimate = fitted.estimate(np.concatenate(pair), level=0.8)
-        ends = np.array([estimate[name][1:] for name in TRUTHS])
-        widths.append(np.ptp(ends, axis=1))
-        exact = [auroc(*pair), fpr_at_tpr(*pair)] if share < 1 else [*TRUTHS.values()]
-        for truths, kept in (([*TRUTHS.values()], covered), (exact, of_these)):
-            kept.append((ends[:, 0] <= truths) & (truths <= ends[:, 1]))
-    for kept in (covered, of_these):
-        assert (np.mean(kept, axis=0) >= 0.7).all()
-        assert not known or (np.mean(kept, axis=0) <= 0.97).all()
-    assert (np.mean(widths, axis=0) < (0.5, 0.8)).all()
+EVERY = {
+    "curve_regression": estimated,
+    "constant": partial(estimated, kind="constant"),
+    "bracket": bracket,
+    "share_bound": without_labels.share_bound,
+    "estimate_share": without_labels.estimate_share,
+    "suspected_unknown": lambda *scores: without_labels.suspected_unknown(*scores)[1],
+}
+BOUNDS = ("share_bound", "estimate_share", "suspected_unknown")
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_strange_images_give_a_number_in_its_range_or_a_refusal(name):
+    """Tied, constant, few, all known or all unknown images; NaN; no validation images."""
+    ask, generator = EVERY[name], np.random.default_rng(1)
+    held = generator.normal(size=200)
+    for unknown in (0, 0.3, 1):
+        mixture = generator.normal(size=120) - 2 * (np.arange(120) < unknown * 120)
+        for pair in (held, mixture), (np.round(held), np.round(mixture)):
+            numbers = np.asarray(ask(*pair))
+            assert numbers.size and 0 <= numbers.min() <= numbers.max() <= 1
+    numbers = np.asarray(ask(np.zeros(200), np.zeros(120)))
+    assert 0 <= numbers.min() <= numbers.max() <= 1
+    assert "share" not in name or numbers == 0  # no image is below the others
+    if name in BOUNDS:
+        assert 0 <= np.max(ask(held, mixture[:20])) <= 1
+    else:
+        with pytest.raises(ValueError, match="at least 50"):
+            ask(held, mixture[:49])
+    mixture[3] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        ask(held, mixture)
+    with pytest.raises(ValueError, match="validation"):
+        ask(np.empty(0), held)
+
+
+HALF, HELD = np.full((60, 2), 0.5), np.arange(60.0)
+META = MetaSets(HELD, dict.fromkeys("abc", HELD))
+MASK = np.arange(60) < 49
+ask_bracket = partial(without_labels.accuracy_bracket, HALF, np.ones(60))
+BAD = [
+    (partial(DetectionEstimator, HELD, MetaSets(HELD, {"a": HELD})), "meta: at least 3 sets"),
+    (partial(DetectionEstimator(HELD, META).estimate, HELD, level=90), "level"),
+    (partial(MetaSets, [np.nan], {}), "known: contains NaN"),
+    (partial(MetaSets, HELD, {"a": []}), r"unknown\['a'\]: empty"),
+    (partial(without_labels.share_bound, HELD, HELD, level=1), "level"),
+    (partial(without_labels.suspected_unknown, HELD, HELD, rate=0), "rate"),
+    (partial(without_labels.suspected_unknown, HELD, HELD, rate=10), "rate"),
+    (partial(without_labels.selection_outcome, MASK, MASK & False), "unknown: no image is"),
+    (partial(ask_bracket, HALF[:49], share=0), "at least 50"),
+    (partial(ask_bracket, HALF, share=1.5), "share"),
+    (partial(ask_bracket, HALF, share=0, accepted=(MASK | True, MASK)), "the accepted, got 60"),
+    (partial(ask_bracket, HALF, share=0, accepted=(MASK & False, MASK | True)), "got 0 and 60"),
+    (partial(ask_bracket, np.full((60, 4), 0.25), share=0), "2 classes expected"),
+    (partial(without_labels.accuracy_bracket, HALF, np.ones(59), HALF, share=0), "correct"),
+    (partial(without_labels.accuracy_bracket, 3 * HALF, np.ones(60), HALF, share=0), "validation"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "named"), BAD)
+def test_bad_input_is_refused(call, named):
+    with pytest.raises(ValueError, match=named):
+        call()
+
+
+def test_fpr_of_the_constant_is_the_mean_of_the_sets():
+    meta = World(9).sets(12)
+    estimate = DetectionEstimator(HELD, meta, "constant").estimate(HELD)["fpr95"]
+    truths = [fpr_at_tpr(meta.known, scores) for scores in meta.unknown.values()]
+    assert estimate.value == pytest.approx(np.mean(truths))

@@ -1,4 +1,4 @@
-"""The rows of the experiment and the errors in them, on scores that are drawn."""
+"""The rows of the experiment, on scores that are drawn."""
 
 from dataclasses import replace
 
@@ -7,41 +7,30 @@ import pandas as pd
 import pytest
 
 from helpers import metrics
+from helpers.files import project_root
 from helpers.outputs import Outputs
 from helpers.papers import load
 from helpers.papers.gscore.experiment import divide
 from helpers.papers.gscore.mixtures import DetectorScores
+from helpers.report import results
+from known_unknowns.auditing.sentences import render
 from known_unknowns.without_labels.experiment import (
+    DRAWN,
+    OTHER_KIND,
+    Protocol,
+    choose_images,
     rows_of_answers,
-    rows_of_estimators,
     rows_of_protocols,
 )
-from known_unknowns.without_labels.skills import (
-    DRAWN,
-    ESTIMATED,
-    ESTIMATOR_TITLES,
-    KNOWN,
-    OTHER_KIND,
-    set_errors,
-)
+from known_unknowns.without_labels.summary import by_share
 from pictures import FAMILIES
 
 PARAMETERS = load(
-    "gscore", "mini", repeats=2, sizes=[20, 50, 100], least_images=50, shifts=["fog/3"],
-    detectors=["msp", "energy"],
-)  # fmt: skip
+    "gscore", "mini", repeats=2, sizes=[20, 50, 100], shifts=["fog/3"], detectors=["msp", "energy"]
+)
 NAMES = [*list(FAMILIES)[:8], "held_out_a", "digits", "photographs", "held_out_b"]
 FOG = f"{DRAWN}, shift fog/3"
 DIVISIONS = [divide(12, number, PARAMETERS) for number in range(3)]
-
-
-def each(detector, change):
-    """Return the scores of all roles, changed."""
-    known, sets = (
-        {name: change(scores) for name, scores in role.items()}
-        for role in (detector.known, detector.sets)
-    )
-    return DetectorScores(known, change(detector.validation), sets)
 
 
 @pytest.fixture(scope="module")
@@ -53,58 +42,42 @@ def msp():
     return DetectorScores(known | {"fog/3": known["test"] - 1}, draw(0, 1, 300), sets)
 
 
-@pytest.fixture(scope="module")
-def rows(msp):
+def test_each_protocol_has_the_rows_that_its_name_states(msp):
     energy = replace(msp, known={part: msp.known[part] for part in ("meta", "test")})
-    confidence = each(energy, lambda scores: 1 / (1 + np.exp(-scores)))
-    both = {"msp": msp, "energy": energy}
-    sure = dict.fromkeys(both, confidence)
-    return pd.DataFrame(rows_of_protocols(both, sure, DIVISIONS, PARAMETERS))
-
-
-def test_each_protocol_has_the_rows_that_its_name_states(msp, rows):
+    rows = pd.DataFrame(
+        rows_of_protocols({"msp": msp, "energy": energy}, DIVISIONS, PARAMETERS)
+    )  # fmt: skip
     runs = rows.groupby(["variant", rows["method"].str.partition("/")[0]])["run"].nunique()
     assert runs.to_dict() == {
-        (KNOWN, "msp"): 3, (DRAWN, "msp"): 3, (KNOWN, "energy"): 2, (DRAWN, "energy"): 2,
-        (f"{DRAWN}, size 50", "msp"): 2, (f"{DRAWN}, size 100", "msp"): 2, (FOG, "msp"): 2,
-        (OTHER_KIND, "msp"): 1,
+        (DRAWN, "msp"): 3, (DRAWN, "energy"): 1, (f"{DRAWN}, size 50", "msp"): 1,
+        (f"{DRAWN}, size 100", "msp"): 1, (FOG, "msp"): 1, (OTHER_KIND, "msp"): 1,
     }  # fmt: skip
-    predicted = rows[rows["metric"] == "predicted_auroc"]
-    of_energy = predicted.query("variant == @DRAWN and method.str.startswith('energy')")
-    assert set(of_energy["method"]) == {f"energy/{name}" for name in ESTIMATOR_TITLES}
-    assert set(predicted.query("variant == @DRAWN + ', size 50'")["images"]) == {50}
-    assert set(predicted.query("variant == @OTHER_KIND")["test_set"]) == set(NAMES[8:])
-    assert "msp/confidence" not in set(predicted.query("variant == @FOG")["method"])
-    assert not rows.query("method == 'msp/confidence' and metric == 'width_auroc'").size
-    true = rows[(rows["metric"] == "true_auroc") & (rows["run"] == 0)].set_index("test_set")
-    assert set(true["variant"]) == {FOG}
-    for name, value in true["value"].items():
-        assert value == pytest.approx(metrics.auroc(msp.known["fog/3"], msp.sets[name]))
+    values = rows[rows["metric"] == "value_auroc"]
+    assert set(values["method"]) == {
+        f"{detector}/{name}" for detector in ("msp", "energy")
+        for name in ("constant", "curve_regression")
+    }  # fmt: skip
+    assert set(rows.query("variant == @DRAWN + ', size 50'")["images"]) == {50}
+    assert set(rows.query("variant == @OTHER_KIND")["test_set"]) == set(NAMES[8:])
+    one = rows.query("variant == @DRAWN and method == 'msp/constant' and run == 1")
+    assert set(one["test_set"]) == {NAMES[number] for number in DIVISIONS[1][1]}
+    truths = rows[(rows["method"] == "msp/truth") & (rows["metric"] == "auroc")]
+    for variant, known in ((DRAWN, "test"), (FOG, "fog/3")):
+        true = truths[truths["variant"] == variant]
+        for name, value in zip(true["test_set"], true["value"], strict=True):
+            assert value == pytest.approx(metrics.auroc(msp.known[known], msp.sets[name]))
 
 
-def test_errors_of_estimators_by_hand(msp, rows):
-    truths = [metrics.auroc(msp.known["test"], scores) for scores in msp.sets.values()]
-    line = rows.query("variant == @KNOWN and method == 'msp/gscore' and run == 1")
-    values = line[line["metric"] == "predicted_auroc"].set_index("test_set")["value"]
-    tested = DIVISIONS[1][1]
-    assert values.index.tolist() == [NAMES[number] for number in tested]
-    rmse = np.sqrt(np.mean((values.to_numpy() - np.array(truths)[tested]) ** 2))
-    assert line.loc[line["metric"] == "rmse_auroc", "value"].item() == pytest.approx(rmse)
-    errors = rows[rows["metric"] == "rmse_auroc"].groupby(["variant", "method"])["value"].mean()
-    assert errors[KNOWN, "msp/prior_corrected"] < 0.5 * errors[KNOWN, "msp/constant"]
-    assert errors[DRAWN, "msp/prior_corrected"] < errors[DRAWN, f"msp/{ESTIMATED}"]
-    # ID images that score lower count as unknown images
-    assert errors[FOG, "msp/prior_corrected"] > 2 * errors[DRAWN, "msp/prior_corrected"]
-
-
-def test_an_estimator_fails_alone(msp):
-    """Constant scores have no line; a mixture of fewer than 50 images has no estimate."""
-    flat = each(msp, np.zeros_like)
-    failed = pd.DataFrame(rows_of_estimators("msp", flat, flat, DIVISIONS[:1], PARAMETERS))
-    methods = set(failed.loc[failed["metric"] == "failed", "method"])
-    assert "msp/gscore" in methods and "msp/constant" not in methods
-    few = each(msp, lambda scores: np.tanh(scores[:20]))
-    assert not [*rows_of_estimators("msp", few, each(few, np.abs), DIVISIONS[:1], PARAMETERS)]
+def test_shares_are_drawn_first_and_small_ones_are_not_rare(msp):
+    many = replace(msp, sets={f"set {i}": np.zeros(150) for i in range(200)})
+    pairs = choose_images(many, Protocol(), 0).values()
+    shares = np.array([len(others) / (len(ours) + len(others)) for ours, others in pairs])
+    bins = np.bincount(np.digitize(shares, [0.05, 0.2, 0.5])) / 200
+    assert (bins > 0.08).all() and (
+        np.mean([len(a) == 400 or len(b) == 150 for a, b in pairs])
+    ) == 1
+    few = replace(msp, known={"test": np.zeros(30)})
+    assert all(len(a) + len(b) >= 50 for a, b in choose_images(few, Protocol(), 0).values())
 
 
 def test_answers_about_mixtures_are_compared_with_labels(msp):
@@ -119,39 +92,72 @@ def test_answers_about_mixtures_are_compared_with_labels(msp):
 
     answers = {"validation": classify(msp.validation), "test": classify(msp.known["test"])}
     answers |= {name: classify(scores, known=False) for name, scores in msp.sets.items()}
-    rows = pd.DataFrame(rows_of_answers("msp", msp, answers, PARAMETERS.replace(least_images=60)))
+    rows = pd.DataFrame(rows_of_answers("msp", msp, answers, PARAMETERS))
     assert set(rows["variant"]) == {DRAWN} and rows["value"].notna().all()
-    by_set = rows[rows["test_set"] != "all"]
-    assert set(by_set["metric"]) == {"known_listed", "power"} and len(by_set) == 12 * 2 * 2
-    value = rows[rows["test_set"] == "all"].set_index(["method", "metric"])["value"]
-    for bound in ("share_bound", "label_shift_share_bound"):
-        assert value[f"msp/{bound}", "coverage_share"] >= 0.9
-        assert 0 <= value[f"msp/{bound}", "part_share"] <= value["msp/share_bound", "part_share"]
-    assert value["msp/share_bound", "part_share"] > 0.3
-    assert value["msp/estimate_share", "rmse_share"] < 0.5
-    for name in ("suspected", "suspected_adaptive"):
-        mean = by_set[by_set["method"] == f"msp/{name}"].groupby("metric")["value"].mean()
-        assert value[f"msp/{name}", "power"] == pytest.approx(mean["power"])
-        assert value[f"msp/{name}", "known_listed"] <= 0.15
-    assert value["msp/suspected_adaptive", "power"] >= value["msp/suspected", "power"] > 0.05
-    error = value[:, "rmse_accuracy"]
-    assert value["accuracy/validation", "bias_accuracy"] > 0.2
-    assert error["accepted/validation"] < error["accuracy/validation"]
+    value = rows.pivot(index="test_set", columns=["method", "metric"], values="value")
+    places = choose_images(msp, Protocol(), PARAMETERS.seed)
+    for name, (ours, others) in places.items():
+        share = len(others) / (len(ours) + len(others))
+        assert value["msp/share", "truth"][name] == pytest.approx(share)
+        right = answers["test"].correct[ours].sum() / (len(ours) + len(others))
+        assert value["msp/accuracy", "truth"][name] == pytest.approx(right)
+        keep = np.quantile(msp.known["meta"], 0.05)
+        kept = msp.known["test"][ours] >= keep
+        accepted = kept.sum() + (msp.sets[name][others] >= keep).sum()
+        right = answers["test"].correct[ours][kept].sum() / accepted
+        assert value["msp/accepted", "truth"][name] == pytest.approx(right)
+    assert (value["msp/share", "bound"] <= value["msp/share", "truth"]).mean() >= 0.9
+    for group in ("accuracy", "accepted"):
+        low, truth, high = (value[f"msp/{group}", end] for end in ("low", "truth", "high"))
+        held = (low <= truth) & (truth <= high)
+        # unknown images that look known are not in the estimate, nor in the bracket
+        missed = value["msp/share", "truth"] - value["msp/share", "value"]
+        assert held[missed < 0.04].all() and not held[missed > 0.1].any()
+    assert value["msp/suspected", "known_listed"].mean() <= 0.15
+    assert value["msp/suspected", "power"].mean() > 0.05
 
 
-def test_other_protocols_have_a_separate_constant_and_truths(table_of):
-    """Other sets teach there, or other ID images are shown: nothing is taken from the primary."""
-    records = []
-    for number, truth in enumerate((0.7, 0.6, 0.8)):
-        shared = {"test_set": f"set {number}", "metric": "auroc", "method": "msp", "value": truth}
-        records += [shared | {"variant": part} for part in ("meta", "test")]
-        for variant, off in ((f"{DRAWN}, size 50", 0.0), (FOG, -0.2)):
-            cells = {"constant": ("predicted", 0.2), "gscore": ("predicted", 0.1)}
-            cells |= {"truth": ("true", 0.0)} if off else {}
-            for name, (what, error) in cells.items():
-                cell = {"method": f"msp/{name}", "metric": f"{what}_auroc", "variant": variant}
-                records.append(shared | cell | {"value": truth + off + error})
-    errors = set_errors(table_of(records, paper="gscore")).query("evaluator == 'gscore'")
-    assert len(errors) == 6 and errors["row"].notna().all()
-    assert errors["error"].tolist() == pytest.approx([0.1] * 6)
-    assert errors["guessed"].tolist() == pytest.approx([0.2] * 6)
+def test_the_summary_by_share_by_hand(table_of):
+    """Two sets with few unknown images, one with many; the second has no answer."""
+    cells = []
+    for name, share, truth, value in (
+        ("a", 0.04, 0.8, 0.9),
+        ("b", 0.03, 0.7, None),
+        ("c", 0.6, 0.9, 0.6),
+    ):
+        numbers = {("truth", "share"): share, ("truth", "auroc"): truth}
+        if value:
+            ends = {"value": value, "low": value - 0.2, "high": value + 0.2}
+            numbers |= {("curve_regression", f"{end}_auroc"): each for end, each in ends.items()}
+        numbers |= {
+            ("accuracy", "low"): 0.5,
+            ("accuracy", "truth"): truth,
+            ("accuracy", "high"): 0.8,
+        }
+        cells += [
+            {"test_set": name, "method": f"msp/{kind}", "metric": metric, "value": number,
+             "variant": DRAWN}
+            for (kind, metric), number in numbers.items()
+        ]  # fmt: skip
+    summary = by_share(table_of(cells, paper="without_labels"))
+    curve = summary.loc["AUROC", "regression on the P–P curve"]
+    few, many = curve["0–5 %"], curve["50–95 %"]
+    assert few.round(9).to_dict() == {
+        "error (RMSE)": 10, "intervals that hold": 100, "answers": 50
+    }  # fmt: skip
+    assert many.round(9).to_dict() == {
+        "error (RMSE)": 30, "intervals that hold": 0, "answers": 100
+    }  # fmt: skip
+    assert curve.loc["intervals that hold", "all"] == 50 and curve["5–20 %"].isna().all()
+    held = summary.loc["accuracy", "bracket"].loc["brackets that hold"]
+    assert held["0–5 %"] == 100 and held["50–95 %"] == 0
+    assert "share" not in summary.index
+
+
+def test_what_the_audit_says_of_the_bracket_is_what_the_committed_table_shows():
+    summary = by_share(results.read(project_root() / "results/pretrained/without_labels.parquet"))
+    for question in ("accuracy", "accuracy of accepted images"):
+        held = summary.loc[question, "bracket"].loc["brackets that hold"]
+        assert held["all"] >= 90 and held.min() >= 80
+    (sentence,) = (line for line in render("about_bracket"))
+    assert "nine of ten mixtures, and for eight of ten" in sentence

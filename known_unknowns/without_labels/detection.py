@@ -1,0 +1,317 @@
+"""AUROC and FPR95 of a detector on unlabelled images, learned from sets with labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from helpers.checks import float_array, open_share
+from helpers.labelfree import METRICS, PREDICTED, Estimate
+from helpers.metrics import RankedGroups
+from known_unknowns.without_labels.accuracy import FEWEST
+from known_unknowns.without_labels.share import share_bound
+
+SHARES = (0.01, 0.95)
+"""Smallest and largest share of unknown images that an estimator learns from."""
+BINS = (0.05, 0.2, 0.5)
+"""Shares of unknown images that divide mixtures into four groups."""
+_LEVELS = np.arange(1, 24) / 24
+_SEEN = 22  # of the levels; above the last ones chance alone makes a share
+_MIXTURES = 1600  # in all, at most; the cost grows with their third power
+_TIMES = 8  # mixtures of a set, at most
+_PENALTIES = 10.0 ** np.arange(-4, 2)
+_NOTHING = (np.nan, np.nan, np.nan)
+
+
+def draw_share(generator: np.random.Generator) -> float:
+    """Return a share of unknown images, log-uniform in `SHARES`: small ones are not rare."""
+    return float(np.exp(generator.uniform(*np.log(SHARES))))
+
+
+def counts_at_share(known: int, unknown: int, share: float, size: float = np.inf) -> list[int]:
+    """Return how many known and unknown images make the largest mixture with a share.
+
+    >>> counts_at_share(400, 150, 0.5), counts_at_share(400, 150, 0.01, 200)
+    ([150, 150], [198, 2])
+    """
+    total = min(size, unknown / share, known / (1 - share))
+    return [max(1, round(part * total)) for part in (1 - share, share)]
+
+
+@dataclass(frozen=True)
+class MetaSets:
+    """Sets of unknown images, and the ID images that they are mixed with.
+
+    Attributes
+    ----------
+    known : array_like, shape [N]
+        Scores of ID images, none of them among the validation images.
+    unknown : mapping of str to array_like
+        Scores of the images of each set, by its name.
+    """
+
+    known: np.ndarray
+    unknown: Mapping[str, np.ndarray]
+
+    def __post_init__(self):
+        object.__setattr__(self, "known", float_array("known", self.known))
+        sets = {
+            name: float_array(f"unknown['{name}']", each) for name, each in self.unknown.items()
+        }
+        object.__setattr__(self, "unknown", sets)
+
+    @cached_property
+    def truths(self) -> dict[str, np.ndarray]:
+        """The metrics of `PREDICTED` on each set, against all of the ID images, [S] each."""
+        return _stack(group_metrics(self.known, scores) for scores in self.unknown.values())
+
+    def mix(self, images: float, times: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield the scores of mixtures of each set in turn: ID images, and images of the set."""
+        generator = np.random.default_rng(0)
+        for scores in self.unknown.values():
+            for _ in range(times):
+                share = draw_share(generator)
+                counts = counts_at_share(len(self.known), len(scores), share, images)
+                # with replacement: other ID images vary as much
+                others = self.known[generator.integers(len(self.known), size=len(self.known))]
+                yield (
+                    generator.choice(others, counts[0]),
+                    generator.permutation(scores)[: counts[1]],
+                )
+
+
+def group_metrics(known, unknown) -> dict[str, float]:
+    """Return the metrics of `PREDICTED` of two groups of scores, see `true_metrics`."""
+    groups = RankedGroups.of(known, unknown)
+    return {name: METRICS[name](groups) for name in PREDICTED}
+
+
+def _stack(rows) -> dict[str, np.ndarray]:
+    rows = list(rows)
+    return {name: np.array([row[name] for row in rows]) for name in PREDICTED}
+
+
+class DetectionEstimator:
+    """An estimate of the AUROC and the FPR95 on unlabelled images.
+
+    It learns from mixtures of labelled sets that have about as many images as the unlabelled
+    mixture: a small mixture varies more than a large one.  Shares are drawn between 1 and 95 %.
+
+    Parameters
+    ----------
+    validation : array_like, shape [V]
+        Scores of ID images like those among the unlabelled images, higher = more likely known.
+        Neither the classifier nor the score may have used them.
+    meta : MetaSets
+        At least three sets; an interval at the level 0.9 needs nine.
+    kind : {"curve_regression", "constant"}
+        The regression on the P–P curve, or the mean of the sets' metrics, which every estimator
+        must beat.
+
+    Notes
+    -----
+    The regression is a kernel ridge regression from `curve_features` to the metric.
+    :math:`k(x, z) = 1 + x^\\top z / D + \\exp(-\\|x - z\\|^2 / 2 D)` on standardised features; the
+    penalty has the least error on the sets left out.  Only ranks among the validation images count,
+    so that a monotone change of the score changes nothing.  The interval is the jackknife+ over
+    sets, of mixtures whose curve shows a similar share of unlike images: errors are larger where
+    few images are unknown.
+
+    *Do not use* it for unknown images that are like no meta set, nor if the known images have
+    changed: its interval covers neither.
+
+    Examples
+    --------
+    >>> draw = np.random.default_rng(0).normal
+    >>> sets = {str(number): draw(-number / 10, 1, 200) for number in range(40)}
+    >>> estimator = DetectionEstimator(draw(size=400), MetaSets(draw(size=400), sets))
+    >>> value, low, high = estimator.estimate([*draw(size=100), *draw(-1.5, 1, 100)])["auroc"]
+    >>> bool(0.6 < low < value < high <= 1)
+    True
+    >>> estimator.estimate(draw(size=100))["auroc"]  # no unknown image: no answer
+    Estimate(value=nan, low=nan, high=nan)
+    """
+
+    def __init__(self, validation, meta: MetaSets, kind: str = "curve_regression"):
+        self.validation, self.meta = float_array("validation", validation), meta
+        self.kind = {"curve_regression": _CurveRegression, "constant": _Constant}[kind]
+        if len(meta.unknown) < 3:
+            raise ValueError(
+                "meta: at least 3 sets of unknown images expected, got "
+                f"{len(meta.unknown)}; without them, bound the share of unknown images: share_bound"
+            )
+        self._learn = lru_cache(maxsize=None)(lambda images: self.kind(self, images))
+
+    def estimate(self, mixture, *, level: float = 0.9) -> dict[str, Estimate]:
+        """Return an estimate of each metric of `PREDICTED` for an unlabelled mixture.
+
+        The interval is for the metric of these images and for that of more images like them.  All
+        numbers are NaN, *no answer*, if the mixture is outside of what the estimator learned from:
+        if fewer than 1 % of the images are shown to be unlike the validation images, or the curve
+        is far from all curves.
+
+        Parameters
+        ----------
+        mixture : array_like, shape [M]
+            Scores of at least 50 unlabelled images, higher = more likely known.
+        level : float
+            Level of the intervals, in (0, 1).
+        """
+        open_share("level", level)
+        mixture = float_array("mixture", mixture)
+        if len(mixture) < FEWEST:
+            raise ValueError(f"mixture: at least {FEWEST} images expected, got {len(mixture)}")
+        # from mixtures of at most twice fewer images: their metrics vary more, not less
+        learned = self._learn(FEWEST * 2 ** int(np.log2(len(mixture) / FEWEST)))
+        return {
+            metric: Estimate(*(float(np.clip(number, 0, 1)) for number in numbers))
+            for metric, numbers in learned.predict(mixture, level).items()
+        }
+
+
+class _Constant:
+    """The mean of the meta sets' metrics, with the interval of one more set."""
+
+    def __init__(self, of: DetectionEstimator, images: int):
+        self.truths = of.meta.truths
+        mixed = _stack(group_metrics(*pair) for pair in of.meta.mix(images, _TIMES))
+        self.misses, sets = {}, len(of.meta.unknown)
+        for metric, truths in self.truths.items():
+            without = (truths.sum() - truths) / (sets - 1)
+            again = np.repeat(without, _TIMES)
+            self.misses[metric] = (without, truths - without), (again, mixed[metric] - again)
+
+    def predict(self, mixture: np.ndarray, level: float) -> dict[str, tuple]:
+        """Return value, low and high of each metric, the same for all mixtures."""
+        result = {}
+        for metric, pairs in self.misses.items():
+            sets = len(self.truths[metric])
+            ends = (_jackknife_ends(*pair, sets, level) for pair in pairs)
+            result[metric] = self.truths[metric].mean(), *_widest(*ends)
+        return result
+
+
+class _CurveRegression:
+    """The regression, learned from mixtures of so many images."""
+
+    def __init__(self, of: DetectionEstimator, images: int):
+        self.validation, self.sets = np.sort(of.validation), len(of.meta.unknown)
+        # validation images are mixed with the sets too
+        meta = MetaSets(np.concatenate([of.validation, of.meta.known]), of.meta.unknown)
+        times = max(1, min(_TIMES, _MIXTURES // self.sets))
+        mixtures = [*meta.mix(images, times)]
+        curves = np.array([curve_features(self.validation, np.concatenate(p)) for p in mixtures])
+        self.groups = _share_groups(curves)
+        self.centre, self.scale = curves.mean(axis=0), np.maximum(curves.std(axis=0), 1e-6)
+        self.curves = curves = (curves - self.centre) / self.scale
+        values, axes = np.linalg.eigh(_kernel(curves, curves))
+        self.weights, self.misses = {}, {}
+        mixed = _stack(group_metrics(*pair) for pair in mixtures)
+        for metric in PREDICTED:
+            truths = np.repeat(meta.truths[metric], times)
+            self.weights[metric], missed = _ridge(values, axes, truths, self.sets)
+            self.misses[metric] = missed, mixed[metric] - (truths - missed)
+        self.set_of = np.arange(len(curves)) // times
+        same = self.set_of[:, None] == self.set_of
+        self.reach = np.where(same, np.inf, _distances(curves, curves)).min(axis=1).max()
+
+    def predict(self, mixture: np.ndarray, level: float) -> dict[str, tuple]:
+        """Return value, low and high of each metric, or NaN."""
+        curve = curve_features(self.validation, mixture)
+        same = self.groups == _share_groups(curve[None])[0]
+        curve = ((curve - self.centre) / self.scale)[None]
+        strange = _distances(curve, self.curves).min() > self.reach
+        if strange or share_bound(self.validation, mixture) < SHARES[0]:
+            return dict.fromkeys(self.weights, _NOTHING)
+        near, result, sets = _kernel(curve, self.curves)[0], {}, len({*self.set_of[same]})
+        for metric, weights in self.weights.items():
+            value, *without = near @ weights
+            without = np.asarray(without)[self.set_of[same]]
+            ends = (_jackknife_ends(without, m[same], sets, level) for m in self.misses[metric])
+            result[metric] = value, *_widest(*ends)
+        return result
+
+
+def curve_features(validation, scores) -> np.ndarray:
+    r"""Return the P–P curve of validation images and a mixture, and the area under it.
+
+    :math:`G(F^{-1}(q))` at :math:`q = 1/24 \dots 23/24` is the share of the mixture below the
+    quantiles of the validation images; the last number is their AUROC against the mixture.
+    """
+    validation, scores = (float_array(*p) for p in (("validation", validation), ("scores", scores)))
+    placed = np.sort(_below(np.sort(validation), scores) / (2 * len(validation)))
+    return np.append(_below(placed, _LEVELS) / (2 * len(placed)), 1 - placed.mean())
+
+
+def _below(ranked: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return twice the number of ranked values below each value; ties count once."""
+    return sum(np.searchsorted(ranked, values, side=side) for side in ("left", "right"))
+
+
+def _share_groups(curves: np.ndarray) -> np.ndarray:
+    """Return the group of `BINS` of each curve [N, 24], by the share of unlike images it shows."""
+    left = (1 - curves[:, :_SEEN]) / (1 - _LEVELS[:_SEEN])
+    return np.digitize(1 - left.min(axis=1), BINS)
+
+
+def _widest(*ends: tuple[float, float]) -> tuple[float, float]:
+    """Return the shortest interval that contains all given intervals."""
+    low, high = zip(*ends, strict=True)
+    return min(low), max(high)
+
+
+def _jackknife_ends(left_out, misses, sets: int, level: float) -> tuple[float, float]:
+    """Return the ends of the jackknife+ interval that leaves out whole sets.
+
+    `left_out` has the prediction without the set of each mixture, and `misses` its error
+    there. The end is the smallest number that is at least their sum for the share γ (S + 1) /
+    S of all mixtures, for the level γ and S sets. It is all of [0, 1] with fewer than γ / (1
+    − γ) sets. Barber et al. 2021; Dunn, Wasserman and Ramdas 2023 pool the mixtures of a set.
+
+    >>> _jackknife_ends(np.full(9, 0.5), np.arange(9) / 100, 9, 0.9)
+    (0.42, 0.58)
+    """
+    rank = int(np.ceil(np.round(level * (sets + 1) / sets * len(misses), 9))) if sets else 1
+    if rank > len(misses):
+        return 0.0, 1.0
+    misses = np.abs(misses)
+    low, high = np.sort(misses - left_out)[rank - 1], np.sort(left_out + misses)[rank - 1]
+    return float(np.clip(-low, 0, 1)), float(np.clip(high, 0, 1))
+
+
+def _kernel(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Return the kernel of standardised curves, [N, M]."""
+    size = first.shape[1]
+    return 1 + first @ second.T / size + np.exp(-_distances(first, second) / (2 * size))
+
+
+def _distances(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Return squared distances, [N, M]."""
+    squares = ((each**2).sum(axis=1) for each in (first, second))
+    return np.maximum(np.add.outer(*squares) - 2 * first @ second.T, 0)
+
+
+def _ridge(
+    values: np.ndarray, axes: np.ndarray, truths: np.ndarray, sets: int
+) -> tuple[np.ndarray, np.ndarray]:
+    r"""Return weights with all sets and without each set, and the errors of the latter.
+
+    Without the set g the error is :math:`P_{gg}^{-1} \alpha_g` with :math:`P = (K +
+    \lambda)^{-1}` and :math:`\alpha = P y` (Rasmussen and Williams 2006, section 5.4.2): no
+    second fit is needed.
+    """
+    grouped = axes.reshape(sets, -1, len(truths))
+    fits = []
+    for penalty in _PENALTIES:
+        inverse = 1 / (np.maximum(values, 0) + penalty)
+        alpha = axes @ (inverse * (axes.T @ truths))
+        blocks = np.matmul(grouped * inverse, grouped.transpose(0, 2, 1))
+        missed = np.linalg.solve(blocks, alpha.reshape(sets, -1, 1))
+        fits.append((inverse, alpha, missed))
+    inverse, alpha, missed = min(fits, key=lambda fit: (fit[2] ** 2).sum())
+    # without set g: alpha less P[:, g] times what g is missed by
+    columns = np.matmul(grouped.transpose(0, 2, 1), missed)[:, :, 0] * inverse
+    return np.column_stack([alpha, alpha[:, None] - axes @ columns.T]), missed.ravel()
