@@ -9,22 +9,22 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 CODE = {
-    "helpers": 13191,  # the design allows 13,000
+    "helpers": 13182,  # the design allows 13,000
     "helpers/data": 2038,  # the design allows 1,900
     "helpers/labelfree": 429,  # the design allows 430
     "helpers/metrics": 660,  # the design allows 600
     "helpers/networks": 1254,  # the design allows 1,100
-    "helpers/papers": 4027,  # the design allows 4,500
+    "helpers/papers": 4018,  # the design allows 4,500
     "helpers/report": 1646,  # the design allows 1,400
     "helpers/scores": 1299,  # the design allows 1,250
     "helpers/training": 1274,  # the design allows 1,150
-    "known_unknowns": 4483,
-    "workflow": 2119,  # the design allows 1,800
+    "known_unknowns": 4489,
+    "workflow": 2124,  # the design allows 1,800
     "pictures": 967,
     "benchmarks": 372,
-    "tests": 11840,  # the design allows 9,500
+    "tests": 11895,  # the design allows 9,500
 }
-DOCSTRINGS = {"helpers": 5739}
+DOCSTRINGS = {"helpers": 5738}
 LONGEST_FILE = 400
 MADE_UP = '"""A docstring\nof two lines."""\n\nx = 1  # code\n# a comment\ny = """text"""\n'
 NOT_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

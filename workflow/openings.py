@@ -90,7 +90,7 @@ def write(claims: pd.DataFrame, tables: Mapping, folder: Path) -> dict[str, str]
         if line.verdict != Verdict.NO_DATA:
             scale = networks(tables[line.tier, line.paper])
             opening += f" **{line.verdict.capitalize()}** at the {{term}}`tier` `{line.tier}`"
-            opening += f" ({scale}): {measured(line)}."
+            opening += f" ({scale}): {measured(line)}{missing(line)}."
         picture = figure(lines[lines["paper"] == line.paper], folder)
         texts[line.paper] = f"{opening}\n\n{picture}"
     return texts | {"synthesis": together(lines, folder)}
@@ -107,7 +107,7 @@ def main_claims(claims: pd.DataFrame, tables: Mapping, chapter: str) -> str:
         verdict, evidence = f"**{line.verdict}**", "no tier has results yet"
         if line.verdict != Verdict.NO_DATA:
             scale = networks(tables[line.tier, line.paper])
-            evidence = f"{measured(line)} (`{line.tier}`: {scale})"
+            evidence = f"{measured(line)} (`{line.tier}`: {scale}){missing(line)}"
         others = claims[(claims["paper"] == line.paper) & (claims["claim"] == line.claim)]
         others = others[~others["tier"].isin([line.tier, PUBLISHED])]
         others = others[others["verdict"].isin([Verdict.SUPPORTED, Verdict.CONTRADICTED])]
@@ -134,7 +134,9 @@ def measured(line) -> str:
     if line.margin:
         margin = number(factor * sign * line.margin, "g")
         text += f"; the claim needs {NEEDS[relation]} {margin}"
-    if line.verdict == Verdict.UNDECIDED and not line.low <= line.margin <= line.high:
+    if reason := re.search("(?:doubted|not testable): (.*)", line.note):
+        text += f"; no verdict, since {reason[1]}"
+    elif line.verdict == Verdict.UNDECIDED and not line.low <= line.margin <= line.high:
         text += "; not all networks, data sets or readings agree"
     if pd.isna(line.printed):
         return text
@@ -142,6 +144,13 @@ def measured(line) -> str:
         return f"{text}; in the paper {printed}"
     opposite = (below if sign > 0 else above).format(*words, size=printed[1:] + unit)
     return f"{text}; in the paper, {opposite}"
+
+
+def missing(line) -> str:
+    """Return the sentence that says what would settle a main claim that is not settled."""
+    if line.verdict in (Verdict.SUPPORTED, Verdict.CONTRADICTED):
+        return ""
+    return f". *Missing:* {PAPERS[line.paper].settled_by}"
 
 
 def together(claims: pd.DataFrame, folder: Path) -> str:

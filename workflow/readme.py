@@ -70,8 +70,7 @@ def verdicts(paper: str, tier: str, table: pd.DataFrame) -> str:
     for rows in columns.values():
         judged = ledger({paper: PAPERS[paper]}, {(tier, paper): rows}, [tier])
         judged = judged[judged["tier"] == tier]
-        pairs = zip(judged["verdict"], judged["caveat"], strict=True)
-        shown.append([f"{verdict} ({caveat})" if caveat else verdict for verdict, caveat in pairs])
+        shown.append(judged["verdict"])
     rows = zip(judged["text"], *shown, strict=True)
     return markdown_table(["the paper's sentence", *columns], rows)
 

@@ -20,6 +20,8 @@ ALL = "all"
 """`data_set` and `backbone` of an effect that is the mean over all of them."""
 
 _DRAWS = 4000  # the ends of an interval then move by about one per cent of its width
+_NEAR = 0.1
+"""Share of an interval's width: an end that is nearer to the margin decides nothing."""
 _HOLDS = {"<": operator.lt, ">": operator.gt, ">=": operator.ge}
 CELL = ["data_set", "backbone"]
 _NUMBER = ["method", "calibration", "metric", "test_set"]
@@ -86,9 +88,9 @@ class Claim:
     """A sentence of a paper, made checkable: `text`, its `source`, and the `check` in one line.
 
     `scope` selects rows of a results table as a query of pandas ("": all); `needs` are what a table
-    must have if the effects are derived.  `about` says in the words of `preconditions.LACKS` what a
-    tier must have: "training" to compare ways to train.  A stand-in for one of the test sets
-    `names` cannot contradict the sentence.
+    must have if the effects are derived.  `about` is what must vary: "training" (how networks are
+    trained), "models" (families) or "runs".  What an example shows ("depends on") is `existential`.
+    `names` are test sets without stand-ins; `departure` says how our method is not the paper's.
     """
 
     id: str
@@ -100,6 +102,8 @@ class Claim:
     needs: str = ""
     about: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
+    existential: bool = False
+    departure: str = ""
 
 
 class _Measured(NamedTuple):
@@ -134,6 +138,7 @@ def evaluate(
     * With one run we resample only images, and without replicates only runs; ``note`` states this.
       Data sets and backbones are not resampled.
     * A number with a ``doubt`` decides nothing; nor does a mean that contains this number.
+    * An interval that ends within a tenth of its width of the margin decides nothing.
     * An ``untestable`` number has the verdict "not testable" and is left out of the mean.
     * If one data set and backbone contradicts the mean over all, the mean is undecided.
     """
@@ -165,7 +170,9 @@ def verdicts(claims: Sequence[Claim], checks: pd.DataFrame) -> pd.DataFrame:
         verdict = _combine(deciding.loc[pooled, "verdict"])
         alone = [_combine(cell["verdict"]) for _, cell in deciding[~pooled].groupby(CELL)]
         row = {"claim": claim.id, "text": claim.text, "source": claim.source, "check": claim.check}
-        row |= {"verdict": verdict, "agreeing": alone.count(verdict), "cells": len(alone)}
+        for kind in (Verdict.SUPPORTED, Verdict.CONTRADICTED):
+            row |= {f"cells {kind}": alone.count(kind)}
+        row |= {"verdict": verdict, "cells": len(alone)}
         sentence = "; ".join(map(_in_words, deciding[pooled].to_dict("records"))) + "."
         rows.append(row | {"sentence": sentence})
     return pd.DataFrame(rows)
@@ -293,7 +300,8 @@ def _row(claim: Claim, effect: Effect, measured: _Measured, intervals: bool) -> 
     elif draws is None or measured.doubt:  # without an interval nothing is decided
         verdict = Verdict.UNDECIDED
     else:
-        verdict = effect.verdict(low, high)
+        width = _NEAR * (high - low)
+        verdict = effect.verdict(low - width, high + width)
     notes = [measured.note if intervals or not measured.runs else ""]
     notes += [measured.doubt and f"doubted: {measured.doubt}"]
     notes += [measured.untestable and f"not testable: {measured.untestable}"]

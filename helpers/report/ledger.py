@@ -17,8 +17,7 @@ import pandas as pd
 from helpers.checks import known_name
 from helpers.files import project_root
 from helpers.report import results
-from helpers.report.claims import ALL, Verdict, join_texts
-from helpers.report.preconditions import count_networks
+from helpers.report.claims import ALL, Verdict
 
 if TYPE_CHECKING:
     from helpers.papers import Paper
@@ -32,7 +31,7 @@ PUBLISHED = "published"
 
 COLUMNS = (
     "paper", "claim", "text", "source", "check", "needs", "tier", "verdict", "decided_by", "effect",
-    "low", "high", "relation", "margin", "clearance", "effects", "runs", "models", "caveat", "note",
+    "low", "high", "relation", "margin", "clearance", "effects", "runs", "models", "note",
     "second", "notebook", "anchor",
 )  # fmt: skip
 
@@ -103,7 +102,7 @@ def _judge(claims: Claims, table: pd.DataFrame | None, tier: str) -> Iterable[di
         checks = claims.check(table)
     summed = None if checks is None else claims.verdicts(checks).set_index("claim")
     for claim in claims.claims:
-        row = vars(claim) | {"claim": claim.id, "caveat": "", "second": "", "models": ""}
+        row = vars(claim) | {"claim": claim.id, "second": "", "models": ""}
         if checks is None:
             yield row | _ABSENT | {"note": lack}
             continue
@@ -112,7 +111,6 @@ def _judge(claims: Claims, table: pd.DataFrame | None, tier: str) -> Iterable[di
         if printed:
             row["runs"] = 0
         else:
-            row["caveat"] = caveat(row, summed.loc[claim.id], table)
             row["models"] = models(effects[effects["check"] == row["decided_by"]], table)
         yield row
 
@@ -121,19 +119,6 @@ def _judge(claims: Claims, table: pd.DataFrame | None, tier: str) -> Iterable[di
 def published_checks(claims: Claims) -> pd.DataFrame | None:
     """Return a paper's claims checked on its own printed numbers; None if these are not at hand."""
     return claims.check_published()
-
-
-def caveat(decisive: Mapping, summed: Mapping, table: pd.DataFrame) -> str:
-    """Return why little follows from a verdict that is decided; "" if nothing limits it."""
-    if decisive["verdict"] not in (Verdict.SUPPORTED, Verdict.CONTRADICTED):
-        return ""
-    evidence, few = summed.get("evidence", ""), ""
-    counts = count_networks(table["backbone"].unique())
-    if "1 architecture," in evidence or counts["architecture"] == 1:
-        few = "one architecture"
-    elif "1 family" in evidence or ("famil" not in evidence and counts["family"] == 1):
-        few = "one family of networks"
-    return join_texts("one run" if decisive["runs"] == 1 else "", few)
 
 
 def models(checks: pd.DataFrame, table: pd.DataFrame) -> str:

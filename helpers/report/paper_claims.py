@@ -55,9 +55,9 @@ class Claims:
 
     `derive` computes from a results table the rows that `evaluate` takes.  Each claim is then
     checked on the data sets and backbones that it has numbers of.  The rows may have the columns
-    ``evidence`` (what they are computed from), ``limit`` (why that is too little for a verdict) and
-    ``stand_in`` (which images are in place of the paper's).  If `every_variant`, it takes the rows
-    of all variants.  `printed` does the same with the paper's printed numbers (`published.load`).
+    ``evidence`` (what they are computed from) and ``stand_in`` (which images are in place of the
+    paper's).  If `every_variant`, it takes the rows of all variants.  `printed` does the same with
+    the paper's printed numbers (`published.load`).
 
     The variant `judges` judges if a table has it, otherwise "primary"; methods without rows of this
     variant are judged by "primary".  `resampled` are what replicates resample.
@@ -124,11 +124,15 @@ class Claims:
         words = evidence.map(lambda text: f" From {text}." if text else "")
         return summed.assign(sentence=summed["sentence"] + words, evidence=evidence)
 
+    def _behind(self, table: pd.DataFrame) -> dict[tuple[str, str, str], str]:
+        printed = published.load(self.paper) if self.printed is not None else None
+        return preconditions.behind(table, printed)
+
     def _evaluate(
         self, table: pd.DataFrame, barred: Mapping, tier: str, *, intervals: bool = True
     ) -> pd.DataFrame:
         rows = preconditions.mark(self.derive(table) if self.derive else table, barred)
-        lacks = preconditions.LACKS.get(tier, {})
+        behind = self._behind(table) if tier else {}
         checks = []
         for claim in self.claims:
             numbers = rows.query(claim.scope) if claim.scope else rows
@@ -138,8 +142,10 @@ class Claims:
                 }
                 names = pd.MultiIndex.from_frame(numbers[["method", "metric"]])
                 numbers = numbers[names.isin(about)]
-            if reason := join_texts(*(lacks.get(what, "") for what in claim.about)):
+            if reason := preconditions.untestable(claim, tier, self.paper):
                 numbers = numbers.assign(untestable=reason)
+            elif behind and "training" in claim.about:
+                numbers = _mark_behind(numbers, behind)
             checked = evaluate([claim], numbers, intervals=intervals)
             note = checked["note"].str.replace("images", self.resampled)
             if claim.needs:
@@ -147,12 +153,21 @@ class Claims:
             checked = checked.assign(note=note)
             if "evidence" in numbers:
                 checked = checked.assign(evidence=join_texts(*numbers["evidence"].unique()))
-                limit = join_texts(*numbers["limit"].unique())
-                checked = _leave_undecided(checked, pd.Series(limit, checked.index))
+            backbones = table["backbone"].unique()
+            weak = preconditions.weaknesses(claim, checked, backbones, tier, self.paper)
+            checked = _leave_undecided(checked, weak)
             if claim.names and "stand_in" in numbers:
                 checked = _name_stand_ins(claim, checked, numbers)
             checks.append(checked)
         return pd.concat(checks, ignore_index=True)
+
+
+def _mark_behind(numbers: pd.DataFrame, reasons: Mapping[tuple, str]) -> pd.DataFrame:
+    """Return numbers with the reasons of `preconditions.behind`, except accuracies."""
+    places = zip(numbers["data_set"], numbers["backbone"], numbers["method"], strict=True)
+    given = pd.Series([reasons.get(place, "") for place in places], numbers.index)
+    given = given.mask(numbers["metric"] == "accuracy", "")
+    return numbers.assign(untestable=list(map(join_texts, numbers["untestable"], given)))
 
 
 def _agree(checks: pd.DataFrame, others: pd.DataFrame, second: Second) -> pd.DataFrame:

@@ -1,24 +1,23 @@
-"""What must hold of networks before any claim is judged by them, and how many there are.
-
-Every paper speaks of networks that have learned their task.  The uncertainty of a network that is
-right on one image in seven is noise: the verdict is "not testable".
-"""
+"""What must hold of networks and numbers before a claim is judged by them: `PRECONDITIONS`."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import yaml
 
-from helpers.report.claims import join_texts
+from helpers.report.claims import Claim, Verdict, join_texts
 
 PLAIN = ("network", "baseline", "erm", "closed-set")
 """The papers' names of the network of ordinary training, whose accuracy decides."""
 
 LEAST_RIGHT = 0.5
 """Share of the test images of known classes on which a network must be right."""
+_WRONG = f"right on less than {100 * LEAST_RIGHT:.0f} % of the test images"
 
 MOST_LOSS = 0.9
 """Largest NLL of a network, as a share of that of guessing, log K."""
@@ -26,13 +25,17 @@ MOST_LOSS = 0.9
 LEAST_AUROC = 0.55
 """What plain training must reach, or its score does not tell unknown images at all."""
 
-LACKS = {
-    "pretrained": {"training": "networks are fine-tuned in this way, not trained from scratch"},
-}
-"""What a tier cannot test, by the words of `helpers.report.claims.Claim.about`, with the reason."""
+MOST_BEHIND = 0.02
+"""How far a method's accuracy may lie below the baseline's, if it does not in the paper."""
+
+TEXTS = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+PRECONDITIONS = TEXTS["preconditions"]
+
+FINE_TUNED = "networks are fine-tuned in this way, not trained from scratch"
+SHORT = {tuple(name.split("/")): text for name, text in TEXTS["short"].items()}
+"""The schedule of a tier and paper, if it is shortened."""
 
 PLURALS = {"network": "networks", "architecture": "architectures", "family": "families"}
-"""What `count_networks` counts."""
 
 
 def unlearnt(table: pd.DataFrame) -> dict[tuple[str, str], str]:
@@ -45,8 +48,7 @@ def unlearnt(table: pd.DataFrame) -> dict[tuple[str, str], str]:
     right = right.groupby(["data_set", "backbone"])["value"].mean()
     medians = right.groupby(level="data_set").median()
     shares = right.to_dict() | {(name, ""): share for name, share in medians.items()}
-    reason = f"right on less than {100 * LEAST_RIGHT:.0f} % of the test images"
-    return {place: reason for place, share in shares.items() if share < LEAST_RIGHT}
+    return {place: _WRONG for place, share in shares.items() if share < LEAST_RIGHT}
 
 
 def mark(rows: pd.DataFrame, reasons: Mapping[tuple[str, str], str]) -> pd.DataFrame:
@@ -79,3 +81,58 @@ def networks_in_words(backbones: Iterable[str]) -> str:
     """Return the counts of `count_networks` in words."""
     counts = count_networks(backbones)
     return ", ".join(f"{n} {what if n == 1 else PLURALS[what]}" for what, n in counts.items())
+
+
+def untestable(claim: Claim, tier: str, paper: str) -> str:
+    """Return why networks of a tier say nothing about a claim, or ""; printed numbers have none."""
+    training = {"pretrained": FINE_TUNED}.get(tier, short(tier, paper))
+    return join_texts(
+        claim.departure if tier else "", training if "training" in claim.about else ""
+    )
+
+
+def short(tier: str, paper: str) -> str:
+    """Return that a tier's schedule is short, or ""."""
+    schedule = SHORT.get((tier, paper))
+    return f"the schedule is short ({schedule})" if schedule else ""
+
+
+def weaknesses(
+    claim: Claim, checks: pd.DataFrame, backbones: Iterable[str], tier: str, paper: str
+) -> pd.Series:
+    """Return for each effect in `checks` why it is neither supported nor contradicted, or ""."""
+    example = "an example elsewhere is no contradiction" * claim.existential
+    against, few = join_texts(example, short(tier, paper)), ""
+    if "models" in claim.about and count_networks(backbones)["family"] == 1:
+        few = "all networks are of one family"
+    varies = {"training", "runs"} & {*claim.about}
+    reasons = [
+        join_texts(
+            few,
+            "there is one run" if varies and runs == 1 else "",
+            against if verdict == Verdict.CONTRADICTED else "",
+        )
+        for runs, verdict in zip(checks["runs"], checks["verdict"], strict=True)
+    ]
+    return pd.Series(reasons if tier else "", checks.index)
+
+
+def behind(table: pd.DataFrame, printed: pd.DataFrame | None) -> dict[tuple[str, str, str], str]:
+    """Return the reason for each data set, backbone and method that is far behind "baseline"."""
+    theirs = {} if printed is None else _gaps(printed)
+    excused = {place[-1] for place, gap in theirs.items() if gap < -MOST_BEHIND}  # in the paper too
+    return {
+        place: f"its accuracy is {-100 * gap:.1f} points below the baseline's"
+        for place, gap in _gaps(table).items()
+        if gap < -MOST_BEHIND and place[-1] not in excused
+    }
+
+
+def _gaps(table: pd.DataFrame) -> dict[tuple[str, str, str], float]:
+    """Return each method's accuracy minus the baseline's, by data set, backbone and method."""
+    rows = table[table["metric"].eq("accuracy") & table["test_set"].eq("test")]
+    if "variant" in rows:
+        rows = rows[rows["variant"].eq("primary") & rows["calibration"].isin(["", "before"])]
+    means = rows.groupby(["data_set", "backbone", "method"])["value"].mean().unstack("method")
+    plain = [name for name in ("baseline", "erm") if name in means]
+    return means.sub(means[plain[0]], axis=0).stack().to_dict() if plain else {}

@@ -44,10 +44,8 @@ def load(paper: str) -> pd.DataFrame:
 
 def in_text(paper: str) -> pd.DataFrame:
     """Return what a paper prints in its text, or beside a figure, of the effects of its claims."""
-    path = _FOLDER / paper / "in_text.csv"
-    if not path.exists():
-        return pd.DataFrame(columns=["claim", "check", "value", "place"])
-    return pd.read_csv(path, comment="#")
+    path, columns = _FOLDER / paper / "in_text.csv", ["claim", "check", "value", "place"]
+    return pd.read_csv(path, comment="#") if path.exists() else pd.DataFrame(columns=columns)
 
 
 def with_averages(numbers: pd.DataFrame) -> pd.DataFrame:

@@ -90,6 +90,20 @@ class Audit(SimpleNamespace):
         """Write report, numbers, and a rejector if there is a threshold; return the paths."""
         return report.save(self, folder)
 
+    def look_at(self, production: Outputs) -> dict:
+        """Return what unlabelled images show, see `prediction.look_at_unlabelled`."""
+        inputs, score, names = self.inputs, self.score, self.inputs.ood
+        validation = inputs.validation
+        parts = validation.logits[self.measuring], production.logits
+        families = {name: score.score_samples(part) for name, part in inputs.families.items()}
+        return prediction.look_at_unlabelled(
+            self.samples["validation"], score.score_samples(production),
+            *(softmax(part, self.temperature) for part in parts), self.correct,
+            score.score_samples(validation.subset(self.choosing)),
+            {name: self.samples[name] for name in names} | families,
+            self.threshold.value if self.threshold else np.inf, self.settings["seed"],
+        )  # fmt: skip
+
 
 def audit(
     inputs: Inputs,
@@ -208,15 +222,9 @@ def audit(
     kept = [name for name in tried if not audited.thresholds[name].problem]
     audited.deployed = deployed = kept[0] if kept else ""
     audited.threshold = audited.thresholds.get(deployed)
-    lowest = audited.threshold.value if deployed else np.inf
-    accepted = known >= lowest
+    accepted = known >= (audited.threshold.value if deployed else np.inf)
     if inputs.production is not None:
-        parts = validation.logits[measuring], inputs.production.logits
-        families = {name: score.score_samples(part) for name, part in inputs.families.items()}
-        audited.unlabelled = prediction.look_at_unlabelled(
-            known, production, *(softmax(part, temperature) for part in parts), correct,
-            chosen, unknown | families, lowest, seed,
-        )  # fmt: skip
+        audited.unlabelled = audited.look_at(inputs.production)
         audited.doubts += doubts.doubt_share(audited.unlabelled["least"], unknown_share)
     promised = risk if deployed == "risk" else 1.0
     audited.classes = rules.by_class(validation, names, measuring, accepted, promised)

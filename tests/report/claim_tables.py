@@ -204,7 +204,10 @@ def gscore(changes=(), *, runs=3, spread=0.001, noise=0.02):
 OPENMAX = "open-set + OpenMax"
 
 
-def openset_calibration(changes=(), *, spread=0.001, runs=3, cells=(("digits", "resnet8"),)):
+OF_TWO_FAMILIES = (("digits", "resnet8"), ("digits", "densenet16"))
+
+
+def openset_calibration(changes=(), *, spread=0.001, runs=3, cells=OF_TWO_FAMILIES):
     """Numbers by (method, calibration, metric) may change."""
     numbers, pairs = by_number(AGREEING["openset_calibration"]) | dict(changes), []
     for data_set, backbone in cells:

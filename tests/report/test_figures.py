@@ -47,16 +47,15 @@ def test_reliability():
         assert [bar.get_height() for bar in shares] == pytest.approx(curve.count / 200)
 
 
-@pytest.mark.parametrize("cells", [False, True])
-def test_claims_are_drawn_with_their_intervals(cells, texts):
+def test_claims_are_drawn_with_their_intervals(texts):
     checks = CLAIMS.check_published()
     checks["low"], checks["high"] = checks["effect"] - 0.01, checks["effect"] + 0.02
-    rows = checks if cells else checks[checks["data_set"] == "all"]
-    lines = [line for ax in figures.claim_effects(checks, cells=cells) for line in ax.lines]
+    rows = checks[checks["data_set"] == "all"]
+    lines = [line for ax in figures.claim_effects(checks) for line in ax.lines]
     drawn = {tuple(line.get_xdata()) for line in lines if len({*line.get_xdata()}) == 2}
     assert drawn == set(rows[["low", "high"]].itertuples(index=False, name=None))
     empty = CLAIMS.check(results.SCHEMA.empty_table().to_pandas())
-    shown = [text for ax in figures.claim_effects(empty, cells=cells) for text in ax.texts]
+    shown = [text for ax in figures.claim_effects(empty) for text in ax.texts]
     assert texts(shown) == [" no data"] * len(empty)
 
 
@@ -81,19 +80,6 @@ def test_a_contact_sheet_has_a_row_for_each_class(texts):
     assert (sheet[5:9, 5:9] == 255).all()  # there is one dog
     ax = figures.contact_sheet(*SHEET, known={2, 1})
     assert texts(ax.get_yticklabels()) == ["dog", "ship", "cat"]
-
-
-def test_gscore_scatter_shows_the_fit():
-    line = regression()
-    ax = figures.gscore_scatter(line, metric="fpr95", unseen=([0.2, 1.4], [0.7, 0.1]))
-    dots, crosses, drawn = ax.lines
-    assert dots.get_ydata() == pytest.approx(100 * (line.predict(line.gscores) + line.residuals))
-    assert crosses.get_ydata() == pytest.approx([70, 10])
-    assert drawn.get_xdata().max() == pytest.approx(1.4)
-    assert drawn.get_ydata() == pytest.approx(100 * line.predict(drawn.get_xdata()))
-    for sets, banded in ((8, False), (9, True)):  # a 90 % interval needs nine sets
-        ax = figures.gscore_scatter(regression(sets), metric="auroc")
-        assert bool(ax.collections) == banded
 
 
 def test_bars_are_the_counts():
@@ -160,7 +146,6 @@ def test_curves_are_drawn_as_given():
     [
         (lambda: figures.reliability_grid({}), "each method with each calibration"),
         (lambda: figures.contact_sheet(IMAGES / 255, *SHEET[1:]), "images: uint8"),
-        (lambda: figures.gscore_scatter(regression(), metric="fpr_95"), "did you mean 'fpr95'"),
         (lambda: figures.score_histograms({}, score="x"), "groups: 1 to 4 expected, got 0"),
         (lambda: figures.score_histograms({"a": [1.5]}, score="x", limits=(0, 1)), "from 0 to 1"),
         (lambda: figures.learning_curves(pd.DataFrame({"epoch": [1]})), "no column loss, accuracy"),

@@ -5,9 +5,10 @@ import pytest
 
 from helpers.files import project_root
 from helpers.papers import PAPERS
+from helpers.report import preconditions
 from helpers.report.claims import Claim, Effect, Term
 from helpers.report.paper_claims import Claims
-from helpers.report.preconditions import LACKS, LEAST_RIGHT, PLAIN, mark, unlearnt
+from helpers.report.preconditions import FINE_TUNED, LEAST_RIGHT, PLAIN, mark, unlearnt
 from tests.report.claim_tables import named, noisy
 
 GAIN = Effect("b minus a", (Term(1, "b", "auroc"), Term(-1, "a", "auroc")), ">", 0.0)
@@ -45,8 +46,92 @@ def test_fine_tuned_networks_say_nothing_about_training(gain, decided, about):
     assert verdict(made_up({"a8": 0.9}, gain), claims) == decided
     fine_tuned = made_up({"a8": 0.9}, gain, tier="pretrained")
     assert verdict(fine_tuned, claims) == ("not testable" if about else decided)
-    for what in about:
-        assert claims.check(fine_tuned)["note"].str.contains(LACKS["pretrained"][what]).all()
+    if about:
+        assert claims.check(fine_tuned)["note"].str.contains(FINE_TUNED).all()
+
+
+def judged(gain, *, tier="toy", right=None, **claim):
+    """Return the verdict on the toy claim, changed, by a table of the toy tier, and its note."""
+    claims = replace(CLAIMS, claims=(replace(CLAIMS.claims[0], **claim),))
+    checks = claims.check(made_up(right or {"a8": 0.9}, gain, tier=tier))
+    verdict = claims.verdicts(checks)["verdict"].item()
+    return str(verdict), checks.loc[checks["data_set"] == "all", "note"].item()
+
+
+@pytest.mark.parametrize(
+    ("claim", "gain", "blocked", "reason"),
+    [
+        ({"about": ("training",)}, 0.05, "not testable", "the schedule is short (ten epochs)"),
+        ({"about": ("training",)}, -0.05, "not testable", "the schedule is short (ten epochs)"),
+        ({}, 0.05, "supported", ""),
+        ({}, -0.05, "undecided", "the schedule is short (ten epochs)"),
+    ],
+)
+def test_a_short_schedule_tests_no_training_and_contradicts_nothing(
+    monkeypatch, claim, gain, blocked, reason
+):
+    monkeypatch.setitem(preconditions.SHORT, ("short", "toy"), "ten epochs")
+    free = "supported" if gain > 0 else "contradicted"
+    assert judged(gain, **claim) == (free, "")
+    verdict, note = judged(gain, tier="short", **claim)
+    assert verdict == blocked and note.endswith(reason)
+
+
+@pytest.mark.parametrize(("gain", "free"), GAINS)
+def test_a_claim_about_models_needs_two_families(gain, free):
+    claim = {"about": ("models",)}
+    assert judged(gain, right={"a8": 0.9, "b8": 0.9}, **claim)[0] == free
+    verdict, note = judged(gain, right={"a8": 0.9, "a14": 0.9}, **claim)
+    assert verdict == "undecided" and "all networks are of one family" in note
+
+
+@pytest.mark.parametrize("about", ["training", "runs"])
+def test_a_claim_about_training_needs_several_runs(about):
+    claims = replace(CLAIMS, claims=(replace(CLAIMS.claims[0], about=(about,)),))
+    table = made_up({"a8": 0.9}, tier="toy")
+    assert verdict(table, claims) == "supported"
+    alone = table[table["run"] == 0]
+    assert verdict(alone, claims) == "undecided" and verdict(alone) == "supported"
+
+
+def test_an_example_is_not_contradicted_by_others_and_another_method_is_not_judged():
+    assert judged(0.05, existential=True)[0] == "supported"
+    assert judged(-0.05, existential=True)[0] == "undecided"
+    for gain, _ in GAINS:
+        verdict, note = judged(gain, departure="ours has one layer")
+        assert verdict == "not testable" and "ours has one layer" in note
+
+
+def test_an_interval_near_the_margin_decides_nothing():
+    """By its width: an end that is a twentieth of it away is near, a fifth is not."""
+    table = made_up({"a8": 0.9}, tier="toy")
+    (row,) = CLAIMS.check(table).query("data_set == 'all'").to_dict("records")
+    width = row["high"] - row["low"]
+    for distance, expected in ((0.05, "undecided"), (0.2, "supported")):
+        margin = row["low"] - distance * width
+        claim = replace(CLAIMS.claims[0], effects=(replace(GAIN, margin=margin),))
+        assert verdict(table, replace(CLAIMS, claims=(claim,))) == expected
+
+
+@pytest.mark.parametrize(("printed", "blocked"), [(0.79, "not testable"), (0.70, "supported")])
+def test_a_method_that_classifies_worse_than_in_the_paper_is_not_judged(
+    monkeypatch, printed, blocked
+):
+    """Method b is five points behind the baseline; in the paper it is 1 or 10 points behind."""
+    gain = Effect("b minus baseline",
+                  (Term(1, "b", "auroc"), Term(-1, "baseline", "auroc")), ">", 0.0)  # fmt: skip
+    claim = replace(CLAIMS.claims[0], effects=(gain,), about=("training",))
+
+    def table(right):
+        values = {("baseline", "accuracy"): 0.8, ("b", "accuracy"): right,
+                  ("baseline", "auroc"): 0.7, ("b", "auroc"): 0.75}  # fmt: skip
+        pairs = named(values, "method", "metric", backbone="a8")
+        return noisy("toy", pairs, runs=3, spread=0.002, tier="toy", data_set="d")
+
+    monkeypatch.setattr("helpers.report.published.load", lambda paper: table(printed))
+    claims = replace(CLAIMS, claims=(claim,), printed=lambda numbers: numbers)
+    assert verdict(table(0.75), claims) == blocked
+    assert verdict(table(0.79), claims) == "supported"
 
 
 def test_networks_that_are_made_robust_are_not_asked_for_accuracy():

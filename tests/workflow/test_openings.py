@@ -22,7 +22,7 @@ NAN = float("nan")
 NETWORK = "resnet20.akamaster_cifar10"
 LINE = {
     "tier": "small_cpu", "verdict": Verdict.SUPPORTED, "decided_by": "a gain", "effect": 0.25,
-    "low": 0.125, "high": 0.375, "relation": ">", "margin": 0.0, "printed": 0.0625,
+    "low": 0.125, "high": 0.375, "relation": ">", "margin": 0.0, "printed": 0.0625, "note": "",
 }  # fmt: skip
 
 
@@ -85,6 +85,8 @@ def test_a_table_of_main_claims_names_other_tiers_with_another_verdict(judged):
         ({"relation": ">=", "margin": 0.2, "verdict": Verdict.UNDECIDED, "low": 0.22},
          "A gain is 0.250 [0.220, 0.375]; the claim needs at least 0.2; not all networks, data sets"
          " or readings agree; in the paper 0.062"),
+        ({"verdict": Verdict.NOT_TESTABLE, "note": "one run: images resampled; not testable: x"},
+         "A gain is 0.250 [0.125, 0.375]; no verdict, since x; in the paper 0.062"),
         ({"low": NAN, "high": NAN, "printed": NAN}, "A gain is 0.250"),
     ],
 )  # fmt: skip

@@ -70,7 +70,7 @@ def derive(table: pd.DataFrame) -> pd.DataFrame:
         for place, values in zip(numbers.index, numbers.to_numpy(), strict=True)
     ]
     columns = [*_PLACE, "method", "metric", "value", "bootstrap", "doubt"]
-    derived = pd.DataFrame(rows, columns=columns).assign(calibration="", test_set="all", limit="")
+    derived = pd.DataFrame(rows, columns=columns).assign(calibration="", test_set="all")
     words = {"accuracy_correlation": ""}
     return derived.assign(evidence=derived["metric"].map(words).fillna(_skill_in_words(table)))
 

@@ -24,7 +24,7 @@ from helpers.metrics.ranks import critical_difference
 from helpers.papers.human_centric.parameters import METHODS, PAPER_METHODS, ModelName
 from helpers.report.claim_files import read_claims
 from helpers.report.paper_claims import Claims, Second, index_numbers
-from helpers.report.preconditions import PLURALS, count_networks, networks_in_words
+from helpers.report.preconditions import networks_in_words
 from helpers.report.published import with_averages
 
 ALL_MODELS = "all models"  # the backbone in the rows of `derive`
@@ -32,9 +32,7 @@ SCORES = list(PAPER_METHODS)  # MSP is the first
 FEWEST = 5  # models for a correlation: of four, one order in 24 is perfect by chance
 WAYS = 3  # ways of training, for the question which of them is best
 WEAK = 0.1  # the largest small radius of adversarial training; the paper names it beside 1
-MANY = (2, 3)  # families and architectures, for a verdict about models in general
 
-_CHOSEN = "of one training of each network, the largest of many differences may be luck"
 _FPR = ("fpr_at_tpr", "fpr_at_tpr_correct")
 _NUMBERS = [  # of a network
     *((score, "der99", "average") for score in SCORES),
@@ -67,16 +65,14 @@ class Quantity(NamedTuple):
     """A number over networks, as a row of `derive`.
 
     `compute` maps numbers of `models`, [networks, numbers, 1 + replicates], to [1 + replicates].
-    For a verdict, they must belong to enough `families` and `architectures`.  If it `chooses` the
-    largest of many differences, it also takes mean numbers of other runs, and chooses by these.
+    If it `chooses` the largest of many differences, it also takes mean numbers of other runs, and
+    chooses by these.
     """
 
     method: str
     metric: str
     models: Sequence[str]
     compute: Callable[..., np.ndarray]
-    families: int = 1
-    architectures: int = 1
     chooses: bool = False
 
     def by_run(self, runs: Mapping[int, np.ndarray]) -> dict[int, np.ndarray]:
@@ -89,22 +85,13 @@ class Quantity(NamedTuple):
             computed[run] = self.compute(numbers, np.mean(others or [numbers[..., 0]], axis=0))
         return computed
 
-    def limit(self, runs: int) -> str:
-        """Return why a verdict from so many runs is not possible, "" if it is."""
-        least = {"family": self.families, "architecture": self.architectures}
-        counts = count_networks(self.models)
-        few = [f"{n} {PLURALS[what]}" for what, n in least.items() if counts[what] < n]
-        if few:
-            return f"the networks are of fewer than {' and '.join(few)}"
-        return _CHOSEN if self.chooses and runs == 1 else ""
-
 
 def derive(table: pd.DataFrame) -> pd.DataFrame:
     """Return numbers over networks, as rows for `helpers.report.claims.evaluate`.
 
     Each number is computed within a data set, run and replicate, from average DER99 unless noted in
     `quantities`.  A run without one of the networks of a number has no such number.  ``evidence``
-    describes the networks in words, ``limit`` is why no verdict is possible, or "".
+    describes the networks in words.
     """
     rows = []
     for data_set, part in table.groupby("data_set", sort=False):
@@ -118,13 +105,13 @@ def derive(table: pd.DataFrame) -> pd.DataFrame:
                 for run in sorted({run for run, _ in numbers})
                 if all((run, model) in numbers for model in quantity.models)
             }
-            evidence, limit = networks_in_words(quantity.models), quantity.limit(len(runs))
+            evidence = networks_in_words(quantity.models)
             rows += [
-                (data_set, ALL_MODELS, run, *quantity[:2], evidence, limit, values[0], values[1:])
+                (data_set, ALL_MODELS, run, *quantity[:2], evidence, values[0], values[1:])
                 for run, values in quantity.by_run(runs).items()
                 if np.isfinite(values).all()  # else there is no accuracy
             ]
-    columns = ["data_set", "backbone", "run", "method", "metric", "evidence", "limit", "value",
+    columns = ["data_set", "backbone", "run", "method", "metric", "evidence", "value",
                "bootstrap"]  # fmt: skip
     return pd.DataFrame(rows, columns=columns).assign(calibration="", test_set="average")
 
@@ -158,19 +145,19 @@ def quantities(models: Sequence[str], sizes: Mapping[str, float]) -> Iterator[Qu
     """
     parsed = {name: ModelName.parse(name) for name in models}
     normal = [name for name in models if parsed[name].strategy == "normal"]
-    if len(models) > 1:
+    if len(normal) > 1:
         for place, score in enumerate(SCORES[1:], start=1):
             # the minimum over networks of MSP minus the score; and mean rank of MSP minus that of
             # the score, in critical differences at 0.05
             least, rank = (partial(gain, score=place) for gain in (_least_gain, _rank_gain))
-            yield Quantity(score, "least_gain", models, least, *MANY)
-            yield Quantity(score, "rank_gain", models, rank, *MANY)
+            yield Quantity(score, "least_gain", normal, least)
+            yield Quantity(score, "rank_gain", normal, rank)
     if len(normal) > 1:  # the largest loss on a network by the score that is best on average
-        yield Quantity("network", "regret", normal, _regret, *MANY)
+        yield Quantity("network", "regret", normal, _regret)
     if len(models) >= FEWEST:  # Spearman's, of accuracy and MSP; 0 if one of them is constant
         yield Quantity(
             "msp", "accuracy_correlation", models,
-            lambda x: spearman(x[:, _ACCURACY], x[:, _MSP], constant=0.0), *MANY,
+            lambda x: spearman(x[:, _ACCURACY], x[:, _MSP], constant=0.0),
         )  # fmt: skip
     yield from _of_resnets(normal, sizes)
     families = {name: parsed[name].family for name in normal if name in sizes}
@@ -194,7 +181,7 @@ def quantities(models: Sequence[str], sizes: Mapping[str, float]) -> Iterator[Qu
         backwards = _flat(pair[::-1] for pair in pairs)
         yield Quantity("msp", "distillation_gain", backwards, _mean_rise)
         if len(pairs) > 1:
-            yield Quantity("network", "distillation_both", backwards, _gain_and_loss, MANY[0])
+            yield Quantity("network", "distillation_both", backwards, _gain_and_loss)
 
 
 def control_pairs(models: Iterable[str], strategy: str) -> list[tuple[str, str]]:

@@ -8,7 +8,6 @@ from helpers.report.figures.claims import claim_effects, decisive_effects, tally
 from helpers.report.figures.plots import (
     contact_sheet,
     critical_difference,
-    gscore_scatter,
     learning_curves,
     reliability_grid,
     risk_coverage_curves,

@@ -38,20 +38,17 @@ _PRINTED = {"marker": "D", "color": ORANGE, "markerfacecolor": "none", "linestyl
             "markersize": 8}  # fmt: skip
 
 
-def claim_effects(checks: pd.DataFrame, *, cells: bool = False) -> np.ndarray:
+def claim_effects(checks: pd.DataFrame) -> np.ndarray:
     """Draw the effects of each claim with their intervals and the claimed side of the margin.
 
-    Effects are over all data sets and backbones, one panel for each claim. With `cells`, a panel
-    has one effect, and below it the same on each data set and backbone.
+    Effects are over all data sets and backbones, one panel for each claim.
     """
     columns = ["claim", "check", "data_set", "backbone", "effect", "low", "high", "relation",
                "margin", "decides", "verdict"]  # fmt: skip
     check_columns("checks", checks, columns)
-    pooled = checks["data_set"] == ALL
-    shown = pd.concat([checks[pooled], checks[~pooled]]) if cells else checks[pooled]
-    panel = ["claim", "check"] if cells else ["claim", "relation", "margin"]
-    blocks = [block for _, block in shown.groupby(panel, sort=False)]
-    heads = [(_cell_names if cells else _names)(block) for block in blocks]
+    shown = checks[checks["data_set"] == ALL]
+    blocks = [b for _, b in shown.groupby(["claim", "relation", "margin"], sort=False)]
+    heads = [_names(block) for block in blocks]
     heights = [0.19 * sum(1 + name.count("\n") for name in names) + 0.55 for names, _ in heads]
     axes = axes_grid(len(blocks), 1, sum(heights) + 0.7, height_ratios=heights)[:, 0]
     for block, (names, title), ax in zip(blocks, heads, axes, strict=True):
@@ -67,14 +64,6 @@ def claim_effects(checks: pd.DataFrame, *, cells: bool = False) -> np.ndarray:
     return axes
 
 
-def _cell_names(block: pd.DataFrame) -> tuple[list[str], str]:
-    """Return names of the data sets and backbones of one effect, and a title."""
-    pairs = zip(block["data_set"], block["backbone"], strict=True)
-    first = block.iloc[0]
-    title = first["check"] + ("" if first["decides"] else " (reported only)")
-    return ["all" if pair[0] == ALL else ", ".join(pair) for pair in pairs], title
-
-
 def _names(block: pd.DataFrame) -> tuple[list[str], str]:
     """Return names of a claim's effects without what they share, and a title with it."""
     names = block["check"].where(block["decides"], block["check"] + " (reported only)")
@@ -86,16 +75,15 @@ def _names(block: pd.DataFrame) -> tuple[list[str], str]:
 
 
 def _intervals(block: pd.DataFrame, ax: Axes) -> None:
-    """Draw effects that share a margin, one below another; those over all are thicker."""
+    """Draw effects that share a margin, one below another."""
     first = block.iloc[0]
     for y, row in enumerate(block.to_dict("records")):
         if row["verdict"] == Verdict.NO_DATA:
             ax.text(first["margin"], y, " no data", color=GREY, va="center", fontsize="small")
             continue
-        width, size = (2.5, 8) if row["data_set"] == ALL else (1.2, 5)
         marker, colour, _ = VERDICTS[row["verdict"]]
-        ax.plot([row["low"], row["high"]], [y, y], color=colour, linewidth=width)
-        ax.plot(row["effect"], y, marker, color=colour, markersize=size)
+        ax.plot([row["low"], row["high"]], [y, y], color=colour, linewidth=2.5)
+        ax.plot(row["effect"], y, marker, color=colour, markersize=8)
     ax.axvline(first["margin"], linestyle=":", color=GREY, linewidth=1)
     ax.margins(x=0.1)
     left, right = ax.get_xlim()

@@ -11,11 +11,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from helpers.checks import float_array, known_name, label_array
-from helpers.labelfree import METRICS, Regression
-from helpers.labelfree.regression import fewest_sets
+from helpers.checks import float_array, label_array
 from helpers.metrics import ReliabilityCurve
-from helpers.metrics.correlation import pearson, spearman
 from helpers.report.figures.style import (
     BLUE,
     GREEN,
@@ -188,40 +185,6 @@ def learning_curves(table: pd.DataFrame) -> np.ndarray:
     if "network" in table:
         axes[1].legend(loc="lower right")
     return axes
-
-
-def gscore_scatter(
-    regression: Regression,
-    *,
-    metric: str,
-    level: float = 0.9,
-    unseen: tuple[np.ndarray, np.ndarray] | None = None,
-    ax: Axes | None = None,
-) -> Axes:
-    """Draw a metric against the Gscore of sets, with the line and its prediction intervals."""
-    known_name("metric", metric, METRICS)
-    scores = float_array("regression.gscores", regression.gscores)
-    truths = regression.predict(scores) + regression.residuals
-    ax = axes_or_new(ax, figsize=(6, 3.6))
-    dots = {"linestyle": "none", "markersize": 4.5, "markeredgewidth": 1.2}
-    ax.plot(scores, 100 * truths, "o", color=BLUE, alpha=0.7, label="meta-training sets", **dots)
-    ends = scores
-    if unseen is not None:
-        gscores, values = (float_array("unseen", array) for array in unseen)
-        ax.plot(gscores, 100 * values, "x", color=RED, label="test sets", **dots)
-        ends = np.concatenate([scores, gscores])
-    grid = np.linspace(ends.min(), ends.max(), 100)
-    if len(scores) >= fewest_sets(level):
-        low, high = regression.interval(grid, level)
-        band = {"color": GREY, "alpha": 0.2, "linewidth": 0}
-        ax.fill_between(grid, 100 * low, 100 * high, label=f"{100 * level:g} % interval", **band)
-    ax.plot(grid, 100 * regression.predict(grid), color=GREY, linewidth=1.5, label="line")
-    text = f"r = {pearson(scores, truths):.3f}, ρ = {spearman(scores, truths):.3f}"
-    ax.set_title(text.replace("-", "\N{MINUS SIGN}"), loc="left", pad=4)
-    title = metric.replace("_", " ") if "_" in metric else metric.upper()
-    ax.set(xlabel="Gscore", ylabel=f"{title} (%)")
-    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.08), ncols=2)
-    return ax
 
 
 def critical_difference(ranks: pd.Series, difference: float) -> Axes:

@@ -44,10 +44,6 @@ def interactive(frame: pd.DataFrame, *, caption: str = "") -> HTML:
     >>> "https://www.unpkg.com" in shown.data
     False
     """
-    if frame.empty:
-        raise ValueError("frame: empty")
-    if not frame.columns.is_unique:
-        raise ValueError(f"frame: column {frame.columns[frame.columns.duplicated()][0]} is twice")
     frame = frame.reset_index(drop=True)
     floats = [place for place, kind in enumerate(frame.dtypes) if kind.kind == "f"]
     numbers = [place for place, kind in enumerate(frame.dtypes) if kind.kind in "fiu"]

@@ -53,7 +53,7 @@ def untestable(table):
 
 
 def test_claims_about_ensembles_and_out_domain_images_need_networks_that_have_learned():
-    table = made_up(runs=1)
+    table = made_up()
     complete = with_trials(table)
     assert set(verdicts(complete).values()) == {"supported"}
     ensembles = {"ensemble-in-domain", "ensemble-out-domain", "mimo"}
