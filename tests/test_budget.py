@@ -22,7 +22,7 @@ CODE = {
     "workflow": 2124,  # the design allows 1,800
     "pictures": 967,
     "benchmarks": 372,
-    "tests": 11895,  # the design allows 9,500
+    "tests": 11921,  # the design allows 9,500
 }
 DOCSTRINGS = {"helpers": 5738}
 LONGEST_FILE = 400
