@@ -88,7 +88,7 @@ def write(claims: pd.DataFrame, tables: Mapping, folder: Path) -> dict[str, str]
         source = f"{{cite:t}}`{PAPERS[line.paper].key}`, {line.source}"
         opening = f"**Main claim.** {line.text} ({source})"
         if line.verdict != Verdict.NO_DATA:
-            scale = networks(tables[line.tier, line.paper])
+            scale = networks(tables[line.tier, line.paper], line.models)
             opening += f" **{line.verdict.capitalize()}** at the {{term}}`tier` `{line.tier}`"
             opening += f" ({scale}): {measured(line)}{missing(line)}."
         picture = figure(lines[lines["paper"] == line.paper], folder)
@@ -106,7 +106,7 @@ def main_claims(claims: pd.DataFrame, tables: Mapping, chapter: str) -> str:
         link = chapter.format(title=TITLES[line.paper], paper=line.paper)
         verdict, evidence = f"**{line.verdict}**", "no tier has results yet"
         if line.verdict != Verdict.NO_DATA:
-            scale = networks(tables[line.tier, line.paper])
+            scale = networks(tables[line.tier, line.paper], line.models)
             evidence = f"{measured(line)} (`{line.tier}`: {scale}){missing(line)}"
         others = claims[(claims["paper"] == line.paper) & (claims["claim"] == line.claim)]
         others = others[~others["tier"].isin([line.tier, PUBLISHED])]
@@ -163,13 +163,17 @@ def together(claims: pd.DataFrame, folder: Path) -> str:
     return render("together.md", count=len(claims), counted=counted)
 
 
-def networks(table: pd.DataFrame) -> str:
-    """Return the data sets, the networks and the number of runs of a results table, in words."""
+def networks(table: pd.DataFrame, models: str = "") -> str:
+    """Return the data sets, the networks and the number of runs of a results table, in words.
+
+    `models` of the ledger are the networks that decide, if a claim is about some of them.
+    """
     cards = {name: data.find(name) for name in table["data_set"].unique()}
     titles = [card.title if card else f"`{name}`" for name, card in cards.items()]
     kinds, runs = table["backbone"].unique(), table["run"].nunique()
-    shown = f"`{kinds[0]}`" if len(kinds) == 1 else networks_in_words(kinds)
-    return f"{' and '.join(titles)}; {shown}, {runs} run{'s' * (runs > 1)}"
+    if "famil" not in models:
+        models = f"`{kinds[0]}`" if len(kinds) == 1 else networks_in_words(kinds)
+    return f"{' and '.join(titles)}; {models}, {runs} run{'s' * (runs > 1)}"
 
 
 def figure(claims: pd.DataFrame, folder: Path) -> str:
