@@ -69,8 +69,7 @@ def verdicts(paper: str, tier: str, table: pd.DataFrame) -> str:
     shown = []
     for rows in columns.values():
         judged = ledger({paper: PAPERS[paper]}, {(tier, paper): rows}, [tier])
-        judged = judged[judged["tier"] == tier]
-        shown.append(judged["verdict"])
+        shown.append((judged := judged.query("tier == @tier"))["verdict"])
     rows = zip(judged["text"], *shown, strict=True)
     return markdown_table(["the paper's sentence", *columns], rows)
 
