@@ -88,9 +88,9 @@ class Claim:
     """A sentence of a paper, made checkable: `text`, its `source`, and the `check` in one line.
 
     `scope` selects rows of a results table as a query of pandas ("": all); `needs` are what a table
-    must have if the effects are derived.  `about` is what must vary: "training" (how networks are
-    trained), "models" (families) or "runs".  What an example shows ("depends on") is `existential`.
-    `names` are test sets without stand-ins; `departure` says how our method is not the paper's.
+    must have if the effects are derived.  `about` is what must vary: "training", "models",
+    "families" or "runs".  What an example shows ("depends on") is `existential`.  `names` are test
+    sets without stand-ins; `departure` says how our method is not the paper's.
     """
 
     id: str

@@ -55,9 +55,9 @@ class Claims:
 
     `derive` computes from a results table the rows that `evaluate` takes.  Each claim is then
     checked on the data sets and backbones that it has numbers of.  The rows may have the columns
-    ``evidence`` (what they are computed from) and ``stand_in`` (which images are in place of the
-    paper's).  If `every_variant`, it takes the rows of all variants.  `printed` does the same with
-    the paper's printed numbers (`published.load`).
+    ``networks`` or ``evidence`` (what they are computed from) and ``stand_in`` (which images are in
+    place of the paper's).  If `every_variant`, it takes the rows of all variants.  `printed` does
+    the same with the paper's printed numbers (`published.load`).
 
     The variant `judges` judges if a table has it, otherwise "primary"; methods without rows of this
     variant are judged by "primary".  `resampled` are what replicates resample.
@@ -88,7 +88,9 @@ class Claims:
             both = pd.concat([table[table["variant"] == "primary"], rows])
             judge = both.groupby([*CELL, "run", "method"])["variant"].transform("last")
             rows = both[both["variant"] == judge]
-        given = preconditions.unlearnt(table), table["tier"].iloc[0] if len(table) else ""
+        printed = published.load(self.paper) if self.printed else None
+        barred = preconditions.unlearnt(table), preconditions.behind(table, printed)
+        given = *barred, table["tier"].iloc[0] if len(table) else ""
         checks = self._evaluate(rows, *given)
         again = self.second.rows(table, rows, variant) if self.second else None
         if again is None:
@@ -104,7 +106,7 @@ class Claims:
             return None
         numbers = published.load(self.paper)
         numbers = numbers.assign(run=0, bootstrap=[()] * len(numbers))
-        checks = self._evaluate(self.printed(numbers), {}, PRINTED, intervals=False)
+        checks = self._evaluate(self.printed(numbers), {}, {}, PRINTED, intervals=False)
         effects = {
             (claim.id, effect.name): effect for claim in self.claims for effect in claim.effects
         }
@@ -124,15 +126,10 @@ class Claims:
         words = evidence.map(lambda text: f" From {text}." if text else "")
         return summed.assign(sentence=summed["sentence"] + words, evidence=evidence)
 
-    def _behind(self, table: pd.DataFrame) -> dict[tuple[str, str, str], str]:
-        printed = published.load(self.paper) if self.printed is not None else None
-        return preconditions.behind(table, printed)
-
     def _evaluate(
-        self, table: pd.DataFrame, barred: Mapping, tier: str, *, intervals: bool = True
+        self, table: pd.DataFrame, unlearnt, behind, tier: str, *, intervals: bool = True
     ) -> pd.DataFrame:
-        rows = preconditions.mark(self.derive(table) if self.derive else table, barred)
-        behind = self._behind(table) if tier else {}
+        rows = preconditions.mark(self.derive(table) if self.derive else table, unlearnt)
         checks = []
         for claim in self.claims:
             numbers = rows.query(claim.scope) if claim.scope else rows
@@ -142,6 +139,10 @@ class Claims:
                 }
                 names = pd.MultiIndex.from_frame(numbers[["method", "metric"]])
                 numbers = numbers[names.isin(about)]
+            networks = table["backbone"].unique()
+            if "networks" in numbers:
+                networks = numbers["networks"].explode().unique()
+                numbers = numbers.assign(evidence=preconditions.networks_in_words(networks))
             if reason := preconditions.untestable(claim, tier, self.paper):
                 numbers = numbers.assign(untestable=reason)
             elif behind and "training" in claim.about:
@@ -153,8 +154,7 @@ class Claims:
             checked = checked.assign(note=note)
             if "evidence" in numbers:
                 checked = checked.assign(evidence=join_texts(*numbers["evidence"].unique()))
-            backbones = table["backbone"].unique()
-            weak = preconditions.weaknesses(claim, checked, backbones, tier, self.paper)
+            weak = preconditions.weaknesses(claim, checked, networks, tier, self.paper)
             checked = _leave_undecided(checked, weak)
             if claim.names and "stand_in" in numbers:
                 checked = _name_stand_ins(claim, checked, numbers)

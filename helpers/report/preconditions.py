@@ -17,7 +17,6 @@ PLAIN = ("network", "baseline", "erm", "closed-set")
 
 LEAST_RIGHT = 0.5
 """Share of the test images of known classes on which a network must be right."""
-_WRONG = f"right on less than {100 * LEAST_RIGHT:.0f} % of the test images"
 
 MOST_LOSS = 0.9
 """Largest NLL of a network, as a share of that of guessing, log K."""
@@ -28,12 +27,15 @@ LEAST_AUROC = 0.55
 MOST_BEHIND = 0.02
 """How far a method's accuracy may lie below the baseline's, if it does not in the paper."""
 
-TEXTS = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
-PRECONDITIONS = TEXTS["preconditions"]
+_FILE = Path(__file__).with_suffix(".yaml")
+PRECONDITIONS, _SHORT = yaml.safe_load(_FILE.read_text(encoding="utf-8")).values()
 
 FINE_TUNED = "networks are fine-tuned in this way, not trained from scratch"
-SHORT = {tuple(name.split("/")): text for name, text in TEXTS["short"].items()}
-"""The schedule of a tier and paper, if it is shortened."""
+SHORT = {tuple(name.split("/")): text for name, text in _SHORT.items()}
+"""That the schedule of a tier and paper is short, with the schedule."""
+
+LEAST_NETWORKS = {"models": (2, 3), "families": (2, 1)}
+"""Families and architectures that must be behind a verdict, by what a claim is about."""
 
 PLURALS = {"network": "networks", "architecture": "architectures", "family": "families"}
 
@@ -47,8 +49,9 @@ def unlearnt(table: pd.DataFrame) -> dict[tuple[str, str], str]:
     )
     right = right.groupby(["data_set", "backbone"])["value"].mean()
     medians = right.groupby(level="data_set").median()
+    reason = f"right on less than {100 * LEAST_RIGHT:.0f} % of the test images"
     shares = right.to_dict() | {(name, ""): share for name, share in medians.items()}
-    return {place: _WRONG for place, share in shares.items() if share < LEAST_RIGHT}
+    return {place: reason for place, share in shares.items() if share < LEAST_RIGHT}
 
 
 def mark(rows: pd.DataFrame, reasons: Mapping[tuple[str, str], str]) -> pd.DataFrame:
@@ -85,26 +88,21 @@ def networks_in_words(backbones: Iterable[str]) -> str:
 
 def untestable(claim: Claim, tier: str, paper: str) -> str:
     """Return why networks of a tier say nothing about a claim, or ""; printed numbers have none."""
-    training = {"pretrained": FINE_TUNED}.get(tier, short(tier, paper))
-    return join_texts(
-        claim.departure if tier else "", training if "training" in claim.about else ""
-    )
+    training = {"pretrained": FINE_TUNED}.get(tier, SHORT.get((tier, paper), ""))
+    departure = claim.departure if tier else ""
+    return join_texts(departure, training if "training" in claim.about else "")
 
 
-def short(tier: str, paper: str) -> str:
-    """Return that a tier's schedule is short, or ""."""
-    schedule = SHORT.get((tier, paper))
-    return f"the schedule is short ({schedule})" if schedule else ""
-
-
-def weaknesses(
-    claim: Claim, checks: pd.DataFrame, backbones: Iterable[str], tier: str, paper: str
-) -> pd.Series:
+def weaknesses(claim: Claim, checks: pd.DataFrame, networks, tier: str, paper: str) -> pd.Series:
     """Return for each effect in `checks` why it is neither supported nor contradicted, or ""."""
     example = "an example elsewhere is no contradiction" * claim.existential
-    against, few = join_texts(example, short(tier, paper)), ""
-    if "models" in claim.about and count_networks(backbones)["family"] == 1:
-        few = "all networks are of one family"
+    against, few = join_texts(example, SHORT.get((tier, paper), "")), ""
+    counts = count_networks(networks)
+    for families, architectures in (LEAST_NETWORKS.get(word, (0, 0)) for word in claim.about):
+        if counts["family"] < families:
+            few = "all networks are of one family"
+        elif counts["architecture"] < architectures:
+            few = f"the networks are of fewer than {architectures} architectures"
     varies = {"training", "runs"} & {*claim.about}
     reasons = [
         join_texts(

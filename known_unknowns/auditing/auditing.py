@@ -90,16 +90,20 @@ class Audit(SimpleNamespace):
         """Write report, numbers, and a rejector if there is a threshold; return the paths."""
         return report.save(self, folder)
 
-    def look_at(self, production: Outputs) -> dict:
-        """Return what unlabelled images show, see `prediction.look_at_unlabelled`."""
+    def look_at(self, production: Outputs, scores: np.ndarray | None = None) -> dict:
+        """Return what unlabelled images show, see `prediction.look_at_unlabelled`.
+
+        `scores` are those of the images, if they are known.
+        """
         inputs, score, names = self.inputs, self.score, self.inputs.ood
         validation = inputs.validation
         parts = validation.logits[self.measuring], production.logits
         families = {name: score.score_samples(part) for name, part in inputs.families.items()}
         return prediction.look_at_unlabelled(
-            self.samples["validation"], score.score_samples(production),
+            self.samples["validation"],
+            score.score_samples(production) if scores is None else scores,
             *(softmax(part, self.temperature) for part in parts), self.correct,
-            score.score_samples(validation.subset(self.choosing)),
+            self.chosen,
             {name: self.samples[name] for name in names} | families,
             self.threshold.value if self.threshold else np.inf, self.settings["seed"],
         )  # fmt: skip
@@ -202,6 +206,7 @@ def audit(
     samples = {"validation": samples.pop(ranking.ID)} | samples
     known, correct = samples["validation"], validation.correct[measuring]
     audited.score, audited.samples, audited.correct = score, samples, correct
+    audited.chosen = chosen
     unknown = {name: samples[name] for name in inputs.ood}
 
     audited.unlabelled = audited.drift = None
@@ -224,7 +229,7 @@ def audit(
     audited.threshold = audited.thresholds.get(deployed)
     accepted = known >= (audited.threshold.value if deployed else np.inf)
     if inputs.production is not None:
-        audited.unlabelled = audited.look_at(inputs.production)
+        audited.unlabelled = audited.look_at(inputs.production, production)
         audited.doubts += doubts.doubt_share(audited.unlabelled["least"], unknown_share)
     promised = risk if deployed == "risk" else 1.0
     audited.classes = rules.by_class(validation, names, measuring, accepted, promised)

@@ -83,7 +83,6 @@ def _environment(**options) -> jinja2.Environment:
     environment.filters |= {
         "f": format,
         "pc": lambda value, form=".1f": format(100 * value, form),
-        "points": lambda value: f"{100 * value:+.1f}".replace("-", "−"),
         "p_value": lambda value: f"p = {value:.3f}" if value >= 0.001 else "p < 0.001",
         "promised": lambda rows: [row for row in rows if row["value"] == row["value"]],
         "sentence": to_html,

@@ -204,7 +204,7 @@ def gscore(changes=(), *, runs=3, spread=0.001, noise=0.02):
 OPENMAX = "open-set + OpenMax"
 
 
-OF_TWO_FAMILIES = (("digits", "resnet8"), ("digits", "densenet16"))
+OF_TWO_FAMILIES = tuple(("digits", name) for name in ("resnet8", "resnet14", "densenet16"))
 
 
 def openset_calibration(changes=(), *, spread=0.001, runs=3, cells=OF_TWO_FAMILIES):

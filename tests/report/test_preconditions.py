@@ -70,7 +70,7 @@ def judged(gain, *, tier="toy", right=None, **claim):
 def test_a_short_schedule_tests_no_training_and_contradicts_nothing(
     monkeypatch, claim, gain, blocked, reason
 ):
-    monkeypatch.setitem(preconditions.SHORT, ("short", "toy"), "ten epochs")
+    monkeypatch.setitem(preconditions.SHORT, ("short", "toy"), "the schedule is short (ten epochs)")
     free = "supported" if gain > 0 else "contradicted"
     assert judged(gain, **claim) == (free, "")
     verdict, note = judged(gain, tier="short", **claim)
@@ -78,11 +78,13 @@ def test_a_short_schedule_tests_no_training_and_contradicts_nothing(
 
 
 @pytest.mark.parametrize(("gain", "free"), GAINS)
-def test_a_claim_about_models_needs_two_families(gain, free):
+def test_a_claim_about_models_needs_two_families_and_three_architectures(gain, free):
     claim = {"about": ("models",)}
-    assert judged(gain, right={"a8": 0.9, "b8": 0.9}, **claim)[0] == free
-    verdict, note = judged(gain, right={"a8": 0.9, "a14": 0.9}, **claim)
-    assert verdict == "undecided" and "all networks are of one family" in note
+    assert judged(gain, right=dict.fromkeys(["a8", "a14", "b8"], 0.9), **claim)[0] == free
+    for names, reason in ((["a8", "a14", "a20"], "all networks are of one family"),
+                          (["a8", "b8", "b8+other"], "of fewer than 3 architectures")):  # fmt: skip
+        verdict, note = judged(gain, right=dict.fromkeys(names, 0.9), **claim)
+        assert verdict == "undecided" and reason in note
 
 
 @pytest.mark.parametrize("about", ["training", "runs"])

@@ -24,7 +24,6 @@ from helpers.metrics.ranks import critical_difference
 from helpers.papers.human_centric.parameters import METHODS, PAPER_METHODS, ModelName
 from helpers.report.claim_files import read_claims
 from helpers.report.paper_claims import Claims, Second, index_numbers
-from helpers.report.preconditions import networks_in_words
 from helpers.report.published import with_averages
 
 ALL_MODELS = "all models"  # the backbone in the rows of `derive`
@@ -90,8 +89,8 @@ def derive(table: pd.DataFrame) -> pd.DataFrame:
     """Return numbers over networks, as rows for `helpers.report.claims.evaluate`.
 
     Each number is computed within a data set, run and replicate, from average DER99 unless noted in
-    `quantities`.  A run without one of the networks of a number has no such number.  ``evidence``
-    describes the networks in words.
+    `quantities`.  A run without one of the networks of a number has no such number.  ``networks``
+    are those of the number.
     """
     rows = []
     for data_set, part in table.groupby("data_set", sort=False):
@@ -105,13 +104,13 @@ def derive(table: pd.DataFrame) -> pd.DataFrame:
                 for run in sorted({run for run, _ in numbers})
                 if all((run, model) in numbers for model in quantity.models)
             }
-            evidence = networks_in_words(quantity.models)
+            models_of = (*quantity.models,)
             rows += [
-                (data_set, ALL_MODELS, run, *quantity[:2], evidence, values[0], values[1:])
+                (data_set, ALL_MODELS, run, *quantity[:2], models_of, values[0], values[1:])
                 for run, values in quantity.by_run(runs).items()
                 if np.isfinite(values).all()  # else there is no accuracy
             ]
-    columns = ["data_set", "backbone", "run", "method", "metric", "evidence", "value",
+    columns = ["data_set", "backbone", "run", "method", "metric", "networks", "value",
                "bootstrap"]  # fmt: skip
     return pd.DataFrame(rows, columns=columns).assign(calibration="", test_set="average")
 

@@ -95,3 +95,11 @@ def test_siblings_decide_nothing_about_many_models():
     assert undecided == {"consistent", "architecture", "accuracy"}
     assert set(verdicts(table).values()) == {"supported"}
     assert set(verdicts(table.iloc[:0]).values()) == {"no data"}
+
+
+def test_the_networks_of_a_number_count_and_not_those_of_the_table():
+    """Where only a distilled network is of a second family, ordinary ones are of one."""
+    table = made_up()
+    found = verdicts(table[table["backbone"] != "vit4"])
+    assert found["consistent"] == found["architecture"] == "undecided"
+    assert found["accuracy"] == "supported"
