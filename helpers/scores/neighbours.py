@@ -162,22 +162,31 @@ class NearestNeighbours(BlockwiseScore):
         At most the number of compared training images.
     bank : int, optional
         Number of compared training images, drawn with a fixed seed; all of them by default.
+    normalise : bool
+        Whether features are divided by their norm.  Without, distances have no upper bound.
     """
 
     block, filled = 1024, False
 
-    def __init__(self, k: int = 50, bank: int | None = None):
-        self.k = whole_number("k", k)
+    def __init__(self, k: int = 50, bank: int | None = None, normalise: bool = True):
+        self.k, self.normalise = whole_number("k", k), normalise
         self.bank = None if bank is None else whole_number("bank", bank)
 
     def _learn(self, train_outputs, head):
         chosen = draw(train_outputs, self.bank, k=self.k)
+        if not self.normalise:
+            from scipy.spatial import KDTree  # here, since SciPy takes long to import
+
+            self.tree = KDTree(chosen.features)
+            return
         factors = np.concatenate([1 / norms_of(part.features) for part in parts(chosen)])
         filled = np.concatenate([part.features.any(axis=1) for part in parts(chosen)])
         # The largest products less half of the bank's squares are at the smallest distances.
         self.compared = Bank(chosen.features, factors, np.float32(-0.5) * filled, 1.0)
 
     def _scores(self, part):
+        if not self.normalise:
+            return -self.tree.query(part.features, [self.k])[0][:, 0]
         nearest = self.compared.kth_largest(unit_rows(part.features), self.k)
         squares = part.features.any(axis=1) - 2 * nearest
         return -np.sqrt(np.maximum(squares, 0))

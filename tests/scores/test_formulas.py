@@ -108,6 +108,9 @@ def test_knn_and_relation_are_their_formulas_whatever_the_blocks(k, monkeypatch)
     distances = np.linalg.norm(unit(test.features)[:, None] - unit(train.features), axis=2)
     expected = -np.sort(distances, axis=1)[:, k - 1]
     assert values("knn", train, test, k=k) == pytest.approx(expected)
+    plain = np.linalg.norm(test.features[:, None] - train.features, axis=2)
+    expected = -np.sort(plain, axis=1)[:, k - 1]
+    assert values("knn", train, test, k=k, normalise=False) == pytest.approx(expected)
     relations = np.maximum(unit(test.features) @ unit(train.features).T, 0)
     relations *= test.probabilities @ train.probabilities.T
     expected = (np.where(relations > 0.03, relations, 0) ** 4).sum(axis=1)

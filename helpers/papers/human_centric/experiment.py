@@ -37,6 +37,15 @@ class ScoreValues:
     thresholds: dict[str, float]
     sets: dict[str, np.ndarray]
 
+    @classmethod
+    def of(cls, reference: np.ndarray, sets: Mapping[str, np.ndarray]) -> "ScoreValues":
+        """Return values with the thresholds that the scores `reference` [N] give."""
+        keeps = DETECTION_ERROR_RATES.items()
+        return cls(
+            {name: metrics.rejection_threshold(reference, keep=keep) for name, keep in keeps},
+            dict(sets),
+        )
+
 
 def parts(parameters: Parameters) -> list[Part]:
     """Return every network and run; networks without training, and teachers, come first."""
@@ -123,35 +132,56 @@ def outputs(
 
 
 def apply_score(
-    outputs: RoleOutputs, method: str, parameters: Parameters, *, held_out: bool = False
+    outputs: RoleOutputs, method: str, parameters: Parameters, *, split: bool = False
 ) -> ScoreValues:
     """Fit a score to the training images, and return its thresholds and values.
 
     All training images fit the score; the correctly classified ones give the thresholds (Algorithm
-    1 of the paper).  With `held_out`, the images that give the thresholds did not fit the score.
+    1 of the paper).  With `split`, the images that give the thresholds did not fit the score.
     """
     fitted_to = reference = outputs.train
-    if held_out:
+    if split:
         fitted_to, reference = map(outputs.train.subset, _apart(outputs.train.labels, parameters))
     score = scores.create(method, **parameters.score_arguments.get(method, {}))
     score.fit(fitted_to, outputs.head)
     if not reference.correct.any():
         raise ValueError("train: no image is classified correctly, which thresholds are taken from")
     right = score.score_samples(reference)[reference.correct]
-    keeps = DETECTION_ERROR_RATES.items()
-    return ScoreValues(
-        {name: metrics.rejection_threshold(right, keep=keep) for name, keep in keeps},
-        {name: score.score_samples(one) for name, one in outputs.sets.items()},
+    return ScoreValues.of(
+        right, {name: score.score_samples(images) for name, images in outputs.sets.items()}
     )
 
 
 def _apart(labels: np.ndarray, parameters: Parameters) -> tuple[np.ndarray, np.ndarray]:
-    """Return which training images fit a score, and which give held-out thresholds."""
+    """Return which training images fit a score, and which others give its thresholds."""
     if parameters.threshold_per_class:
-        held = choose_of_each(labels, parameters.threshold_per_class, parameters.seed)
-        return np.setdiff1d(np.arange(len(labels)), held), held
-    order = np.random.default_rng(parameters.seed).permutation(len(labels))
+        apart = choose_of_each(labels, parameters.threshold_per_class, parameters.seed)
+        return np.setdiff1d(np.arange(len(labels)), apart), apart
+    return _halves(len(labels), parameters.seed)
+
+
+def _halves(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    order = np.random.default_rng(seed).permutation(count)
     return np.sort(order[::2]), np.sort(order[1::2])
+
+
+def apply_fresh_threshold(
+    outputs: RoleOutputs, values: ScoreValues, parameters: Parameters
+) -> tuple[ScoreValues, dict[str, np.ndarray]]:
+    """Return values with thresholds from half of the test images, and the images that are judged.
+
+    No network has learned from test images.  Of each set, all images are judged except those of
+    this half and their corrupted versions: indices by set.
+    """
+    judged, reference = _halves(len(outputs.test), parameters.seed)
+    right = reference[outputs.test.correct[reference]]
+    if not len(right):
+        raise ValueError("test: no image of the half for thresholds is classified correctly")
+    kept = {
+        name: np.flatnonzero((base != "test") | np.isin(indices, judged))
+        for name, (base, _, indices) in outputs.sources.items()
+    }
+    return ScoreValues.of(values.sets["test"][right], values.sets), kept
 
 
 def rows(
@@ -168,13 +198,14 @@ def rows(
         views = [({answering: averaged}, False)]
         if answering == "primary":
             more = {names.EVERY_SET: every} if every.beside else {}
-            views = [({answering: averaged} | more, False), ({names.HELD_OUT: averaged}, True)]
-        for variants, held_out in views:
+            more[names.FRESH] = averaged
+            views = [({answering: averaged} | more, False), ({names.SPLIT: averaged}, True)]
+        for variants, split in views:
             for variant, outputs_of in variants.items():
                 for row in _rows_of_network(outputs_of, weights):
                     yield {"variant": variant, "method": "network"} | row
             for method in parameters.methods:
-                for row in _rows_of_score(variants, method, parameters, weights, held_out):
+                for row in _rows_of_score(variants, method, parameters, weights, split):
                     yield {"method": method} | row
 
 
@@ -186,18 +217,22 @@ def _rows_of_network(outputs: RoleOutputs, weights: Mapping[str, np.ndarray]) ->
 
 
 def _rows_of_score(
-    variants: Mapping[str, RoleOutputs], method: str, parameters: Parameters, weights, held_out
+    variants: Mapping[str, RoleOutputs], method: str, parameters: Parameters, weights, split
 ) -> list[dict]:
-    """Return the rows of a score in variants that differ only in their sets.
+    """Return the rows of a score in variants for which it is fitted to the same images.
 
     If the score fails, the rows hold the reason.
     """
     try:
         widest = max(variants.values(), key=lambda outputs: len(outputs.sets))
-        values, rows = apply_score(widest, method, parameters, held_out=held_out), []
+        values, rows = apply_score(widest, method, parameters, split=split), []
         for variant, outputs in variants.items():
-            each = [*error_rates(outputs, values, weights)]
-            if not held_out:  # rankings need no threshold from training images
+            if variant == names.FRESH:
+                fresh, judged = apply_fresh_threshold(outputs, values, parameters)
+                each = [*error_rates(outputs, fresh, weights, judged)]
+            else:
+                each = [*error_rates(outputs, values, weights)]
+            if variant not in (names.FRESH, names.SPLIT):  # rankings need no threshold
                 drawn = None if variant == names.EVERY_SET else weights
                 each += ranking(outputs, values, drawn)
             rows += [{"variant": variant} | row for row in each]
@@ -213,19 +248,28 @@ def _rows_of_score(
 
 
 def error_rates(
-    outputs: RoleOutputs, values: ScoreValues, weights: Mapping[str, np.ndarray]
+    outputs: RoleOutputs,
+    values: ScoreValues,
+    weights: Mapping[str, np.ndarray],
+    judged: Mapping[str, np.ndarray] | None = None,
 ) -> Iterator[dict]:
-    """Yield DER on each set and over sets; the mean over all sets has replicates."""
-    correct = {name: each.correct for name, each in outputs.sets.items()}
+    """Yield DER on each set and over sets; the mean over all sets has replicates.
+
+    Of the images `judged`, indices by set; of all images by default.  On sets of known classes also
+    the share of images that are accepted mistakes, ``der99_accepted``; the rest of DER are rejected
+    correct predictions.  On other sets, every error is an accepted mistake.
+    """
     for metric, threshold in values.thresholds.items():
-        rates = {
-            name: (
-                metrics.detection_error_rate(values.sets[name], right, threshold),
-                metrics.weighted_mean((values.sets[name] >= threshold) != right, weights[name]),
-                len(right),
-            )
-            for name, right in correct.items()
-        }
+        rates = {}
+        for name, every in outputs.sets.items():
+            chosen = judged[name] if judged else slice(None)
+            right, score = every.correct[chosen], values.sets[name][chosen]
+            wrong, drawn = (score >= threshold) != right, weights[name][:, chosen]
+            rate = metrics.detection_error_rate(score, right, threshold)
+            rates[name] = rate, metrics.weighted_mean(wrong, drawn), len(right)
+            if name not in outputs.label_shifted:
+                accepted = np.mean(wrong & ~right)
+                yield results.row(name, f"{metric}_accepted", accepted, len(right))
         yield from _rows_of_metric(metric, rates, outputs.groups)
 
 

@@ -17,7 +17,8 @@ METHODS = PAPER_METHODS | TEXTS["other_methods"]
 
 # Ways to evaluate, in addition to "primary".  There all training images fit a score, and the
 # correctly classified ones give its threshold, as in the paper.
-HELD_OUT = "held-out threshold"  # one half fits a score, the other half gives its threshold
+FRESH = "fresh threshold"  # from half of the test images; the other half is judged
+SPLIT = "split training images"  # one half fits a score, the other half gives its threshold
 ALL_CLASSES = "all classes"  # a network predicts all its classes, not only the data set's
 EVERY_SET = "every far set"  # all available far sets count as label-shifted, each like a near set
 

@@ -13,7 +13,11 @@ from helpers.data.draws import choose_of_each
 from helpers.outputs import Head, Outputs
 from helpers.papers import run
 from helpers.papers.human_centric import experiment
-from helpers.papers.human_centric.experiment import RoleOutputs, apply_score
+from helpers.papers.human_centric.experiment import (
+    RoleOutputs,
+    apply_fresh_threshold,
+    apply_score,
+)
 from helpers.papers.human_centric.roles import OwnClasses, ShiftRoles, outputs_with
 from helpers.papers.parameters import load
 from tests.papers import toys
@@ -61,44 +65,48 @@ def made():
     return RoleOutputs(head, 4, train, test, *shifted, sources, near=("out",))
 
 
-def rows_of(outputs, method, parameters=TINY):
+def rows_of(outputs, method, parameters=TINY, *, variant="primary"):
     """Return the rows of one score, by test set and metric."""
     parameters = parameters.replace(methods=[method])
     rows = experiment.rows(parameters, None, {"primary": outputs}, run.draws(parameters))
-    rows = pd.DataFrame(rows).query("variant == 'primary' and method != 'network'")
+    rows = pd.DataFrame(rows).query("variant == @variant and method != 'network'")
     return rows.set_index(["test_set", "metric"])
 
 
 def test_thresholds_are_those_of_correct_training_images(made):
     """The largest that keep 95 and 99 per cent of them: the fifth and first percentiles.
 
-    Held out, those of the half that did not fit the score; for one that fits nothing, of any half.
+    With split training images, those of the half that did not fit the score.
     """
     found = apply_score(made, "max_logit", TINY).thresholds
     right = made.train.logits.max(axis=1)[made.train.correct]
     for metric, keep in (("der95", 0.95), ("der99", 0.99)):
         assert (right >= found[metric]).mean() >= keep > (right > found[metric]).mean()
     few = TINY.replace(threshold_per_class=10)
-    for parameters, held_out in (
+    for parameters, apart in (
         (TINY, np.random.default_rng(0).permutation(200)[1::2]),
         (few, choose_of_each(made.train.labels, 10, few.seed)),
     ):
-        images = made.train.subset(held_out)
+        images = made.train.subset(apart)
         right = np.sort(images.logits.max(axis=1)[images.correct])
-        found = apply_score(made, "max_logit", parameters, held_out=True).thresholds
+        found = apply_score(made, "max_logit", parameters, split=True).thresholds
         assert found["der99"] == right[int(len(right) * 0.01)]
-    near, far = (apply_score(made, "knn", TINY, held_out=one).thresholds for one in (False, True))
+    near, far = (apply_score(made, "knn", TINY, split=split).thresholds for split in (False, True))
     assert near["der99"] > far["der99"]  # an image of the bank is its own nearest neighbour
 
 
 def test_rows_of_a_score_by_hand(made):
     rows = rows_of(made, "max_logit")
+    assert ("out", "der95_accepted") not in rows.index  # it is DER itself
     threshold = apply_score(made, "max_logit", TINY).thresholds["der95"]
     rates = []
     for name, outputs in made.sets.items():
         accepted = outputs.logits.max(axis=1) >= threshold
         wrong = (accepted & ~outputs.correct) | (~accepted & outputs.correct)
         assert rows.loc[(name, "der95"), "value"] == wrong.mean()
+        if name != "out":
+            mistakes = (accepted & ~outputs.correct).mean()
+            assert rows.loc[(name, "der95_accepted"), "value"] == mistakes > 0
         rates.append(wrong.mean())
     # of a label-shifted set, the share that is accepted
     assert rows.loc[("out", "der95"), "value"] == accepted.mean()
@@ -121,6 +129,34 @@ def test_rows_of_a_score_by_hand(made):
     assert (drawn["bootstrap"].map(np.mean) - drawn["value"]).abs().max() < 0.1
 
 
+def test_a_fresh_threshold_is_of_test_images_that_are_not_judged(made):
+    """Nor are their corrupted versions; all other images are."""
+    versions = np.arange(100) % 50  # of the first 50 test images, twice
+    corrupted = made.test.subset(versions)
+    made = replace(
+        made,
+        input_shifted={"in": made.input_shifted["in"], "corrupted": corrupted},
+        sources=made.sources | {"corrupted": ("test", 200, versions)},
+    )
+    values = apply_score(made, "max_logit", TINY)
+    fresh, judged = apply_fresh_threshold(made, values, TINY)
+    reference = np.setdiff1d(np.arange(200), judged["test"])
+    assert len(reference) == len(judged["test"]) == 100
+    right = np.sort(values.sets["test"][reference][made.test.correct[reference]])
+    assert fresh.thresholds["der99"] == right[int(len(right) * 0.01)]
+    kept = judged["corrupted"]
+    assert set(versions[kept]) == {*range(50)} - {*reference}
+    assert len(judged["in"]) == 50 and len(judged["out"]) == 30
+    rows = rows_of(made, "max_logit", variant="fresh threshold")
+    wrong = (values.sets["corrupted"] >= fresh.thresholds["der99"]) != corrupted.correct
+    assert rows.loc[("corrupted", "der99"), ["value", "images"]].tolist() == [
+        wrong[kept].mean(),
+        len(kept),
+    ]
+    assert len(rows.loc[("average", "der99"), "bootstrap"]) == 20
+    assert not rows.index.isin([("out", "auroc")]).any()
+
+
 def test_what_fails_is_a_row_and_ends_nothing(roles):
     """A model without weights, and a score without training images of a class."""
     few = replace(roles, train=roles.train.subset(roles.train.labels < 2))
@@ -130,7 +166,7 @@ def test_what_fails_is_a_row_and_ends_nothing(roles):
     assert set(failed.index) == {(names[0], "network"), (names[1], "mahalanobis")}
     (said,) = failed[names[0], "network"]
     assert "FileNotFoundError: weights of 'tf_efficientnet_lite3'" in said
-    assert len(failed[names[1], "mahalanobis"]) == 2  # in both variants
+    assert len(failed[names[1], "mahalanobis"]) == 3  # in all variants
     for said in failed[names[1], "mahalanobis"]:
         assert "at least one image of each class expected, got none of class 2" in said
 
