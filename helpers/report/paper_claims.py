@@ -67,7 +67,7 @@ class Claims:
     claims: tuple[Claim, ...]
     derive: Callable[[pd.DataFrame], pd.DataFrame] | None = None
     every_variant: bool = False
-    seconds: tuple[Second, ...] = ()
+    second: Second | None = None
     judges: str = "primary"
     resampled: str = "images"
     printed: Callable[[pd.DataFrame], pd.DataFrame] | None = None
@@ -92,11 +92,10 @@ class Claims:
         barred = preconditions.unlearnt(table), preconditions.behind(table, printed)
         given = *barred, table["tier"].iloc[0] if len(table) else ""
         checks = self._evaluate(rows, *given)
-        for second in self.seconds:
-            again = second.rows(table, rows, variant)
-            if again is not None:
-                checks = _agree(checks, self._evaluate(again, *given), second)
-        return checks
+        again = self.second.rows(table, rows, variant) if self.second else None
+        if again is None:
+            return checks
+        return _agree(checks, self._evaluate(again, *given), self.second)
 
     def check_published(self) -> pd.DataFrame | None:
         """Do the same arithmetic on the paper's own printed numbers; None if not at hand.
@@ -186,8 +185,7 @@ def _agree(checks: pd.DataFrame, others: pd.DataFrame, second: Second) -> pd.Dat
         f"by the {name} {effect} [{low}, {high}]"
         for effect, low, high in others[values].map(lambda value: number(value, "+.3f")).to_numpy()
     ]
-    before = checks.get("second", pd.Series("", checks.index))
-    return left.assign(second=list(map(join_texts, before, np.where(same, "", words))))
+    return left.assign(second=np.where(same, "", words))
 
 
 def _name_stand_ins(claim: Claim, checks: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:

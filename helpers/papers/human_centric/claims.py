@@ -21,13 +21,7 @@ import pandas as pd
 from helpers.checks import known_name
 from helpers.metrics.correlation import spearman
 from helpers.metrics.ranks import critical_difference
-from helpers.papers.human_centric.parameters import (
-    FRESH,
-    METHODS,
-    PAPER_METHODS,
-    SPLIT,
-    ModelName,
-)
+from helpers.papers.human_centric.parameters import FRESH, METHODS, PAPER_METHODS, ModelName
 from helpers.report.claim_files import read_claims
 from helpers.report.paper_claims import Claims, Second, index_numbers
 from helpers.report.published import with_averages
@@ -306,9 +300,6 @@ CLAIMS = Claims(
         Path(__file__).with_name("claims.yaml"), score={name: METHODS[name] for name in SCORES}
     ),
     derive=derive,
-    seconds=(
-        Second(FRESH, variant=FRESH),
-        Second("threshold of other training images", variant=SPLIT),
-    ),
+    second=Second(FRESH, variant=FRESH),
     printed=with_averages,
 )

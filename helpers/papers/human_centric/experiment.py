@@ -13,7 +13,6 @@ import numpy as np
 from helpers import metrics, scores
 from helpers.checks import known_name
 from helpers.data import Images, ImageStream
-from helpers.data.draws import choose_of_each
 from helpers.files import data_root
 from helpers.metrics.thresholds import DETECTION_ERROR_RATES
 from helpers.networks import published
@@ -131,38 +130,20 @@ def outputs(
     return {variant: outputs_with(models, roles, names) for variant, names in answers.items()}
 
 
-def apply_score(
-    outputs: RoleOutputs, method: str, parameters: Parameters, *, split: bool = False
-) -> ScoreValues:
+def apply_score(outputs: RoleOutputs, method: str, parameters: Parameters) -> ScoreValues:
     """Fit a score to the training images, and return its thresholds and values.
 
-    All training images fit the score; the correctly classified ones give the thresholds (Algorithm
-    1 of the paper).  With `split`, the images that give the thresholds did not fit the score.
+    The correctly classified training images give the thresholds (Algorithm 1 of the paper).
     """
-    fitted_to = reference = outputs.train
-    if split:
-        fitted_to, reference = map(outputs.train.subset, _apart(outputs.train.labels, parameters))
+    train = outputs.train
     score = scores.create(method, **parameters.score_arguments.get(method, {}))
-    score.fit(fitted_to, outputs.head)
-    if not reference.correct.any():
+    score.fit(train, outputs.head)
+    if not train.correct.any():
         raise ValueError("train: no image is classified correctly, which thresholds are taken from")
-    right = score.score_samples(reference)[reference.correct]
+    right = score.score_samples(train)[train.correct]
     return ScoreValues.of(
         right, {name: score.score_samples(images) for name, images in outputs.sets.items()}
     )
-
-
-def _apart(labels: np.ndarray, parameters: Parameters) -> tuple[np.ndarray, np.ndarray]:
-    """Return which training images fit a score, and which others give its thresholds."""
-    if parameters.threshold_per_class:
-        apart = choose_of_each(labels, parameters.threshold_per_class, parameters.seed)
-        return np.setdiff1d(np.arange(len(labels)), apart), apart
-    return _halves(len(labels), parameters.seed)
-
-
-def _halves(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    order = np.random.default_rng(seed).permutation(count)
-    return np.sort(order[::2]), np.sort(order[1::2])
 
 
 def apply_fresh_threshold(
@@ -173,7 +154,8 @@ def apply_fresh_threshold(
     No network has learned from test images.  Of each set, all images are judged except those of
     this half and their corrupted versions: indices by set.
     """
-    judged, reference = _halves(len(outputs.test), parameters.seed)
+    drawn = np.random.default_rng(parameters.seed).permutation(len(outputs.test))
+    judged, reference = drawn[::2], drawn[1::2]
     right = reference[outputs.test.correct[reference]]
     if not len(right):
         raise ValueError("test: no image of the half for thresholds is classified correctly")
@@ -194,19 +176,17 @@ def rows(
             name: draw(base, images)[:, chosen]
             for name, (base, images, chosen) in every.sources.items()
         }
-        averaged = every.averaged()
-        views = [({answering: averaged}, False)]
+        variants = {answering: every.averaged()}
         if answering == "primary":
-            more = {names.EVERY_SET: every} if every.beside else {}
-            more[names.FRESH] = averaged
-            views = [({answering: averaged} | more, False), ({names.SPLIT: averaged}, True)]
-        for variants, split in views:
-            for variant, outputs_of in variants.items():
-                for row in _rows_of_network(outputs_of, weights):
-                    yield {"variant": variant, "method": "network"} | row
-            for method in parameters.methods:
-                for row in _rows_of_score(variants, method, parameters, weights, split):
-                    yield {"method": method} | row
+            if every.beside:
+                variants[names.EVERY_SET] = every
+            variants[names.FRESH] = every.averaged()
+        for variant, outputs_of in variants.items():
+            for row in _rows_of_network(outputs_of, weights):
+                yield {"variant": variant, "method": "network"} | row
+        for method in parameters.methods:
+            for row in _rows_of_score(variants, method, parameters, weights):
+                yield {"method": method} | row
 
 
 def _rows_of_network(outputs: RoleOutputs, weights: Mapping[str, np.ndarray]) -> Iterator[dict]:
@@ -217,24 +197,22 @@ def _rows_of_network(outputs: RoleOutputs, weights: Mapping[str, np.ndarray]) ->
 
 
 def _rows_of_score(
-    variants: Mapping[str, RoleOutputs], method: str, parameters: Parameters, weights, split
+    variants: Mapping[str, RoleOutputs], method: str, parameters: Parameters, weights
 ) -> list[dict]:
-    """Return the rows of a score in variants for which it is fitted to the same images.
+    """Return the rows of a score in all variants, for which it is fitted once.
 
     If the score fails, the rows hold the reason.
     """
     try:
         widest = max(variants.values(), key=lambda outputs: len(outputs.sets))
-        values, rows = apply_score(widest, method, parameters, split=split), []
+        values, rows = apply_score(widest, method, parameters), []
         for variant, outputs in variants.items():
             if variant == names.FRESH:
                 fresh, judged = apply_fresh_threshold(outputs, values, parameters)
                 each = [*error_rates(outputs, fresh, weights, judged)]
             else:
-                each = [*error_rates(outputs, values, weights)]
-            if variant not in (names.FRESH, names.SPLIT):  # rankings need no threshold
                 drawn = None if variant == names.EVERY_SET else weights
-                each += ranking(outputs, values, drawn)
+                each = [*error_rates(outputs, values, weights), *ranking(outputs, values, drawn)]
             rows += [{"variant": variant} | row for row in each]
         return rows
     except Exception as error:  # of one score; the other scores go on

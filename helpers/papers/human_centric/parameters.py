@@ -18,7 +18,6 @@ METHODS = PAPER_METHODS | TEXTS["other_methods"]
 # Ways to evaluate, in addition to "primary".  There all training images fit a score, and the
 # correctly classified ones give its threshold, as in the paper.
 FRESH = "fresh threshold"  # from half of the test images; the other half is judged
-SPLIT = "split training images"  # one half fits a score, the other half gives its threshold
 ALL_CLASSES = "all classes"  # a network predicts all its classes, not only the data set's
 EVERY_SET = "every far set"  # all available far sets count as label-shifted, each like a near set
 
@@ -87,7 +86,6 @@ class Parameters(parameters.Parameters):
     packs: bool = False  # whether all other packs are label-shifted sets of a variant
     excluded: dict[str, list[str]]  # classes that the networks know under another name
     train_per_class: Annotated[int, Field(ge=0)]  # 0: all
-    threshold_per_class: Annotated[int, Field(ge=0)] = 0  # held out among them; 0: every second
     corruptions: list[Annotated[str, _corruptions]]
     severities: list[Annotated[int, Field(ge=1, le=5)]]
     corrupted_images: Count  # of each corruption and severity, at most; or of each set

@@ -7,7 +7,7 @@ import pandas as pd
 
 from helpers.metrics.ranks import mean_ranks
 from helpers.papers.human_centric.claims import cases
-from helpers.papers.human_centric.parameters import METHODS, PAPER_METHODS, TEXTS, ModelName
+from helpers.papers.human_centric.parameters import FRESH, METHODS, PAPER_METHODS, TEXTS, ModelName
 from helpers.report import published, results
 from helpers.report.table import Table, categories, mark_best, number
 from helpers.report.tables.comparisons import runs_in_words
@@ -54,8 +54,9 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
     ours, by_strategy = every[normal], every[~normal]
     paper_values = cases(published.with_averages(published.load("human_centric")))
     wide = over_networks(ours) + " (" + over_networks(paper_values) + ")"
-    held_out = cases(table[table["variant"] == "held-out threshold"]).loc[ours.index]
-    wide["held-out threshold"] = (100 * held_out.mean()).map("{:.1f}".format)
+    if FRESH in set(table["variant"]):
+        fresh = cases(table[table["variant"] == FRESH]).loc[ours.index]
+        wide[FRESH] = (100 * fresh.mean()).map("{:.1f}".format)
     strategies = ""
     if len(by_strategy):
         wide["by strategies"] = (100 * by_strategy.mean()).map("{:.1f}".format)

@@ -59,6 +59,6 @@ CLAIMS = Claims(
     "unknown_detection",
     read_claims(Path(__file__).with_name("claims.yaml"), method=METHODS),
     derive=derive,
-    seconds=(Second("paper's shares of images", test_sets=(("union", PAPER_UNION),)),),
+    second=Second("paper's shares of images", test_sets=(("union", PAPER_UNION),)),
     printed=_with_far,
 )

@@ -9,7 +9,6 @@ import pytest
 
 from helpers import metrics, scores
 from helpers.data import Images
-from helpers.data.draws import choose_of_each
 from helpers.outputs import Head, Outputs
 from helpers.papers import run
 from helpers.papers.human_centric import experiment
@@ -74,25 +73,11 @@ def rows_of(outputs, method, parameters=TINY, *, variant="primary"):
 
 
 def test_thresholds_are_those_of_correct_training_images(made):
-    """The largest that keep 95 and 99 per cent of them: the fifth and first percentiles.
-
-    With split training images, those of the half that did not fit the score.
-    """
-    found = apply_score(made, "max_logit", TINY).thresholds
+    """The largest that keep 95 and 99 per cent of them: the fifth and first percentiles."""
+    thresholds = apply_score(made, "max_logit", TINY).thresholds
     right = made.train.logits.max(axis=1)[made.train.correct]
     for metric, keep in (("der95", 0.95), ("der99", 0.99)):
-        assert (right >= found[metric]).mean() >= keep > (right > found[metric]).mean()
-    few = TINY.replace(threshold_per_class=10)
-    for parameters, apart in (
-        (TINY, np.random.default_rng(0).permutation(200)[1::2]),
-        (few, choose_of_each(made.train.labels, 10, few.seed)),
-    ):
-        images = made.train.subset(apart)
-        right = np.sort(images.logits.max(axis=1)[images.correct])
-        found = apply_score(made, "max_logit", parameters, split=True).thresholds
-        assert found["der99"] == right[int(len(right) * 0.01)]
-    near, far = (apply_score(made, "knn", TINY, split=split).thresholds for split in (False, True))
-    assert near["der99"] > far["der99"]  # an image of the bank is its own nearest neighbour
+        assert (right >= thresholds[metric]).mean() >= keep > (right > thresholds[metric]).mean()
 
 
 def test_rows_of_a_score_by_hand(made):
@@ -166,7 +151,7 @@ def test_what_fails_is_a_row_and_ends_nothing(roles):
     assert set(failed.index) == {(names[0], "network"), (names[1], "mahalanobis")}
     (said,) = failed[names[0], "network"]
     assert "FileNotFoundError: weights of 'tf_efficientnet_lite3'" in said
-    assert len(failed[names[1], "mahalanobis"]) == 3  # in all variants
+    assert len(failed[names[1], "mahalanobis"]) == 2  # in both variants
     for said in failed[names[1], "mahalanobis"]:
         assert "at least one image of each class expected, got none of class 2" in said
 
