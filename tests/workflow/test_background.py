@@ -130,6 +130,7 @@ def test_an_entry_is_exported_with_its_accuracy(tmp_path):
     environment = os.environ | {"CACHE_ROOT": str(tmp_path), "PYTHONPATH": str(ROOT)}
     asked = [*command, "unknown_detection", "mini", "0/baseline"]
     options = {"env": environment, "check": True, "capture_output": True, "text": True}
+    options["start_new_session"] = True  # or this session would have the lowest priority, too
     output = subprocess.run(asked, **options).stdout
     (path,) = tmp_path.glob("exports/mini/networks/unknown_detection/0-baseline.safetensors")
     about = checkpoints.load(path)[1]
