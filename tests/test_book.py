@@ -29,7 +29,7 @@ BIBTEX_KEYS = set(re.findall(r"^@\w+\{(\w+),", (ROOT / "book/references.bib").re
 @pytest.fixture
 def runs(tmp_path, table_of):
     """Return a folder of runs with one executed notebook and one results table."""
-    folder = tmp_path / "runs" / "mini" / "openset_calibration"
+    folder = tmp_path / "repository" / "runs" / "mini" / "openset_calibration"
     folder.mkdir(parents=True)
     title = nbformat.v4.new_markdown_cell("# Dataset\n\n$$\np_k = \\exp(z_k)\n$$\n")
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
@@ -123,14 +123,14 @@ def small_book(tmp_path, monkeypatch):
     return root
 
 
-def build(runs, out):
+def build(runs, *options):
     """Build a book, and return the folder of its pages."""
-    book.main(["--tier", "mini", "--runs", str(runs), "--out", str(out)])
-    return out / "_build" / "html"
+    book.main(["mini", *options])
+    return runs / "book" / "_build" / "html"
 
 
-def test_build(small_book, runs, tmp_path, capsys):
-    html = build(runs, tmp_path / "out" / "book")
+def test_build(small_book, runs, capsys):
+    html = build(runs)
     index = Path(capsys.readouterr().out.splitlines()[-1])
     assert index == html / "index.html" and "book/intro.html" in index.read_text()
     assert "What was found of toys." in (html / "book" / "intro.html").read_text()
@@ -152,12 +152,12 @@ def test_build(small_book, runs, tmp_path, capsys):
     (small_book / book.TOC).write_text(yaml.safe_dump(toc))
     (small_book / "book" / "extra.md").unlink()
     with pytest.raises(SystemExit, match="not built"):
-        build(runs, tmp_path / "out" / "book")
+        build(runs)
     assert "unknown document: 'extra'" in capsys.readouterr().err
     assert (html / "book" / "extra.html").exists()
     # ... but a page that lost its source is gone from the next build.
     (small_book / "book" / "intro.md").write_text("# Intro\n\nNothing more.\n")
-    build(runs, tmp_path / "out" / "book")
+    build(runs)
     assert not (html / "book" / "extra.html").exists()
 
 
@@ -172,20 +172,20 @@ def test_an_executed_book_after_a_preview_is_as_one_made_from_nothing(
         return parse(self, name, **more)
 
     monkeypatch.setattr(Builder, "read_doc", read_doc)
-    stored, out, books = tmp_path / "stored", tmp_path / "book", []
+    stored, books = tmp_path / "stored", []
     shutil.copytree(runs, stored)
     monkeypatch.setattr(book, "STORED", stored)
     executed = runs / "openset_calibration" / "dataset.ipynb"
     notebook = nbformat.read(executed, 4)
     notebook.cells[1].outputs = [nbformat.v4.new_output("stream", text="what it says now")]
     nbformat.write(notebook, executed)
-    for folders in ([stored, runs], [runs]):
-        shutil.rmtree(out, ignore_errors=True)
-        for folder in folders:
-            html = build(folder, out)
+    for builds in ([["--preview"], []], [[]]):
+        shutil.rmtree(runs / "book", ignore_errors=True)
+        for options in builds:
+            html = build(runs, *options)
             page = (html / "notebooks/openset_calibration/dataset.html").read_text()
-            assert ("what it says now" in page) == (folder == runs)
-            assert ("A preview" in (html / "book/intro.html").read_text()) == (folder == stored)
+            assert ("what it says now" in page) == (not options)
+            assert ("A preview" in (html / "book/intro.html").read_text()) == bool(options)
         (html / ".buildinfo").unlink()  # a sum of settings, which differs from build to build
         files = [file for file in html.rglob("*") if file.is_file()]
         books.append({file.relative_to(html): file.read_bytes() for file in files})
@@ -193,11 +193,11 @@ def test_an_executed_book_after_a_preview_is_as_one_made_from_nothing(
     assert parsed.count("book/extra") == 2 and parsed.count("book/intro") == 3
 
 
-def test_a_missing_notebook_is_named_with_the_command_that_makes_it(small_book, runs, tmp_path):
+def test_a_missing_notebook_is_named_with_the_command_that_makes_it(small_book, runs):
     (runs / "openset_calibration" / "dataset.ipynb").unlink()
     with pytest.raises(SystemExit, match=r"dataset\.ipynb.*make run TIER=mini"):
-        build(runs, tmp_path / "book")
-    assert not (tmp_path / "book").exists()
+        build(runs)
+    assert not (runs / "book").exists()
 
 
 def test_a_page_of_another_tier_names_its_tier(small_book, runs, tmp_path, monkeypatch):
@@ -207,13 +207,3 @@ def test_a_page_of_another_tier_names_its_tier(small_book, runs, tmp_path, monke
     page = nbformat.read(tmp_path / "tree/notebooks/openset_calibration/dataset.ipynb", 4)
     start = "# Dataset\n\n```{admonition} Tier `small`\n"
     assert page.cells[0].source.startswith(start) and "$$" in page.cells[0].source
-
-
-@pytest.mark.parametrize(("out", "kept"), [("thesis", "thesis"), ("book", ".book.new")])
-def test_a_folder_of_something_else_is_left_as_it_is(small_book, runs, tmp_path, out, kept):
-    """If the book would be written there, or first to a folder next to it."""
-    (tmp_path / kept).mkdir()
-    (tmp_path / kept / "mine").write_text("all of it")
-    with pytest.raises(SystemExit, match=f"{kept} is there and was not made by this script"):
-        build(runs, tmp_path / out)
-    assert (tmp_path / kept / "mine").read_text() == "all of it"

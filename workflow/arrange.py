@@ -16,26 +16,15 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import yaml
+
 from helpers.checks import known_name
 from helpers.data import class_lists, corruptions
 from helpers.data.cards import find
 from helpers.data.directories import is_image
 from helpers.files import data_root
 
-LAYOUTS = {
-    "imagenet": ("ILSVRC/Data/CLS-LOC", "."),
-    "imagenet_c": (".",),
-    "imagenet_v2": ("imagenetv2-matched-frequency-format-val", "."),
-    "imagenet_r": ("imagenet-r", "."),
-    "food101": ("images", "food-101/images"),
-    "caltech256": ("256_ObjectCategories", "."),
-    "places365": ("places365_standard/val", "val"),
-    "textures": ("images", "dtd/images"),
-    "inaturalist": ("images", "iNaturalist/images"),
-    "places": ("images", "Places/images"),
-    "sun": ("images", "SUN/images"),
-}
-"""The folder of the images, in the archive or above it; the first that exists is read."""
+LAYOUTS = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 WITHOUT_CLASSES = ("inaturalist", "places", "sun")
 """The samples of Huang and Li (2021)."""
 CLUTTER = "257.clutter"

@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import fcntl
-import json
 import os
 import re
 import subprocess
@@ -24,11 +23,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import yaml
+from step import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from helpers.files import atomic_path, cache_root, data_root, locked  # noqa: E402
+from helpers.files import atomic_path, cache_root, data_root, locked
 
 BAR = "epoch {n_fmt} of {total_fmt}, {remaining} to go{postfix}"
 """The learning curve's last line in a network's log, written by tqdm."""
@@ -40,16 +37,16 @@ class Entry:
     """A part of an experiment in the list, with its files in the queue's folder."""
 
     def __init__(self, values: Sequence[str], folder: Path):
-        if not isinstance(values, list) or [type(value) for value in values] != [str] * 3:
-            raise ValueError(f"list: [chapter, tier, part] expected, got {values!r}")
         self.values = paper, tier, part = values
         self.name = f"{tier}/{paper}/{part}"
         stem = str(folder / self.name.replace("/", "-"))
-        self.lock, self.log, self.record = (Path(stem + end) for end in (".lock", ".log", ".json"))
+        self.lock, self.log, self.record = (Path(stem + end) for end in (".lock", ".log", ".txt"))
 
-    def outcome(self) -> dict:
-        """Return state (``finished``, ``failed``) and words of the last attempt, or {}."""
-        return json.loads(self.record.read_text("utf-8")) if self.record.exists() else {}
+    def outcome(self) -> tuple[str, str]:
+        """Return state (``finished``, ``failed``, ``waiting``) and words of the last attempt."""
+        text = self.record.read_text("utf-8") if self.record.exists() else "waiting"
+        state, _, words = text.partition(": ")
+        return state, words
 
     def try_lock(self):
         """Return the locked file, or None while another queue trains this entry."""
@@ -57,8 +54,7 @@ class Entry:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            file.close()
-            return None
+            return file.close()
         return file
 
     def last_line(self) -> str:
@@ -69,19 +65,17 @@ class Entry:
 
 def status(entries: Sequence[Entry]) -> str:
     """Return one line: running entries with epoch and time remaining, then finished ones."""
-    states = {"running": [], "finished": [], "failed": [], "waiting": []}
+    running, states = [], {"finished": [], "failed": [], "waiting": []}
     for entry in entries:
-        outcome, lock = entry.outcome(), entry.try_lock()
-        if lock is None:
-            states["running"].append(f"{entry.name}: {entry.last_line() or 'begins'}")
-            continue
-        lock.close()
-        words = f"{entry.name} ({outcome.get('words', '')[:LONGEST]})"
-        states[outcome.get("state", "waiting")].append(words)
-    parts = states.pop("running") or ["nothing runs"]
+        state, words = entry.outcome()
+        if lock := entry.try_lock():
+            lock.close()
+            states[state].append(f"{entry.name} ({words[:LONGEST]})")
+        else:
+            running.append(f"{entry.name}: {entry.last_line() or 'begins'}")
     waiting = f"{len(states.pop('waiting'))} waiting"
     ended = [f"{len(some)} {state}: {', '.join(some)}" for state, some in states.items() if some]
-    return "; ".join([*parts, *ended, waiting])
+    return "; ".join([*(running or ["nothing runs"]), *ended, waiting])
 
 
 def checkout(folder: Path, revision: str) -> Path:
@@ -105,23 +99,20 @@ def commit_of(revision: str) -> str:
 
 def train_all(entries: Sequence[Entry], path: Path) -> None:
     """Train the unfinished entries; wait for entries that another queue trains."""
-    waiting = [entry for entry in entries if entry.outcome().get("state") != "finished"]
+    waiting = [*entries]
     while waiting:
         for entry in [*waiting]:
-            lock = entry.try_lock()
-            if lock is None:
-                continue
-            waiting.remove(entry)
-            if entry.outcome().get("state") != "finished":
-                outcome = train_in(path, entry, lock.fileno())
-                print(f"{entry.name} {outcome['state']}: {outcome['words']}", flush=True)
-            lock.close()
-            print(status(entries), flush=True)
+            if lock := entry.try_lock():
+                waiting.remove(entry)
+                if entry.outcome()[0] != "finished":
+                    print(f"{entry.name} {train_in(path, entry, lock.fileno())}", flush=True)
+                lock.close()
+        print(status(entries), flush=True)
         if waiting:
             time.sleep(PATIENCE)
 
 
-def train_in(path: Path, entry: Entry, lock: int) -> dict:
+def train_in(path: Path, entry: Entry, lock: int) -> str:
     """Train an entry in a process of the worktree, and return and store its outcome."""
     environment = os.environ | {
         "CACHE_ROOT": str(cache_root().resolve()), "DATA_ROOT": str(data_root().resolve()),
@@ -134,9 +125,9 @@ def train_in(path: Path, entry: Entry, lock: int) -> dict:
         options = {"stdout": log, "stderr": log, "pass_fds": [lock], "start_new_session": True}
         code = subprocess.run(command, cwd=path, env=environment, **options).returncode
     words = entry.last_line() if code >= 0 else f"ended by signal {-code}"
-    outcome = {"state": "failed" if code else "finished", "words": words}
+    outcome = f"{'failed' if code else 'finished'}: {words}"
     with atomic_path(entry.record) as temporary:
-        temporary.write_text(json.dumps(outcome), encoding="utf-8")
+        temporary.write_text(outcome, encoding="utf-8")
     return outcome
 
 

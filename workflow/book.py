@@ -1,15 +1,15 @@
 """Assemble the book's sources and render them with Jupyter Book.
 
-    python workflow/book.py --tier mini --runs runs/mini --out runs/mini/book
-    python workflow/book.py --tier mini --runs notebooks --out runs/mini/book   # a preview
+    python workflow/book.py mini
+    python workflow/book.py mini --preview   # of the notebooks' stored outputs
 
-The sources are the prose of ``book/``, the executed notebooks of ``--runs`` (for a preview the
+The sources are the prose of ``book/``, the executed notebooks of ``runs/TIER`` (for a preview the
 stored ones), the pages of :mod:`pages`, and parts of pages from :mod:`front`, :mod:`openings` and
 :mod:`explore`.  The tree mirrors the repository, so that links of a page name its file.
 
 Every build starts from an empty tree, and replaces the book only if it succeeds.  It takes over
 the parsed form of unchanged pages, and writes each page again: a page without a source disappears,
-and no warning is hidden.  A folder without this script's mark is never removed.
+and no warning is hidden.  The book is in ``runs/TIER/book``.
 """
 
 from __future__ import annotations
@@ -46,7 +46,6 @@ TOC = "book/_toc.yml"
 STORED = ROOT / "notebooks"
 WRITTEN_FOR = "mini"  # the tier that the notebooks' sentences describe
 DOCTREES = ".doctrees"  # what Sphinx calls a folder of parsed pages
-MARK = ".made-by-book.py"  # in every folder that may be removed
 
 
 def toc_files(entry: dict) -> list[str]:
@@ -97,14 +96,12 @@ def assemble(tree: Path, runs: Path, tier: str) -> None:
     folder = tree / "book" / "reference"
     folder.mkdir()
     texts = pages.reference(runs, tier, downloads=folder)
-    files = {f"{name}.md": text for name, text in texts.items()}
-    # parts of the introduction and of the overview pages
-    texts = openings.write(*openings.judge(runs, tier), folder)
-    files |= {f"{name}.txt": text for name, text in front.parts().items()}
-    files |= {f"{paper}_found.txt": text for paper, text in texts.items()}
-    files |= {f"{paper}_explore.txt": text for paper, text in explore.write().items()}
-    for name, text in files.items():
-        (folder / name).write_text(text, encoding="utf-8")
+    found = openings.write(*openings.judge(runs, tier), folder)
+    endings = {".md": texts, ".txt": front.parts()}
+    endings |= {"_found.txt": found, "_explore.txt": explore.write()}
+    for ending, texts in endings.items():
+        for name, text in texts.items():
+            (folder / f"{name}{ending}").write_text(text, encoding="utf-8")
 
 
 def add_notebook(tree: Path, name: str, runs: Path, tier: str, of_tier: Collection[str]) -> None:
@@ -183,39 +180,22 @@ def render(tree: Path) -> Path:
     return html
 
 
-def check_replaceable(folder: Path) -> None:
-    """End with a message unless the folder is of this script, empty, or not there."""
-    if (folder.is_dir() and not any(folder.iterdir())) or (folder / MARK).is_file():
-        return
-    if folder.exists():
-        sys.exit(
-            f"{folder} is there and was not made by this script (it holds no {MARK}), so it is "
-            "left as it is; name another folder, or remove this one yourself"
-        )
-
-
 def main(command_line: list[str] | None = None) -> None:
     """Build the book that the command line describes, and print the path of its first page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--tier", required=True)
-    parser.add_argument("--runs", required=True, type=Path, help="where the executed notebooks are")
-    parser.add_argument("--out", required=True, type=Path, help="folder of the sources and pages")
+    parser.add_argument("tier")
+    parser.add_argument("--preview", action="store_true", help="of the stored outputs")
     arguments = parser.parse_args(command_line)
-
-    out = arguments.out.resolve()
-    tree = out.with_name(f".{out.name}.new")  # beside, so that a rename can put it in place
-    for folder in (out, tree):
-        check_replaceable(folder)
+    runs = ROOT / "runs" / arguments.tier
+    out, tree = runs / "book", runs / ".book.new"  # beside, so that a rename can put it in place
     shutil.rmtree(tree, ignore_errors=True)
     tree.mkdir(parents=True)
-    (tree / MARK).touch()
     try:
-        assemble(tree, arguments.runs, arguments.tier)
+        assemble(tree, STORED if arguments.preview else runs, arguments.tier)
     except (FileNotFoundError, ValueError) as error:
         sys.exit(str(error))
     keep_parsed(tree, out)
     html = render(tree).relative_to(tree)
-    check_replaceable(out)  # rendering takes long enough for somebody to put something there
     shutil.rmtree(out, ignore_errors=True)
     tree.rename(out)
     print(out / html / "index.html")

@@ -107,14 +107,9 @@ def explanation(step: Step, tier: str, error: Exception, failed: Path) -> str:
         where = f"the cell that begins with {begun[-1].source.splitlines()[0]!r}"
         what, last = f"its kernel {kernels.ending(Kernel.status)}", ""
     given = "\n".join(f"    {name}: {value!r}" for name, value in step.parameters.items())
-    return (
-        f"\n{step.notebook} failed in {where}: {what}\n"
-        f"{textwrap.indent(last, '    | ')}\n"
-        f"  parameters (params/{tier}/):\n{given}\n"
-        f"  the notebook up to there: {failed}; `.venv/bin/jupyter lab {failed}` shows it\n"
-        "  remedy: fix what the message names, then run the same command again; "
-        "finished steps are kept\n"
-    )
+    values = {"given": given, "last": textwrap.indent(last, "    | "), "where": where, "what": what}
+    text = (ROOT / "workflow" / "templates" / "failed.txt").read_text(encoding="utf-8")
+    return text.format(notebook=step.notebook, tier=tier, failed=failed, **values)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Write the figure with a slider of each chapter, from the outputs of one published network.
 
-matplotlib draws the curves; the script in `explore.html` moves a line and changes the sentence.
+matplotlib draws the curves; the script in the template moves a line and changes the sentence.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from itertools import cycle
-from pathlib import Path
 from typing import NamedTuple
 
 import matplotlib.pyplot as plt
 import numpy as np
+from pages import render
 
 from helpers import labelfree, metrics, scores
 from helpers.metrics.calibration import calibration_error
@@ -27,7 +27,6 @@ NETWORK = "resnet20.akamaster_cifar10"
 STEPS = 41
 """Positions of a slider."""
 NO_METADATA = dict.fromkeys(["Creator", "Date", "Format", "Type"])
-PAGE = Path(__file__).with_suffix(".html").read_text(encoding="utf-8").strip()
 
 
 class Figure(NamedTuple):
@@ -39,17 +38,15 @@ class Figure(NamedTuple):
     curves: Mapping[str, Sequence[float]]
 
 
-def write(pack: FeaturePack | None = None) -> dict[str, str]:
+def write() -> dict[str, str]:
     """Return each chapter's figure with a line about the images, as Markdown."""
-    pack = pack or FeaturePack.read(EMBEDDED / f"{NETWORK}.safetensors")
-    about = f"Move the slider: {len(pack.test):,} test images, {len(pack.near)} near and "
-    about += f"{len(pack.far)} far sets, network `{pack.name}` ([feature pack](feature-packs))."
-    html = {paper: draw(paper, make(pack)) for paper, make in FIGURES.items()}
-    return {paper: f"{about}\n\n```{{raw}} html\n{one}\n```\n" for paper, one in html.items()}
+    pack = FeaturePack.read(EMBEDDED / f"{NETWORK}.safetensors")
+    drawn = {paper: draw(paper, make(pack)) for paper, make in FIGURES.items()}
+    return {paper: render("explore.md", pack=pack, **parts) for paper, parts in drawn.items()}
 
 
-def draw(name: str, figure: Figure) -> str:
-    """Return a figure as HTML that needs nothing else: an SVG, a slider and a sentence."""
+def draw(name: str, figure: Figure) -> dict:
+    """Return the parts of a figure as HTML that needs nothing else: an SVG, the slider's values."""
     figures.use_style()
     words = [[f"{name} {y:.3f}" for y in curve] for name, curve in figure.curves.items()]
     pairs = zip(figure.positions, zip(*words, strict=True), strict=True)
@@ -66,12 +63,11 @@ def draw(name: str, figure: Figure) -> str:
         places = ax.transData.transform([(x, 0) for x in figure.positions])[:, 0]
         plt.close(drawn)
     moves = np.round((places - places[start]) * 72 / drawn.dpi, 1).tolist()
-    return PAGE.format(
-        svg="<svg" + svg.getvalue().partition("<svg")[2], label=escape(figure.x),
-        last=len(moves) - 1, start=start, sentence=escape(sentences[start]),
-        # no sentence ends the script
-        data=json.dumps({"moves": moves, "sentences": sentences}).replace("<", "\\u003c"),
-    )  # fmt: skip
+    # no sentence ends the script
+    data = json.dumps({"moves": moves, "sentences": sentences}).replace("<", "\\u003c")
+    texts = {"label": escape(figure.x), "sentence": escape(sentences[start])}
+    svg = "<svg" + svg.getvalue().partition("<svg")[2]
+    return {"svg": svg, "last": len(moves) - 1, "start": start, "data": data} | texts
 
 
 join = np.concatenate

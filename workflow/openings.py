@@ -85,14 +85,9 @@ def write(claims: pd.DataFrame, tables: Mapping, folder: Path) -> dict[str, str]
     lines = largest(claims)
     texts = {"intro": main_claims(claims, tables, "{{doc}}`{title} <{paper}>`")}
     for line in findings(claims).itertuples():
-        source = f"{{cite:t}}`{PAPERS[line.paper].key}`, {line.source}"
-        opening = f"**Main claim.** {line.text} ({source})"
-        if line.verdict != Verdict.NO_DATA:
-            scale = networks(tables[line.tier, line.paper], line.models)
-            opening += f" **{line.verdict.capitalize()}** at the {{term}}`tier` `{line.tier}`"
-            opening += f" ({scale}): {measured(line)}{missing(line)}."
+        values = {"key": PAPERS[line.paper].key, "evidence": evidence(line, tables)}
         picture = figure(lines[lines["paper"] == line.paper], folder)
-        texts[line.paper] = f"{opening}\n\n{picture}"
+        texts[line.paper] = render("opening.md", line=line, picture=picture, **values)
     return texts | {"synthesis": together(lines, folder)}
 
 
@@ -104,18 +99,29 @@ def main_claims(claims: pd.DataFrame, tables: Mapping, chapter: str) -> str:
     rows = []
     for line in findings(claims).itertuples():
         link = chapter.format(title=TITLES[line.paper], paper=line.paper)
-        verdict, evidence = f"**{line.verdict}**", "no tier has results yet"
-        if line.verdict != Verdict.NO_DATA:
-            scale = networks(tables[line.tier, line.paper], line.models)
-            evidence = f"{measured(line)} (`{line.tier}`: {scale}){missing(line)}"
+        verdict, words = f"**{line.verdict}**", "no tier has results yet"
+        if parts := evidence(line, tables):
+            words = "{measured} (`{tier}`: {scale}){missing}".format(tier=line.tier, **parts)
         others = claims[(claims["paper"] == line.paper) & (claims["claim"] == line.claim)]
         others = others[~others["tier"].isin([line.tier, PUBLISHED])]
         others = others[others["verdict"].isin([Verdict.SUPPORTED, Verdict.CONTRADICTED])]
         others = others[others["verdict"] != line.verdict].groupby("verdict", sort=False)["tier"]
         for verdict_there, tiers in others:
             verdict += f"; {verdict_there} at " + ", ".join(f"`{tier}`" for tier in tiers)
-        rows.append([link, line.text, verdict, evidence])
+        rows.append([link, line.text, verdict, words])
     return markdown_table(["chapter", "main claim of the paper", "verdict", "evidence"], rows)
+
+
+def evidence(line, tables: Mapping) -> dict[str, str]:
+    """Return the sentences about a row of `findings`; {} if no tier has data."""
+    if line.verdict == Verdict.NO_DATA:
+        return {}
+    settled = line.verdict in (Verdict.SUPPORTED, Verdict.CONTRADICTED)
+    return {
+        "scale": networks(tables[line.tier, line.paper], line.models),
+        "measured": measured(line),
+        "missing": "" if settled else f". *Missing:* {PAPERS[line.paper].settled_by}",
+    }
 
 
 def measured(line) -> str:
@@ -130,27 +136,16 @@ def measured(line) -> str:
     )
     bounds = "" if pd.isna(line.low) else f" [{low}, {high}]"
     text = (above if sign > 0 else below).format(*words, size=f"{size}{unit}{bounds}")
-    text = f"{text[0].upper()}{text[1:]}"
-    if line.margin:
-        margin = number(factor * sign * line.margin, "g")
-        text += f"; the claim needs {NEEDS[relation]} {margin}"
-    if reason := re.search("(?:doubted|not testable): (.*)", line.note):
-        text += f"; no verdict, since {reason[1]}"
-    elif line.verdict == Verdict.UNDECIDED and not line.low <= line.margin <= line.high:
-        text += "; not all networks, data sets or readings agree"
-    if pd.isna(line.printed):
-        return text
-    if (line.printed < 0) == (sign < 0):
-        return f"{text}; in the paper {printed}"
-    opposite = (below if sign > 0 else above).format(*words, size=printed[1:] + unit)
-    return f"{text}; in the paper, {opposite}"
-
-
-def missing(line) -> str:
-    """Return the sentence that says what would settle a main claim that is not settled."""
-    if line.verdict in (Verdict.SUPPORTED, Verdict.CONTRADICTED):
-        return ""
-    return f". *Missing:* {PAPERS[line.paper].settled_by}"
+    other = (below if sign > 0 else above).format(*words, size=printed[1:] + unit)
+    return render(
+        "measured.md",
+        line=line,
+        text=f"{text[0].upper()}{text[1:]}",
+        needs=f"{NEEDS[relation]} {number(factor * sign * line.margin, 'g')}",
+        reason=re.search("(?:doubted|not testable): (.*)", line.note),
+        printed="" if pd.isna(line.printed) else printed,
+        opposite=other if sign * line.printed < 0 else "",
+    )
 
 
 def together(claims: pd.DataFrame, folder: Path) -> str:

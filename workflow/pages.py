@@ -18,7 +18,6 @@ import helpers.metrics
 import helpers.report.results
 import helpers.scores
 import known_unknowns
-from helpers.report.table import markdown_table
 from helpers.scores import calibration, openset
 from helpers.scores.info import Info
 from known_unknowns.chapters import CHAPTERS
@@ -64,13 +63,7 @@ def speed() -> str:
     """Return the page of the benchmarks, from ``benchmarks/results``."""
     stored = ROOT / "benchmarks" / "results"
     tables = [pd.read_parquet(stored / f"{name}.parquet") for name in ("peers", "training")]
-    rows = pd.concat(tables, ignore_index=True)
-    ratios = rows[["ratio", "low", "high"]].itertuples(index=False)
-    rows["times as fast"] = ["{:.2f} ({:.2f}–{:.2f})".format(*row) for row in ratios]
-    shown = rows[["work", "size", "peer", "times as fast"]]
-    table = markdown_table(shown.columns, shown.itertuples(index=False))
-    machine, versions = rows["machine"].iloc[0], rows["versions"].iloc[0]
-    return render("speed.md", table=table, machine=machine, versions=versions)
+    return render("speed.md", rows=pd.concat(tables).to_dict("records"))
 
 
 ON_A_PAGE = ("networks", "papers", "report", "training")
@@ -113,18 +106,14 @@ def reproducibility(runs: Path, tier: str, downloads: Path) -> str:
     with gzip.GzipFile(downloads / f"results_{tier}.csv.gz", "wb", LEVEL, mtime=0) as file:
         csv.write_csv(numbers, file)  # pandas takes six times as long
     origins = results.groupby(["tier", "code", "device", "versions"], sort=False)["row"].count()
-    versions = []
-    for (name, code, device, packages), count in origins.items():
-        listing = ", ".join(f"{key} {version}" for key, version in json.loads(packages).items())
-        versions.append([name, f"`{code}`", device, listing, count])
     groups = results.groupby(["tier", "paper", "data_set", "backbone"], sort=False, as_index=False)
     experiments = groups.agg(runs=("run", "nunique"), rows=("row", "count"))
-    experiments["backbone"] = "`" + experiments["backbone"] + "`"  # code may wrap
     return render(
         "reproducibility.md",
         tier=tier,
         count=len(results),
         has_tables=bool(files),
-        versions=markdown_table(["tier", "code", "device", "versions", "rows"], versions),
-        experiments=markdown_table(experiments.columns, experiments.itertuples(index=False)),
+        origins=origins.items(),
+        loads=json.loads,
+        experiments=experiments.to_dict("records"),
     )

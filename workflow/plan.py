@@ -79,9 +79,9 @@ def packs_of(step: Step) -> list[str]:
     """
     download, missing = step.settings.get("download", False), missing_of(step)
     packs = [data.locate(name, download=download) for name in step.data_sets if name not in missing]
-    modules = {FAMILIES[name].draw.__module__ for name in step.data_sets if name in FAMILIES}
-    files = [f"{name.replace('.', '/')}.py" for name in sorted(modules | {"pictures.base"})]
-    return [*(str(pack) for pack in packs if pack is not None), *(files if modules else [])]
+    drawn = {FAMILIES[name].draw.__module__ for name in step.data_sets if name in FAMILIES}
+    files = [f"{name.replace('.', '/')}.py" for name in sorted(drawn | {"pictures.base"})]
+    return [*(str(pack) for pack in packs if pack is not None), *(files if drawn else [])]
 
 
 def missing_of(step: Step) -> dict[str, str]:

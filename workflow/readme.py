@@ -11,6 +11,7 @@ from __future__ import annotations
 import front
 import openings
 import pandas as pd
+from pages import render
 from step import ROOT
 
 from helpers.papers import PAPERS, TIERS
@@ -19,11 +20,6 @@ from helpers.report.ledger import ledger
 from helpers.report.table import markdown_table
 from known_unknowns.bench import packs
 
-HEAD = """# Results of the larger tiers
-
-One table a tier and paper, with its provenance; the book shows them in full.
-Their parameters are in `params/<tier>/<paper>.yaml`, with a remark where a table is older.
-This page is written by `workflow/readme.py`."""
 RESULTS = ROOT / "results"
 
 
@@ -49,7 +45,7 @@ def details() -> str:
         for tier in reversed(TIERS)  # the largest first
         if (tier, paper) in tables
     ]
-    return "\n\n".join([HEAD, *sections]) + "\n"
+    return render("results.md", sections=sections)
 
 
 def section(paper: str, tier: str, table: pd.DataFrame) -> str:

@@ -17,6 +17,7 @@ from pathlib import Path
 import nbformat
 import numpy as np
 from kernels import INJECTED
+from nbconvert.preprocessors import CoalesceStreamsPreprocessor
 from PIL import Image
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -54,7 +55,7 @@ def with_outputs(notebook: Node, executed: Node) -> Node:
         cell.metadata = {name: cell.metadata[name] for name in kept if name in cell.metadata}
         if cell.cell_type == "code":
             number += 1
-            cell.outputs = join_streams(out for out in done.outputs if out.get("name") != "stderr")
+            cell.outputs = [out for out in done.outputs if out.get("name") != "stderr"]
             for counted in (each for each in (cell, *cell.outputs) if "execution_count" in each):
                 counted.execution_count = number
             reduce_pictures(cell.outputs)
@@ -62,7 +63,7 @@ def with_outputs(notebook: Node, executed: Node) -> Node:
         "kernelspec": notebook.metadata["kernelspec"],
         "language_info": {"name": "python"},
     }
-    return notebook
+    return CoalesceStreamsPreprocessor().preprocess(notebook, {})[0]
 
 
 def reduce_pictures(outputs: Iterable[Node]) -> None:
@@ -90,17 +91,6 @@ def few_colours(png: bytes) -> bytes:
             few.save(file := io.BytesIO(), "PNG", optimize=True, dpi=picture.info.get("dpi"))
             return min(file.getvalue(), png, key=len)
     return png
-
-
-def join_streams(outputs: Iterable[Node]) -> list[Node]:
-    """Return outputs with adjacent texts joined into one."""
-    joined: list[Node] = []
-    for output in outputs:
-        if joined and output.output_type == joined[-1].output_type == "stream":
-            joined[-1].text += output.text
-        else:
-            joined.append(output)
-    return joined
 
 
 if __name__ == "__main__":

@@ -1,44 +1,198 @@
-"""The rehearsal of tier `paper`: its data, and the results that it misses.
+"""Make all data and networks that a rehearsal of tier `paper` reads; existing files stay.
 
-Tier `rehearsal` is tier `paper` with the sizes of `params/rehearsal` and made-up images in
-`runs/rehearsal/data`, not in DATA_ROOT.  A missing result is an error; the values mean nothing.
+Tier `rehearsal` is tier `paper` with the sizes of `params/rehearsal` and these data.  Photographs
+are small patches of colour in the folders that `arrange.py` makes of the archives.  Networks have
+the published architectures, random weights, and a head fitted to a few images, so that some outputs
+are correct.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import tempfile
+import zlib
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
-import pandas as pd
-from step import ROOT, Step
+import make_packs
+import numpy as np
+import yaml
+from PIL import Image
+from step import Step
 
+from helpers.data import ImageStream, corruptions, write_pack
+from helpers.data.cards import find
+from helpers.data.class_lists import names_of, wnids_of
+from helpers.data.listing import Listing
+from helpers.files import data_root
 from helpers.papers import REHEARSAL
 from known_unknowns.chapters import load
 
-DATA = ROOT / "runs" / REHEARSAL / "data"
+SIZES = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+FITTED = 5
+"""Every fifth class of ImageNet is one that made-up networks can predict."""
 JUDGED = "human_centric"
 """The chapter with published networks."""
 
 
 def make_data(steps: Collection[Step]) -> None:
     """Make the missing data and networks that some steps read."""
-    import made_up
-
-    DATA.mkdir(parents=True, exist_ok=True)
+    (root := data_root()).mkdir(parents=True, exist_ok=True)
     names = dict.fromkeys(name for step in steps for name in step.data_sets)
-    made_up.photographs([name for name in names if name in made_up.STREAMED], DATA)
-    if made_up.PACKS.keys() & names.keys():
-        made_up.packs(DATA)
+    photographs([name for name in names if name in SIZES["streamed"]], root)
+    if SIZES["packs"].keys() & names.keys():
+        packs(root)
     if any(step.asks and step.name.startswith(JUDGED) for step in steps):
-        made_up.networks(load(JUDGED, REHEARSAL), DATA)
-    print(f"data are in {DATA}", flush=True)
+        networks(root)
+    print(f"data are in {root}", flush=True)
 
 
-def failures(runs: Path) -> list[str]:
-    """Return the missing results in the tables of all chapters, with reasons, and their number."""
-    columns = ["paper", "backbone", "method", "variant", "test_set", "notes"]
-    files = sorted(runs.glob("*/results.parquet"))
-    tables = [pd.read_parquet(file, columns=["metric", *columns]) for file in files]
-    failed = [table.loc[table["metric"] == "failed", columns] for table in tables]
-    lines = [", ".join(map(str, row)) for rows in failed for row in rows.itertuples(index=False)]
-    return [*lines, f"rehearsed, but {len(lines)} results are missing"] if lines else []
+def draw(label: str, name: str, size: tuple[int, int]) -> Image.Image:
+    """Return soft patches: the class decides most of the colour, the name the rest.
+
+    A small network learns the colour in a few steps, from any crop of the picture.
+    """
+    of_class, of_name = (np.random.default_rng(zlib.crc32(word.encode())) for word in (label, name))
+    colour = of_class.integers(32, 224, 3)
+    patches = colour + of_class.normal(0, 25, (3, 4, 3)) + of_name.normal(0, 8, (3, 4, 3))
+    image = Image.fromarray(patches.clip(0, 255).astype(np.uint8))
+    return image.resize(size, Image.Resampling.BICUBIC)
+
+
+def write_folder(folder: Path, labels: Iterable[str], count: int) -> None:
+    """Write some photographs of each class, each class in a subfolder."""
+    for label in labels:
+        (folder / label).mkdir(parents=True, exist_ok=True)
+        for number in range(count):
+            name = f"{folder.name} {number}.jpg"
+            draw(label or folder.name, name, (64, 48)).save(folder / label / name)
+
+
+def classes_of(name: str) -> list[str]:
+    """Return the names of the classes' folders of a streamed data set."""
+    if name in ("inaturalist", "places", "sun"):
+        return [""]
+    if name == "textures":
+        return [f"texture {number}" for number in range(47)]
+    if name.startswith("imagenet"):
+        return [*wnids_of("imagenet")][:: 5 if name == "imagenet_r" else 1]
+    return [label.replace("/", "_") for label in names_of(name)]
+
+
+def photographs(names: Iterable[str], root: Path) -> None:
+    """Write the folders of the missing streamed data sets into `root`."""
+    for name in names:
+        if (root / name).exists():
+            continue
+        with tempfile.TemporaryDirectory(dir=root) as temporary:
+            folder = Path(temporary) / name
+            for split, count in SIZES["streamed"][name].items():
+                write_folder(folder / split, classes_of(name), count)
+            if name == "imagenet_c":
+                link_corruptions(folder)
+            folder.rename(root / name)
+        print(f"photographs of {name}: drawn", flush=True)
+
+
+def link_corruptions(folder: Path) -> None:
+    """Give each corruption at each severity the same photographs."""
+    for kind in corruptions.NAMES:
+        (folder / kind).mkdir(exist_ok=True)
+        for level in map(str, corruptions.SEVERITIES):
+            if not (folder / kind / level).exists():
+                (folder / kind / level).symlink_to("../gaussian_noise/1")
+
+
+def pack(name: str, root: Path) -> None:
+    """Write the pack of a data set of small images."""
+    names = [*map(str, range(10))] if name == "svhn" else names_of(name)
+    splits = {}
+    for split, count in SIZES["packs"][name].items():
+        labels = np.arange(len(names)).repeat(count)
+        pictures = [
+            draw(names[label], f"{name} {split} {number}", (32, 32))
+            for number, label in enumerate(labels)
+        ]
+        splits[split] = np.stack(pictures), labels
+    origin = find(name).record
+    write_pack(root / f"{name}.zip", name=name, class_names=names, splits=splits, origin=origin)
+
+
+def packs(root: Path) -> None:
+    """Make the packs that the tier reads."""
+    for name in SIZES["packs"]:
+        if not (root / f"{name}.zip").exists():
+            pack(name, root)
+    if not (root / "lsun_fix.zip").exists():
+        with tempfile.TemporaryDirectory() as folder:
+            write_folder(Path(folder), names_of("lsun"), 6)
+            make_packs.main(["from-folder", folder, "lsun_fix"])
+    if not (root / "tiny_imagenet_fix.zip").exists() and (root / "imagenet").exists():
+        make_packs.main(["tiny-imagenet-fix"])
+
+
+def networks(root: Path) -> None:
+    """Write the weights of the tier's pretrained networks to the chapter's folder."""
+    from safetensors.torch import save_file
+
+    parameters = load(JUDGED, REHEARSAL)
+    (root / "weights").mkdir(exist_ok=True)
+    for name in parameters.names:
+        path = root / "weights" / f"{name}.safetensors"
+        if not path.exists():
+            tensors = draw_weights(parameters.pretrained.get(name, name), root)
+            save_file(tensors, path.with_suffix(".new"))
+            path.with_suffix(".new").rename(path)
+            print(f"weights of {name}: drawn", flush=True)
+
+
+def draw_weights(name: str, root: Path) -> dict:
+    """Return random weights of timm's network, with a head fitted to one image per class.
+
+    The head predicts the nearest mean of every fifth class.
+    """
+    import timm
+    import torch
+    from safetensors.torch import save_file
+
+    from helpers.networks import zoo
+
+    torch.manual_seed(0)
+    model = timm.create_model(name.partition(".")[0])
+    with tempfile.NamedTemporaryFile(suffix=".safetensors") as temporary:
+        save_file(model.state_dict(), temporary.name)
+        network = zoo.load(name, weights=temporary.name, device="cpu", progress=False)
+    listing = Listing.scan(root / "imagenet", split="train")
+    labels = np.flatnonzero(np.bincount(listing.labels))[::FITTED]
+    first = np.searchsorted(listing.labels, labels)  # of each class
+    stream = ImageStream.open(listing.subset(first))
+    with torch.inference_mode():
+        batches = stream.in_order(batch_size=50, transform=network.transform, workers=0)
+        features = torch.cat([network.classifier.features(batch) for batch in batches]).double()
+    weight, bias = nearest_mean(features.numpy(), labels, len(listing.class_names))
+    tensors, heads = model.state_dict(), model.default_cfg["classifier"]
+    heads = [heads] if isinstance(heads, str) else heads
+    # the output of two heads is their mean, and each head sees one part of the features
+    for head, part in zip(heads, np.split(weight, len(heads), axis=1), strict=True):
+        tensors[f"{head}.weight"] = torch.from_numpy(len(heads) * part).float()
+        tensors[f"{head}.bias"] = torch.from_numpy(bias).float()
+    return {key: tensor.contiguous() for key, tensor in tensors.items()}
+
+
+def nearest_mean(
+    features: np.ndarray, labels: Collection[int], classes: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return weight [K, D] and bias [K] whose largest logit is the class of the nearest features.
+
+    The other classes get small random weights and a lower bias.
+    """
+    # around the mean itself the rows would add up to 0 and the weights lose a rank: then the
+    # origin of ViM, which the weights map to 0, would be very far away
+    centre = 0.99 * features.mean(axis=0)
+    away = features - centre
+    scale = 20 / (away**2).sum(axis=1).mean()
+    # not much smaller than the fitted rows: else all logits are equal far from any image
+    weight = np.random.default_rng(0).normal(0, 0.2, (classes, features.shape[1])) * scale
+    bias = np.full(classes, -1.0) - weight @ centre
+    weight[labels] = scale * away
+    bias[labels] = -scale * ((away**2).sum(axis=1) / 2 + away @ centre)
+    return weight, bias

@@ -16,7 +16,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
-import rehearse
 import sweep
 from plan import for_snakemake, missing_of, papers, plan, with_needs
 from snakemake.cli import main as snakemake
@@ -26,6 +25,7 @@ from helpers.checks import known_name
 from helpers.papers import REHEARSAL, run
 
 NOTES = ["metric", "notes"]
+EMPTY = pd.DataFrame(columns=NOTES)
 STORED = "mini"
 """The tier of the outputs in the repository's notebooks."""
 
@@ -33,8 +33,8 @@ STORED = "mini"
 def preview(book: Path) -> None:
     """Render a book of the stored outputs, and print its path."""
     print("a preview first, from stored outputs; this takes a minute or two", flush=True)
-    command = [sys.executable, ROOT / "workflow" / "book.py", "--tier", STORED]
-    if code := subprocess.run([*command, "--runs", ROOT / "notebooks", "--out", book]).returncode:
+    command = [sys.executable, ROOT / "workflow" / "book.py", STORED, "--preview"]
+    if code := subprocess.run(command).returncode:
         sys.exit(code)
     print(f"to read meanwhile: {book}/_build/html/index.html", flush=True)
 
@@ -48,6 +48,8 @@ def planned(tier: str, paper: str | None, step: str | None) -> dict[str, Step]:
         steps = plan(tier)
         steps = with_needs(steps, chosen(steps, tier, paper, step))
         if tier == REHEARSAL:
+            import rehearse
+
             rehearse.make_data(steps.values())
         return for_snakemake(steps)
     except (ValueError, FileNotFoundError) as error:
@@ -84,12 +86,18 @@ def take_lock(runs: Path) -> int:
         )
 
 
-def failed_parts(steps: Mapping[str, Step], runs: Path) -> list[str]:
-    """Return the failed parts in the results tables of some steps, with reasons and remedies."""
+def failures(steps: Mapping[str, Step], runs: Path) -> list[str]:
+    """Return the failed parts in the results tables of some steps, with reasons and remedies.
+
+    In a rehearsal any missing result is an error.
+    """
     lines = []
     tables = [(step.name, runs / table) for step in steps.values() for table in step.makes]
-    for name, table in tables:
-        if table.exists() and (notes := run.failed_parts(pd.read_parquet(table, columns=NOTES))):
+    for name, path in tables:
+        table = pd.read_parquet(path, columns=NOTES) if path.exists() else EMPTY
+        every = runs.name == REHEARSAL
+        notes = [*table.query("metric == 'failed'")["notes"]] if every else run.failed_parts(table)
+        if notes:
             remedy = f"  to try again: delete {runs / name}.ipynb, run the same command"
             lines += [*(f"{name}: {note}" for note in notes), remedy]
     return lines
@@ -122,10 +130,10 @@ def main() -> None:
     """Check the arguments, take the lock, and start Snakemake."""
     arguments = parse()
     names = (arguments.tier, arguments.paper, arguments.step)
-    rehearsed = arguments.tier == REHEARSAL
-    if rehearsed:
-        os.environ["DATA_ROOT"] = str(rehearse.DATA)
-    steps, runs = planned(*names), ROOT / "runs" / arguments.tier
+    runs = ROOT / "runs" / arguments.tier
+    if arguments.tier == REHEARSAL:
+        os.environ["DATA_ROOT"] = str(runs / "data")
+    steps = planned(*names)
     lock = take_lock(runs)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -152,7 +160,7 @@ def main() -> None:
     try:
         snakemake([arguments.target, *options.split(), *where])
     except SystemExit as ended:
-        if failed := rehearse.failures(runs) if rehearsed else failed_parts(steps, runs):
+        if failed := failures(steps, runs):
             print(*failed, sep="\n", file=sys.stderr)
         sys.exit(ended.code or int(bool(failed)))
 

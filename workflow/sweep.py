@@ -20,14 +20,12 @@ from pathlib import Path
 
 import pandas as pd
 import yaml
+from step import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from helpers.papers import run  # noqa: E402
-from helpers.papers.parameters import Parameters  # noqa: E402
-from helpers.report import results  # noqa: E402
-from known_unknowns.chapters import load  # noqa: E402
+from helpers.papers import run
+from helpers.papers.parameters import Parameters
+from helpers.report import results
+from known_unknowns.chapters import load
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 

@@ -10,6 +10,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 
 import pandas as pd
+import yaml
 from pandas.io.formats.style import Styler
 
 from helpers.checks import known_name
@@ -17,38 +18,13 @@ from helpers.files import atomic_path
 
 PLUS_MINUS = "\N{PLUS-MINUS SIGN}"
 MINUS = "\N{MINUS SIGN}"
-DELTA = "\N{GREEK CAPITAL LETTER DELTA}"
 ABSENT = "\N{EN DASH}"
 UP, DOWN = "\N{UPWARDS ARROW}", "\N{DOWNWARDS ARROW}"
-TIMES = "\N{MULTIPLICATION SIGN}"
-# No colour is set, so that the page's light or dark theme decides.
-_LAYOUT = [
-    {"selector": "", "props": "font-size: 12px; font-variant-numeric: tabular-nums;"},
-    {"selector": "td, thead th", "props": "text-align: right;"},
-    {"selector": "thead th[colspan]", "props": "text-align: center;"},
-    {"selector": "td, th", "props": "padding: 0.2em 0.15em;"},
-    {"selector": "tbody th, thead th.index_name", "props": "text-align: left;"},
-    {"selector": "tbody th", "props": "vertical-align: top; font-weight: normal;"},
-    {"selector": "caption", "props": "caption-side: bottom; text-align: left;"},
-]
-_LATEX = {
-    "_": r"\_", "%": r"\%", "&": r"\&", "#": r"\#", PLUS_MINUS: r"$\pm$", MINUS: "$-$",
-    DELTA: r"$\Delta$", ABSENT: "--", UP: r"$\uparrow$", DOWN: r"$\downarrow$",
-    TIMES: r"$\times$", "|": r"$\mid$", "\N{SCRIPT SMALL L}": r"$\ell$",
-}  # fmt: skip
+_FILE = Path(__file__).with_suffix(".yaml")
+_LAYOUT, _TURNED, _LATEX, _MARKS = yaml.safe_load(_FILE.read_text(encoding="utf-8")).values()
 _UPRIGHT = 10  # columns; the headings of more are turned, so that the numbers give the width
-_TURNED = {
-    "selector": "thead th.col_heading",
-    "props": "writing-mode: vertical-rl; transform: rotate(180deg); text-align: left;",
-}
 _FULL_WIDTH = 20  # columns; a table of more takes the margin of the book's pages, too
 _CODE = re.compile(r"`([^`]+)`")  # of a caption, which is Markdown
-_MARKS = {
-    "html": {"underlined": "<u>{}</u>", "bold": "<b>{}</b>"},
-    "latex": {"underlined": r"\underline{{{}}}", "bold": r"\textbf{{{}}}"},
-    "markdown": {"underlined": "<u>{}</u>", "bold": "**{}**"},
-    "text": {},
-}
 
 
 @dataclass(frozen=True, eq=False, repr=False)

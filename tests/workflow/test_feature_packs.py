@@ -30,7 +30,7 @@ def stages(monkeypatch):
     stages = SimpleNamespace(
         parts=lambda parameters: [Part(NAME, {"data_set": "cifar10", "backbone": "resnet20"})],
         roles=lambda parameters, part: SimpleNamespace(
-            train=images(0), test=images(1), near=images(2), far={"static": images(3)}
+            train=images(0), test=images(1), near={"near": images(2)}, far={"static": images(3)}
         ),
         models=lambda parameters, part, roles: Model(NAME, (zoo.load(NAME, progress=False),)),
     )

@@ -1,6 +1,5 @@
 """The rehearsal of tier `paper`: which data it makes, and of which steps."""
 
-import made_up
 import numpy as np
 import pytest
 import rehearse
@@ -18,14 +17,13 @@ def test_everything_that_the_papers_tier_reads_from_folders_can_be_made():
         of_paper, of_rehearsal = (load(paper, tier) for tier in ("paper", REHEARSAL))
         assert of_rehearsal.data_sets_used() == of_paper.data_sets_used()
         streamed |= {name for name in of_paper.data_sets_used() if find(name).streamed}
-    assert streamed == set(made_up.STREAMED)
+    assert streamed == set(rehearse.SIZES["streamed"])
 
 
 @pytest.fixture
 def root(tmp_path, monkeypatch):
     monkeypatch.setenv("DATA_ROOT", str(tmp_path / "data"))
     monkeypatch.setenv("CACHE_ROOT", str(tmp_path / "cache"))
-    monkeypatch.setattr(rehearse, "DATA", tmp_path / "data")
     return tmp_path / "data"
 
 
@@ -40,15 +38,15 @@ def test_data_of_the_steps_alone_are_made_and_what_is_there_stays(root, capsys):
 
 
 def test_packs_have_the_classes_of_the_data_set(root):
-    for name, counts in made_up.PACKS.items():
-        made_up.pack(name, root)
-        for split, count in zip(("train", "test"), counts, strict=True):
+    for name, counts in rehearse.SIZES["packs"].items():
+        rehearse.pack(name, root)
+        for split, count in counts.items():
             images = data.load(name, split)
             assert np.bincount(images.labels).tolist() == [count] * find(name).classes
 
 
 def test_a_head_answers_what_is_near_to_what_it_was_fitted_to():
     features = np.random.default_rng(0).normal(5, 1, (6, 40))
-    weight, bias = made_up.nearest_mean(features, range(0, 18, 3), 18)
+    weight, bias = rehearse.nearest_mean(features, range(0, 18, 3), 18)
     near = features + np.random.default_rng(1).normal(0, 0.2, features.shape)
     assert ((near @ weight.T + bias).argmax(axis=1) == np.arange(0, 18, 3)).all()

@@ -11,6 +11,7 @@ from pathlib import Path
 import itables
 import itables.options
 import pandas as pd
+import yaml
 from IPython.display import HTML
 
 from helpers.report.table import ABSENT, MINUS
@@ -23,13 +24,7 @@ _NUMBER = itables.JavascriptFunction(
     "function (data, type) { return type !== 'display' ? data"
     f" : Number.isNaN(data) ? '{ABSENT}' : data.toFixed(3).replace('-', '{MINUS}'); }}"
 )
-_OPTIONS = {
-    "connected": False, "display_logo_when_loading": False, "showIndex": False, "maxBytes": 0,
-    "maxColumns": 0, "scrollX": True, "autoWidth": False, "pageLength": 10,
-    "lengthMenu": [10, 25, 100], "ordering": {"indicators": False},
-    "classes": "display compact dataframe",  # which the book's dark theme leaves dark
-    "style": "table-layout:auto;width:100%;margin:0;font-size:12px",
-}  # fmt: skip
+_OPTIONS = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 
 
 def interactive(frame: pd.DataFrame, *, caption: str = "") -> HTML:
