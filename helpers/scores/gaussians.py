@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import logsumexp
 
-from helpers.checks import number, whole_number
+from helpers.checks import positive_number, whole_number
 from helpers.scores.base import (
     BlockwiseScore,
     check_classes,
@@ -202,9 +202,7 @@ class GaussianMixture(BlockwiseScore):
     """
 
     def __init__(self, ridge: float = 0.1):
-        if not 0 < number("ridge", ridge) < np.inf:
-            raise ValueError(f"ridge: a positive number expected, got {ridge}")
-        self.ridge = ridge
+        self.ridge = positive_number("ridge", ridge)
 
     def _learn(self, train_outputs, head):
         counts = np.bincount(train_outputs.labels, minlength=train_outputs.num_classes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from helpers.checks import whole_number
+from helpers.checks import positive_number, whole_number
 from helpers.scores.base import BlockwiseScore, recorded
 
 
@@ -103,9 +103,7 @@ class GeneralisedEntropy(BlockwiseScore):
     """
 
     def __init__(self, gamma: float = 0.1, top: int = 100):
-        if not gamma > 0:
-            raise ValueError(f"gamma: a positive number expected, got {gamma}")
-        self.gamma, self.top = gamma, whole_number("top", top)
+        self.gamma, self.top = positive_number("gamma", gamma), whole_number("top", top)
 
     def _scores(self, part):
         ordered = np.sort(part.probabilities, axis=1)

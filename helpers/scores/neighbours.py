@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from helpers.checks import whole_number
+from helpers.checks import positive_number, whole_number
 from helpers.scores.base import (
     BlockwiseScore,
     class_means,
@@ -247,9 +247,7 @@ class Relation(BlockwiseScore):
     block, filled = 1024, False
 
     def __init__(self, power: float = 1.0, bank: int | None = None):
-        if not 0 < power < np.inf:
-            raise ValueError(f"power: a positive number expected, got {power}")
-        self.power = power
+        self.power = positive_number("power", power)
         self.bank = None if bank is None else whole_number("bank", bank)
 
     def _learn(self, train_outputs, head):

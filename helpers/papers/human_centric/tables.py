@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
 import pandas as pd
 
 from helpers.metrics.ranks import mean_ranks
@@ -45,23 +44,17 @@ def zoo(table: pd.DataFrame, *, methods: Mapping[str, str] = METHODS) -> Table:
 def main_table(table: pd.DataFrame, parameters) -> Table:
     """Return the error rates of the paper's scores over networks, the paper's in brackets.
 
-    Networks that were trained by one of the paper's strategies have a separate column.
+    Only networks that are trained normally count, as in the paper's tables.
     """
     table = table[table["data_set"] == parameters.data_set]
     primary = table[table["variant"] == "primary"]
     every = cases(primary)[list(PAPER_METHODS)].dropna()
-    normal = np.array([ModelName.parse(name).strategy == "normal" for name in every.index])
-    ours, by_strategy = every[normal], every[~normal]
+    ours = every[[ModelName.parse(name).strategy == "normal" for name in every.index]]
     paper_values = cases(published.with_averages(published.load("human_centric")))
     wide = over_networks(ours) + " (" + over_networks(paper_values) + ")"
     if FRESH in set(table["variant"]):
         fresh = cases(table[table["variant"] == FRESH]).loc[ours.index]
         wide[FRESH] = (100 * fresh.mean()).map("{:.1f}".format)
-    strategies = ""
-    if len(by_strategy):
-        wide["by strategies"] = (100 * by_strategy.mean()).map("{:.1f}".format)
-        networks = _networks_in_words(by_strategy.index, parameters)
-        strategies = TEXTS["by_strategies"].format(networks=networks)
     right = primary[primary["metric"] == "accuracy"].pivot_table("value", "backbone", "test_set")
     right = right.loc[ours.index]  # a label-shifted set has no accuracy: no prediction is correct
     rates = primary[(primary["metric"] == "der99") & (primary["method"] == "msp")]
@@ -78,7 +71,6 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
         input_shifted=", ".join(name for name in sets if name in right and name != "test"),
         label_shifted=", ".join(name for name in sets if name not in right),
         printed=len(paper_values),
-        strategies=strategies,
     )
     cells = wide.rename_axis("method").reset_index().melt("method", value_name="text")
     name = f"{parameters.tier}-error-rates"
@@ -104,19 +96,11 @@ def over_networks(errors: pd.DataFrame) -> pd.DataFrame:
 
 def _networks_in_words(names: Sequence[str], parameters) -> str:
     """Return how many networks there are, and how many of them others trained, in words."""
-    kinds = {"trained here": 0, "that others trained": 0, "fine-tuned from these": 0}
-    for name in names:
-        if ModelName.parse(name).architecture in parameters.architectures:
-            kinds["trained here"] += 1
-        elif name.partition("+")[2] in parameters.strategies:
-            kinds["fine-tuned from these"] += 1
-        else:
-            kinds["that others trained"] += 1
-    present = {kind: count for kind, count in kinds.items() if count}
-    total = f"{len(names)} network{'s' * (len(names) != 1)}"
-    if len(present) == 1:
-        return f"{total} {next(iter(present))}"
-    return ", ".join([total, *(f"{count} {kind}" for kind, count in present.items())])
+    trained = sum(ModelName.parse(name).architecture in parameters.architectures for name in names)
+    kinds = {"that others trained": len(names) - trained, "trained here": trained}
+    return " and ".join(
+        f"{count} network{'s' * (count > 1)} {kind}" for kind, count in kinds.items() if count
+    )
 
 
 def _failures(table: pd.DataFrame) -> str:
