@@ -123,13 +123,6 @@ def number(name: str, value: float) -> float:
     return value
 
 
-def positive_number(name: str, value: float) -> float:
-    """Return `value` if it is a number above 0, and finite."""
-    if not 0 < number(name, value) < float("inf"):
-        raise ValueError(f"{name}: a positive number expected, got {value}")
-    return value
-
-
 def whole_number(name: str, value: int, *, least: int = 1) -> int:
     """Return `value` if it is a whole number, and not too small.
 

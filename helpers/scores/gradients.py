@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from helpers.scores.base import recorded
+from helpers.scores.base import positive_number, recorded
 from helpers.scores.calibration import softmax
 from helpers.scores.images import ImageScore, as_list, log_probabilities
 
@@ -39,8 +39,7 @@ class ODIN(ImageScore):
     """
 
     def __init__(self, temperature: float = 1000.0, epsilon: float = 0.0):
-        if not temperature > 0:
-            raise ValueError(f"temperature: a positive number expected, got {temperature}")
+        positive_number("temperature", temperature)
         if not epsilon >= 0:
             raise ValueError(f"epsilon: at least 0 expected, got {epsilon}")
         self.temperature, self.epsilon = temperature, epsilon

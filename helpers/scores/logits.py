@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from helpers.checks import positive_number, whole_number
-from helpers.scores.base import BlockwiseScore, recorded
+from helpers.checks import whole_number
+from helpers.scores.base import BlockwiseScore, positive_number, recorded
 
 
 @recorded("msp")
@@ -124,9 +124,7 @@ class JensenShannon(BlockwiseScore):
 
     def _scores(self, part):
         if part.members is None:
-            raise ValueError(
-                "outputs: members expected (an ensemble's, or passes with dropout), got none"
-            )
+            raise ValueError("outputs: members expected (networks, or dropout passes), got none")
         members = part.members.astype(np.float64)
         within = np.mean([negative_entropy(member) for member in members], axis=0)
         # rounding could lift it above 0, which Jensen's inequality does not
@@ -145,8 +143,5 @@ class NativeScore(BlockwiseScore):
 
     def _scores(self, part):
         if part.native is None:
-            raise ValueError(
-                "outputs: native scores expected, got none; the algorithm that trained the network "
-                "has no measure of its own"
-            )
+            raise ValueError("outputs: native scores expected, got none: the algorithm lacks them")
         return part.native

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from helpers.checks import positive_number, whole_number
+from helpers.checks import whole_number
 from helpers.scores.base import (
     BlockwiseScore,
     class_means,
     norms_of,
     parts,
+    positive_number,
     recorded,
     rowwise_product,
     unit_rows,
@@ -163,7 +164,7 @@ class NearestNeighbours(BlockwiseScore):
     bank : int, optional
         Number of compared training images, drawn with a fixed seed; all of them by default.
     normalise : bool
-        Whether features are divided by their norm.  Without, distances have no upper bound.
+        Whether features are divided by their norm.
     """
 
     block, filled = 1024, False

@@ -45,12 +45,6 @@ def cases(table: pd.DataFrame, *, metric: str = "der99") -> pd.DataFrame:
     """Return the average DER99 (or `metric`) of each network and score, float64 [networks, scores].
 
     Means over runs and data sets; scores in the order of `METHODS`, NaN if a network lacks a score.
-
-    >>> from helpers.metrics.ranks import mean_ranks
-    >>> from helpers.report.published import load, with_averages
-    >>> models = cases(with_averages(load("human_centric")))
-    >>> mean_ranks(models, lower_is_better=True).nsmallest(2).to_dict()
-    {'msp': 3.25, 'kl_matching': 3.375}
     """
     known_name("metric", metric, ("der95", "der99"))
     rows = table[(table["metric"] == metric) & (table["test_set"] == "average")]

@@ -151,8 +151,7 @@ def apply_fresh_threshold(
 ) -> tuple[ScoreValues, dict[str, np.ndarray]]:
     """Return values with thresholds from half of the test images, and the images that are judged.
 
-    No network has learned from test images.  Of each set, all images are judged except those of
-    this half and their corrupted versions: indices by set.
+    Images of this half and their corrupted versions are not judged.  Indices by set.
     """
     drawn = np.random.default_rng(parameters.seed).permutation(len(outputs.test))
     judged, reference = drawn[::2], drawn[1::2]
@@ -233,9 +232,8 @@ def error_rates(
 ) -> Iterator[dict]:
     """Yield DER on each set and over sets; the mean over all sets has replicates.
 
-    Of the images `judged`, indices by set; of all images by default.  On sets of known classes also
-    the share of images that are accepted mistakes, ``der99_accepted``; the rest of DER are rejected
-    correct predictions.  On other sets, every error is an accepted mistake.
+    Only the images `judged` count, indices by set; by default all.  On sets of known classes,
+    ``der99_accepted`` is the share of accepted mistakes; the rest of DER is rejected by mistake.
     """
     for metric, threshold in values.thresholds.items():
         rates = {}

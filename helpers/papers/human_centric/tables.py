@@ -15,10 +15,7 @@ _MEANS = ("input-shifted", "label-shifted", "near", "far", "average")  # over se
 
 
 def zoo(table: pd.DataFrame, *, methods: Mapping[str, str] = METHODS) -> Table:
-    """Return accuracy and average DER99 of all scores on all networks, means over runs.
-
-    The lowest DER99 of a network is bold; failed networks come last, the caption says why.
-    """
+    """Return accuracy and average DER99 of all networks; failed networks come last."""
     error = (table["metric"] == "der99") & (table["test_set"] == "average")
     accuracy = (table["metric"] == "accuracy") & (table["test_set"] == "test")
     means = results.summary(table[error | accuracy])
