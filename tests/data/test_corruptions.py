@@ -48,14 +48,11 @@ def test_an_image_is_corrupted_alike_in_any_order_subset_and_batch(name, small, 
     rng = np.random.default_rng(1)
     many = np.concatenate([small] * 4)  # more than are worked on at once
     for images in (many, large, large[:, :48, :64], large[:, 60:68, 80:88]):
-        before = images.copy()
-        whole = corrupt(images, name, 3, seed=0)
+        before, whole = images.copy(), corrupt(images, name, 3, seed=0)
         assert whole.shape == images.shape and whole.dtype == np.uint8
-        assert (whole != images).any()
-        order = rng.permutation(len(images))[:150]
-        np.testing.assert_array_equal(corrupt(images[order], name, 3, seed=0), whole[order])
-        np.testing.assert_array_equal(corrupt(images[-1:], name, 3, seed=0), whole[-1:])
-        np.testing.assert_array_equal(images, before)
+        assert (whole != images).any() and (images == before).all()
+        for order in (rng.permutation(len(images))[:150], [-1]):
+            np.testing.assert_array_equal(corrupt(images[order], name, 3, seed=0), whole[order])
     assert corrupt(small[:0], name, 3, seed=0).shape == (0, 32, 32, 3)
 
 
@@ -88,8 +85,7 @@ def test_elastic_transform_takes_three_corners_to_where_they_are_drawn():
 def test_a_corrupted_data_set_keeps_its_labels_and_tells_what_was_done(small):
     clean = load("cifar10_mini", "test").subset(slice(6))
     noisy = corrupt_set(clean, "gaussian_noise", 3, seed=7)
-    assert noisy.name == "cifar10_mini-gaussian_noise-3"
-    assert (noisy.labels == clean.labels).all()
+    assert noisy.name == "cifar10_mini-gaussian_noise-3" and (noisy.labels == clean.labels).all()
     assert (noisy.images == corrupt(small[:6], "gaussian_noise", 3, seed=7)).all()
     assert noisy.origin == clean.origin | {"corruption": "gaussian_noise, severity 3, seed 7"}
 

@@ -24,7 +24,6 @@ def test_subsets_and_classes_by_index_mask_and_name():
     picked = images.subset([5, 0])
     assert picked.labels.tolist() == [2, 0] and picked.coarse_labels.tolist() == [1, 0]
     np.testing.assert_array_equal(picked.images, images.images[[5, 0]])
-    assert len(images.subset(images.labels == 1)) == 2
     images = some(labels=np.array([0, 1, 2, -1, 2, 0]))
     chosen = images.select(["c", "a"])
     assert chosen.class_names == ("c", "a") and chosen.labels.tolist() == [1, 0, 0, 1]
@@ -46,21 +45,14 @@ def test_sha256_is_of_content_not_of_names():
 @pytest.mark.parametrize("shape", [(7, 7), (9, 5), (5, 9), (40, 31)])
 @pytest.mark.parametrize("size", [1, 3, 8])
 def test_resize_without_antialiasing_interpolates_between_four_pixels(shape, size):
-    """Each new pixel, one by one: bilinear at its centre in the central square, nothing else."""
-    images = some(count=3, size=40).images[:, : shape[0], : shape[1]]
-    height, width = shape
-    side = min(shape)
-    expected = np.empty((3, size, size, 3))
-    for row in range(size):
-        for column in range(size):
-            y = (height - side) / 2 + (row + 0.5) * side / size - 0.5
-            x = (width - side) / 2 + (column + 0.5) * side / size - 0.5
-            y, x = np.clip(y, 0, height - 1), np.clip(x, 0, width - 1)
-            expected[:, row, column] = sum(
-                images[:, j, i] * max(0, 1 - abs(y - j)) * max(0, 1 - abs(x - i))
-                for j in range(height)
-                for i in range(width)
-            )
+    """Each new pixel: bilinear at its centre in the central square, nothing else."""
+    images, side = some(count=3, size=40).images[:, : shape[0], : shape[1]], min(shape)
+    weights = []
+    for length in shape:
+        centres = (length - side) / 2 + (np.arange(size) + 0.5) * side / size - 0.5
+        centres = np.clip(centres, 0, length - 1)
+        weights.append(np.maximum(0, 1 - abs(centres[:, None] - np.arange(length))))
+    expected = np.einsum("yj,xi,njic->nyxc", *weights, images.astype(float))
     np.testing.assert_allclose(resize(images, size, antialias=False), expected, atol=0.51)
 
 

@@ -1,10 +1,11 @@
 """Packs, and the script that makes them: damage is found, named and never half-used."""
 
-import hashlib
 import io
 import json
 import tarfile
 import zipfile
+from itertools import product
+from unittest.mock import Mock
 
 import make_packs as script
 import numpy as np
@@ -69,77 +70,66 @@ def jpeg(size, colour):
 
 
 def test_jpeg_files_are_kept_byte_for_byte(tmp_path):
-    path = tmp_path / "noise.zip"
-    files = [jpeg(16, "white"), jpeg(16, "black")]
-    splits = {"test": (files, [0, 1], [1, 0])}
-    write(path, splits=splits, coarse_class_names=["x", "y"])
+    path, files = tmp_path / "noise.zip", [jpeg(16, "white"), jpeg(16, "black")]
+    write(path, splits={"test": (files, [0, 1], [1, 0])}, coarse_class_names=["x", "y"])
     with zipfile.ZipFile(path) as archive:
         assert [archive.read(name) for name in archive.namelist()[:2]] == files
     images = read_pack(path, "test")
     assert images.images.mean(axis=(1, 2, 3)).tolist() == [255, 0]
     assert images.coarse_labels.tolist() == [1, 0] and images.coarse_class_names == ("x", "y")
-    assert read_pack(path, "test", size=8).images.shape == (2, 8, 8, 3)
     write(path, splits={"test": ([jpeg(16, "white"), jpeg(12, "black")], [0, 1])})
     with pytest.raises(ValueError, match="differ in size"):
         read_pack(path, "test")
     assert read_pack(path, "test", size=8).images.shape == (2, 8, 8, 3)
 
 
-@pytest.mark.parametrize(
-    ("splits", "message"),
-    [
-        ({"test": (noise(3), [0, 1])}, "labels"),
-        ({"test": (noise(3), [0, 1, 3])}, "labels: values"),
-        ({"test": (noise(3), [0.0, 1.0, 2.0])}, "labels: int64"),
-        ({"test": (noise(3)[:, :1], [0, 1, 2])}, r"\[N, S, S, 3\]"),
-        ({"test": (noise(1, size=LARGEST_TILE + 1), [0])}, "JPEG"),
-        ({"test": (noise(3).astype(float), [0, 1, 2])}, "uint8"),
-        ({"test": ([b"GIF89a"], [0])}, "image 0 of 'test' is not a JPEG"),
-        ({"test": (noise(0), [])}, "no images"),
-        ({"../test": (noise(1), [0])}, "name"),
-    ],
-)
-def test_unfit_content_is_refused_and_nothing_is_written(tmp_path, splits, message):
+UNFIT = [
+    ("labels", noise(3), [0, 1]),
+    ("labels: values", noise(3), [0, 1, 3]),
+    ("labels: int64", noise(3), [0.0, 1.0, 2.0]),
+    (r"\[N, S, S, 3\]", noise(3)[:, :1], [0, 1, 2]),
+    ("JPEG", noise(1, size=LARGEST_TILE + 1), [0]),
+    ("uint8", noise(3).astype(float), [0, 1, 2]),
+    ("image 0 of 'test' is not a JPEG", [b"GIF89a"], [0]),
+    ("no images", noise(0), []),
+]
+
+
+@pytest.mark.parametrize(("message", "images", "labels"), UNFIT)
+def test_unfit_content_is_refused_and_nothing_is_written(tmp_path, message, images, labels):
     with pytest.raises(ValueError, match=message):
-        write(tmp_path / "noise.zip", splits=splits)
+        write(tmp_path / "noise.zip", splits={"test": (images, labels)})
+    with pytest.raises(ValueError, match="name"):
+        write(tmp_path / "noise.zip", splits={"../test": (noise(1), [0])})
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_failure_in_the_middle_leaves_the_old_pack(tmp_path, monkeypatch):
     path = tmp_path / "noise.zip"
     before = write(path)
-
-    def full(*arguments, **options):
-        raise OSError("no space left on device")
-
-    monkeypatch.setattr(Image.Image, "save", full)
+    monkeypatch.setattr(Image.Image, "save", Mock(side_effect=OSError("no space left")))
     with pytest.raises(OSError, match="no space left"):
         write(path, origin={})
-    assert sha256_file(path) == before
-    assert list(tmp_path.iterdir()) == [path]
+    assert sha256_file(path) == before and list(tmp_path.iterdir()) == [path]
 
 
 def test_any_flipped_byte_is_found_or_without_effect(tmp_path):
     """Two hundred packs, each with one byte changed: never other images than those written."""
-    path, other = tmp_path / "noise.zip", tmp_path / "noise2.zip"
-    splits = {"test": (noise(20, seed=2), np.arange(20) % 3)}
-    write(path, splits=splits)
+    path, generator, refused = tmp_path / "noise.zip", np.random.default_rng(3), 0
+    write(path, splits={"test": (noise(20, seed=2), np.arange(20) % 3)})
     right, data = read_pack(path, "test"), path.read_bytes()
-    generator = np.random.default_rng(3)
-    found = 0
     for position in generator.choice(len(data), 200, replace=False):
         flipped = bytearray(data)
         flipped[position] ^= 1 << int(generator.integers(8))
-        other.write_bytes(flipped)
+        path.write_bytes(flipped)
         try:
-            images = read_pack(other, "test")
+            images = read_pack(path, "test")
         except ValueError as error:
-            assert "noise2.zip" in str(error)
-            found += 1
+            assert "noise.zip" in str(error)
+            refused += 1
         else:  # a field without meaning here, such as the date
-            assert images.sha256 == right.sha256
-            assert images.class_names == right.class_names
-    assert found > 100
+            assert (images.sha256, images.class_names) == (right.sha256, right.class_names)
+    assert refused > 100
 
 
 def recode(members):
@@ -158,10 +148,6 @@ def relabel(meta):
     [
         (recode, "member test_0000.webp is not what its SHA-256 says"),
         (edit_meta(relabel), "meta.json is not what its SHA-256 says"),
-        (
-            edit_meta(lambda meta: meta["sha256"].popitem()),
-            "meta.json is not what its SHA-256 says",
-        ),
         (lambda members: members.pop("test_0000.webp"), "1 members, but has 7 labels and 0"),
         (lambda members: members.pop("meta.json"), "member meta.json is missing"),
         (lambda members: members.update({"meta.json": b"{"}), "meta.json is not JSON"),
@@ -171,10 +157,9 @@ def relabel(meta):
 )
 def test_altered_member(pack, edit, message):
     rewrite(pack, edit)
-    with pytest.raises(ValueError, match=message) as caught:
+    hint = "python workflow/make_packs.py from-folder"
+    with pytest.raises(ValueError, match=rf"(?s){pack}.*{message}.*{hint}"):
         read_pack(pack, "test")
-    assert str(pack) in str(caught.value)
-    assert "python workflow/make_packs.py from-folder" in str(caught.value)
 
 
 def test_only_the_split_asked_for_is_looked_at(tmp_path, pack):
@@ -186,24 +171,14 @@ def test_only_the_split_asked_for_is_looked_at(tmp_path, pack):
         read_pack(tmp_path / "svhn.zip", "train")
 
 
-def strip_checksums(meta):
-    """Turn into a pack that another program might have written, without checksums inside."""
-    del meta["sha256"], meta["origin"]
-
-
 def test_a_table_beside_the_pack_gives_origin_and_checksum(pack):
-    rewrite(pack, edit_meta(strip_checksums))
-    table = pack.with_name("DATASETS.md")
-
-    def describe(digest):
-        table.write_text(
-            "| name | what | origin | licence | sha256 |\n|---|---|---|---|---|\n"
-            f"| noise | Noise | a generator | CC0 | {digest} |\n"
-        )
-
-    describe(sha256_file(pack))
+    """Of a pack that another program might have written, without checksums inside."""
+    rewrite(pack, edit_meta(lambda meta: [meta.pop(name) for name in ("sha256", "origin")]))
+    table, header = pack.with_name("DATASETS.md"), "name | what | origin | licence | sha256"
+    lines = f"| {header} |\n|---|---|---|---|---|\n| noise | Noise | a generator | CC0 | {{}} |\n"
+    table.write_text(lines.format(sha256_file(pack)))
     assert read_pack(pack, "test").origin == ORIGIN
-    describe(hashlib.sha256(b"another file").hexdigest())
+    table.write_text(lines.format(64 * "0"))
     with pytest.raises(ValueError, match=r"noise\.zip.*DATASETS\.md"):
         read_pack(pack, "test")
     table.unlink()
@@ -213,19 +188,16 @@ def test_a_table_beside_the_pack_gives_origin_and_checksum(pack):
 @pytest.fixture
 def package(tmp_path, monkeypatch):
     """A package of five batches and a test batch of 20 images each, and its checksums."""
-    folder = tmp_path / "package"
+    folder, generator = tmp_path / "package", np.random.default_rng(0)
     folder.mkdir()
-    generator = np.random.default_rng(0)
     for split, (files, label_file) in script.FILES.items():
         labels = generator.permutation(np.arange(20 * len(files)) % 10)
         (folder / label_file).write_text(json.dumps(labels.tolist()))
-        rows = []
-        for file in files:
-            rows.append(generator.integers(0, 256, (20, 1024, 3), dtype=np.uint8))
-            Image.fromarray(rows[-1]).save(folder / file)
-        pixels = np.concatenate(rows).reshape(-1, 32, 32, 3)
-        digest = Images(pixels, labels, script.CLASS_NAMES, "cifar10", split).sha256
-        monkeypatch.setitem(script.CIFAR10_SHA256, split, digest)
+        rows = generator.integers(0, 256, (len(files), 20, 1024, 3), dtype=np.uint8)
+        for file, batch in zip(files, rows, strict=True):
+            Image.fromarray(batch).save(folder / file)
+        images = Images(rows.reshape(-1, 32, 32, 3), labels, script.CLASS_NAMES, "cifar10", split)
+        monkeypatch.setitem(script.CIFAR10_SHA256, split, images.sha256)
     return folder
 
 
@@ -237,17 +209,13 @@ def test_whole_and_mini_from_folder_and_archive(tmp_path, package, monkeypatch):
         tar.add(package, "package")
     for source, root in ((package, "one"), (archive, "two")):
         script.main(["cifar10", "--source", str(source), "--root", str(tmp_path / root)])
-    first, second = (tmp_path / root / "cifar10.zip" for root in ("one", "two"))
-    assert first.read_bytes() == second.read_bytes()
+    first, second = ((tmp_path / root / "cifar10.zip").read_bytes() for root in ("one", "two"))
+    assert first == second
     whole = load("cifar10", "train", root=tmp_path / "one")
     assert whole.sha256 == script.CIFAR10_SHA256["train"]
-    assert whole.labels.tolist() == json.loads((package / "train_lables.json").read_text())
+    chosen = np.sort([np.flatnonzero(whole.labels == label)[:3] for label in range(10)], axis=None)
     mini = script.mini({"train": whole})["train"]
-    for label in range(10):
-        expected = whole.images[whole.labels == label][:3]
-        np.testing.assert_array_equal(mini.images[mini.labels == label], expected)
-    places = [(whole.images == image).all(axis=(1, 2, 3)).argmax() for image in mini.images]
-    assert places == sorted(places)  # the order of the files is kept
+    np.testing.assert_array_equal(mini.images, whole.images[chosen])  # in the order of the files
     labels = json.loads((package / "test_lables.json").read_text())
     (package / "test_lables.json").write_text(json.dumps([*labels[:-1], (labels[-1] + 1) % 10]))
     with pytest.raises(ValueError, match="split 'test' is not CIFAR-10"):
@@ -257,27 +225,24 @@ def test_whole_and_mini_from_folder_and_archive(tmp_path, package, monkeypatch):
 
 def test_tiny_imagenet_is_drawn_anew_from_imagenet(tmp_path, monkeypatch):
     """Of its classes alone, as many of each as there are, with a filter."""
-    wnids = list(class_lists.wnids_of("tiny_imagenet"))
-    monkeypatch.setattr(script.class_lists, "wnids_of", lambda name: dict.fromkeys(wnids[:2]))
+    wnids = list(class_lists.wnids_of("tiny_imagenet"))[:2]
+    monkeypatch.setattr(script.class_lists, "wnids_of", lambda name: dict.fromkeys(wnids))
     monkeypatch.setattr(script, "FIXED", {"train": ("train", 3), "val": ("val", 1)})
     monkeypatch.setenv("DATA_ROOT", str(tmp_path))
     stripes = np.zeros((96, 128, 3), np.uint8)
     stripes[::2] = 255  # of which a filter makes grey, and leaving out rows black or white
-    for part, count in (("train", 5), ("val", 2)):
-        for wnid in (*wnids[:2], "n99999999"):
-            folder = tmp_path / "imagenet" / part / wnid
-            folder.mkdir(parents=True)
-            for number in range(count):
-                Image.fromarray(np.roll(stripes, number, axis=0)).save(folder / f"{number}.png")
+    for part, wnid, number in product(("train", "val"), (*wnids, "n99999999"), range(5)):
+        path = tmp_path / "imagenet" / part / wnid / f"{number}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(np.roll(stripes, number, axis=0)).save(path)
     script.main(["tiny-imagenet-fix"])
-    packed = {split: load("tiny_imagenet_fix", split) for split in ("train", "val")}
-    assert [len(images) for images in packed.values()] == [6, 2]
-    assert packed["train"].class_names == tuple(wnids[:2])
-    assert np.bincount(packed["train"].labels).tolist() == [3, 3]
-    assert packed["train"].images.shape[1:] == (32, 32, 3)
-    assert abs(packed["train"].images.astype(int) - 128).max() < 40
+    train, val = (load("tiny_imagenet_fix", split) for split in ("train", "val"))
+    assert train.class_names == tuple(wnids) and train.images.shape == (6, 32, 32, 3)
+    assert np.bincount(train.labels).tolist() == [3, 3] and len(val) == 2
+    assert abs(train.images.astype(int) - 128).max() < 40
     (tmp_path / "tiny_imagenet_fix.zip").unlink()
-    (tmp_path / "imagenet/val" / wnids[0] / "0.png").write_bytes(b"no picture")
+    for path in (tmp_path / "imagenet" / "val" / wnids[0]).iterdir():
+        path.write_bytes(b"no picture")
     with pytest.raises(OSError, match="cannot identify"):
         script.main(["tiny-imagenet-fix", "--force"])
     assert not (tmp_path / "tiny_imagenet_fix.zip").exists()

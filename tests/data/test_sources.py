@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torchvision
 from PIL import Image
 from sklearn.datasets import load_digits
 
@@ -21,9 +22,6 @@ def test_embedded_cifar10():
         assert images.origin["citation"] == "krizhevsky2009"
         assert "first 300 train" in images.origin["rule"]
     assert train.class_names[0] == "airplane" and train.class_names[9] == "truck"
-    # CIFAR-10's files begin so: their order is kept
-    assert train.labels[:10].tolist() == [6, 9, 9, 4, 1, 1, 2, 7, 8, 3]
-    assert test.labels[:10].tolist() == [3, 8, 8, 0, 6, 6, 1, 6, 3, 1]
     assert train.sha256 == "89c2b8b66d9138844a0e235b21f21b71925666d9d90d3f19e7ac22dc4c13f4da"
     assert test.sha256 == "01cb0c5fdc59ee93dec94fc5263b25dae00627cbab436ac742c81196307507ba"
     assert (EMBEDDED / "cifar10_mini.zip").stat().st_size <= 12e6
@@ -46,11 +44,9 @@ def test_digits_are_split_by_class_in_order():
 
 def test_packs_are_found_in_the_root(tmp_path, monkeypatch):
     """And the rest of a pack whose writing was killed is not."""
-    pixels = np.random.default_rng(0).integers(0, 256, (4, 16, 16, 3), dtype=np.uint8)
-    write_pack(
-        tmp_path / "holiday.zip", name="holiday", class_names=["sea", "hills"],
-        splits={"test": (pixels, [0, 0, 1, 1])}, origin={"title": "Holiday"},
-    )  # fmt: skip
+    content = {"class_names": ["sea", "hills"], "origin": {"title": "Holiday"}}
+    splits = {"test": (np.zeros((4, 16, 16, 3), np.uint8), [0, 0, 1, 1])}
+    write_pack(tmp_path / "holiday.zip", name="holiday", splits=splits, **content)
     (tmp_path / ".holiday.zip.x1y2.zip").write_bytes(b"PK")
     assert "holiday" in names(tmp_path)
     assert not [name for name in names(tmp_path) if name.startswith(".")]
@@ -67,7 +63,6 @@ def test_packs_are_found_in_the_root(tmp_path, monkeypatch):
     ("name", "command"),
     [
         ("cifar10", "cifar10"),
-        ("svhn", "from-torchvision svhn --download"),
         ("dtd", "from-torchvision dtd --download --size 32"),
         ("tiny_imagenet_64", "from-folder FOLDER_OF_IMAGES tiny_imagenet_64 --size 64"),
         ("chars74k_natural", "from-folder FOLDER_OF_IMAGES chars74k_natural"),
@@ -77,10 +72,11 @@ def test_missing_set_says_where_it_looked_and_what_makes_it(tmp_path, name, comm
     """With a folder of torchvision's, torchvision itself is asked."""
     for make in (lambda: None, (tmp_path / "torchvision").mkdir):
         make()
-        with pytest.raises(FileNotFoundError) as caught:
+        with pytest.raises(
+            FileNotFoundError, match=f"`.* workflow/make_packs.py {command}`"
+        ) as error:
             load(name, "test", root=tmp_path)
-        assert f"`python workflow/make_packs.py {command}`" in str(caught.value)
-        assert str(tmp_path) in str(caught.value)
+        assert str(tmp_path) in str(error.value)
 
 
 def test_photographs_are_patches_of_both_photographs(monkeypatch):
@@ -105,9 +101,7 @@ def test_photographs_are_patches_of_both_photographs(monkeypatch):
 )
 def test_torchvision_takes_what_cards_ask_for(tmp_path, card):
     """Of every split: an argument of a wrong name or value is another error than missing files."""
-    from torchvision import datasets
-
-    signature = inspect.signature(getattr(datasets, card.torchvision))
+    signature = inspect.signature(getattr(torchvision.datasets, card.torchvision))
     (tmp_path / "torchvision").mkdir()
     assert set(card.torchvision_arguments) <= set(card.splits)
     for split in card.splits:
@@ -154,10 +148,8 @@ class OnDisk:
 
 
 def test_torchvision_kinds(tmp_path, monkeypatch):
-    from torchvision import datasets
-
     for name, kind in (("SVHN", InMemory), ("DTD", OnDisk), ("MNIST", Grey)):
-        monkeypatch.setattr(datasets, name, kind)
+        monkeypatch.setattr(torchvision.datasets, name, kind)
     (tmp_path / "torchvision").mkdir()
     digits = load("svhn", "test", root=tmp_path)
     assert digits.images[3, 2, 1].tolist() == [0, 5, 0]
@@ -165,11 +157,10 @@ def test_torchvision_kinds(tmp_path, monkeypatch):
     grey = load("mnist", "test", root=tmp_path)
     assert grey.images.shape == (10000, 28, 28, 3) and (grey.images == 9).all()
     assert grey.labels[:3].tolist() == [0, 1, 2] and grey.origin["citation"] == "lecun1998"
+    textures = load("dtd", "val", root=tmp_path, size=4)
+    assert textures.images.shape == (1880, 4, 4, 3) and textures.labels[:3].tolist() == [0, 1, 0]
     with pytest.raises(ValueError, match=r"'train' has 10000 images .* should have 60000"):
         load("mnist", "train", root=tmp_path)
-    textures = load("dtd", "val", root=tmp_path, size=4)
-    assert textures.images.shape == (1880, 4, 4, 3)
-    assert textures.labels[:3].tolist() == [0, 1, 0]
     with pytest.raises(ValueError, match="differ in size"):
         load("dtd", "val", root=tmp_path)
     with pytest.raises(FileNotFoundError, match=r"could not be downloaded.*name or service"):

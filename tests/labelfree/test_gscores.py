@@ -155,29 +155,3 @@ def test_mixtures_in_a_ratio():
     generator = np.random.default_rng(0)
     counts = np.array([gscore.draw_counts(103, 60, 100, generator) for _ in range(200)])
     assert set(counts[:, 0]) == {100, 101, 102, 103} and set(counts[:, 1]) == {60}
-
-
-SPLITS = gscore.two_means, gscore.fit_mixture, gscore.gscores
-BAD = [
-    *((split, ([1.0],), "at least 2 images") for split in SPLITS),
-    *((split, ([2.0, 2.0],), "constant") for split in SPLITS),
-    *((split, ([1.0, np.inf],), "scores") for split in SPLITS),
-    *((split, ([],), "scores: empty") for split in SPLITS),
-    (gscore.density_parts, ([1.0, 2.0], [3.0, 3.0], [0.5]), "validation"),
-    (gscore.density_parts, ([1.0, 2.0], [3.0, np.nan], [0.5]), "validation"),
-    (gscore.density_parts, ([1.0, 2.0], [3.0, 4.0], [1.5]), "taus"),
-    (gscore.distance, (gscore.two_means([1, 2]), "wasserstien"), "did you mean 'wasserstein'"),
-    (gscore.gscores, ([1.0, 2.0], ["ude_l2"]), "validation: UDE needs"),
-    (gscore.gscores, ([1.0, 2.0], ["ude_waserstein"]), "did you mean 'ude_wasserstein'"),
-    (gscore.confidence_metrics, ([1.2, 0.5], [1.0, 2.0]), "confidence"),
-    (gscore.confidence_metrics, ([0.5], [1.0, 2.0]), "confidence"),
-    (gscore.feature_moments, ([[1.0, 2.0]],), "features: at least 2 images"),
-    (gscore.feature_moments, ([1.0, 2.0],), "features"),
-    (gscore.counts_in_ratio, (0, 3), "known, unknown: at least one image each, got 0 and 3"),
-]
-
-
-@pytest.mark.parametrize(("function", "arguments", "message"), BAD)
-def test_bad_input(function, arguments, message):
-    with pytest.raises(ValueError, match=message):
-        function(*arguments)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from helpers.labelfree import TAUS, Estimate, describe_skill, fit_regression, skill, skill_of_errors
+from helpers.labelfree import TAUS, Estimate, describe_skill, fit_regression, skill
 
 
 def test_the_line_is_least_squares():
@@ -116,28 +116,3 @@ def test_a_skill_in_words():
     }
     for ends, text in words.items():
         assert describe_skill(Estimate(0.0, *ends)).startswith(text)
-
-
-X = np.array([[1.0], [2.0], [3.0]])
-LINE = fit_regression([[0.0]] * 9 + [[1.0]], np.r_[:10] / 10, [0.5])
-BAD = [
-    (fit_regression, (X[:2], [0.1, 0.2], [0.5]), "at least 3 sets"),
-    (fit_regression, (0 * X, [0.1, 0.2, 0.3], [0.5]), "same for all sets"),
-    (fit_regression, (X, [10, 20, 30], [0.5]), "truths: values in"),
-    (fit_regression, (X * np.nan, [0.1, 0.2, 0.3], [0.5]), "gscores"),
-    (fit_regression, (X, [0.1, 0.2], [0.5]), "truths"),
-    (fit_regression, (X, [0.1, 0.2, 0.3], [0.5, 0.6]), "taus: length 1"),
-    (fit_regression, (X, [0.1, 0.2, 0.3], [2.0]), "taus"),
-    (LINE.interval, ([0.5],), "all meta-training sets but one"),
-    (LINE.interval, ([0.5], 1.5), "level"),
-    (skill, ([0.1] * 3, [0.2] * 3, [0.2]), "nothing to be"),
-    (skill, ([0.1] * 2, [0.2] * 3, [0.2]), "predicted"),
-    (skill, ([0.1] * 3, [0.2] * 3, []), "learnt"),
-    (skill_of_errors, ([0.1, 0.2], [0.1, 0.2]), "errors: those of at least 3 sets expected, got 2"),
-]
-
-
-@pytest.mark.parametrize(("function", "arguments", "message"), BAD)
-def test_bad_input(function, arguments, message):
-    with pytest.raises(ValueError, match=message):
-        function(*arguments)

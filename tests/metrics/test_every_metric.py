@@ -3,9 +3,11 @@
 import inspect
 import re
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 from helpers import metrics
 from helpers.metrics.records import MetricInfo
@@ -39,37 +41,13 @@ KINDS = {
     "successes": (0, {"": [2, -1]}),
     "total": (1, {"": [0]}),
 }
-GROUPS = {"known": "scores", "unknown": "scores"}
-RANKED = {"confidence": "scores", "correct": "correct"}
-CALIBRATED = {"confidence": "shares", "correct": "correct", "bins": "bins"}
-CLASSIFIED = {"probabilities": "probabilities", "labels": "labels"}
-SCORED = {"scores": "scores", "correct": "correct"}
-THRESHOLD = {"threshold": "number"}
-WEIGHED = {"weights": "weights"}
-COUNTED = {f"{side}_weights": "counts" for side in GROUPS}
-ARGUMENTS = [
-    (metrics.accuracy, CLASSIFIED | {"top": "top"}),
-    (metrics.calibration_error, CALIBRATED),
-    (metrics.reliability_curve, CALIBRATED),
-    (metrics.calibration_error_floor, {"confidence": "shares", "replicates": "replicates"}),
-    (metrics.fpr_at_tpr, GROUPS | {"tpr": "share"}),
-    (metrics.rejection_threshold, {"train_scores": "scores", "keep": "share"}),
-    (metrics.detection_error_rate, SCORED | THRESHOLD),
-    (metrics.domain_confusion, {"id_scores": "scores", "ood_scores": "scores"} | THRESHOLD),
-    (risk_threshold, SCORED | {"risk": "share", "confidence": "open share"}),
-    (coverage_threshold, {"scores": "scores", "coverage": "open share"}),
-    (clopper_pearson, {"successes": "successes", "total": "total", "confidence": "open share"}),
-    (partial(metrics.resample_weights, seed=0), {"n": "positive", "replicates": "positive"}),
-    (metrics.weighted_mean, {"values": "scores"} | WEIGHED),
-    (metrics.weighted_calibration_error, CALIBRATED | WEIGHED),
-    (metrics.weighted_calibration_error_floor, {"confidence": "shares"} | WEIGHED),
-    (metrics.weighted_aurc, RANKED | {"weights": "counts"}),
-    (metrics.weighted_auroc, GROUPS | COUNTED),
-    (metrics.weighted_fpr_at_tpr, GROUPS | COUNTED | {"tpr": "share"}),
-    (unknown_probability, {"probabilities": "rows"}),
-    (open_set_answer, {"probabilities": "numbers"} | THRESHOLD),
-    (openmax_answer, {"probabilities": "numbers"}),
-]
+FILE = Path(__file__).with_name("arguments.yaml")
+ARGUMENTS = yaml.safe_load(FILE.read_text("utf-8"))
+MISTAKES = yaml.safe_load(FILE.with_name("mistakes.yaml").read_text("utf-8"))
+OTHERS = (risk_threshold, coverage_threshold, clopper_pearson)
+OTHERS += (unknown_probability, open_set_answer, openmax_answer)
+FUNCTIONS = vars(metrics) | {function.__name__: function for function in OTHERS}
+FUNCTIONS["resample_weights"] = partial(metrics.resample_weights, seed=0)
 
 
 RECORDED = [getattr(metrics, one.name) for one in metrics.RECORDS if one.name != "aupr"]
@@ -87,45 +65,35 @@ def test_what_must_hold_of_every_metric(check):
     check()
 
 
-@pytest.mark.parametrize(
-    ("function", "arguments", "name"),
-    [(function, arguments, name) for function, arguments in ARGUMENTS for name in arguments],
-)
-def test_bad_input_is_named(function, arguments, name):
+CASES = [(function, name) for function, arguments in ARGUMENTS.items() for name in arguments]
+
+
+@pytest.mark.parametrize(("function", "name"), CASES)
+def test_bad_input_is_named(function, name):
     """With all else good; `bad_input_is_refused` checks the arrays of the other metrics."""
-    good = {one: KINDS[kind][0] for one, kind in arguments.items()}
-    for message, values in KINDS[arguments[name]][1].items():
+    good = {argument: KINDS[kind][0] for argument, kind in ARGUMENTS[function].items()}
+    for message, values in KINDS[ARGUMENTS[function][name]][1].items():
         for value in values:
             with pytest.raises(ValueError, match=f"^{name}: {re.escape(message)}"):
-                function(**good | {name: value})
+                FUNCTIONS[function](**good | {name: value})
 
 
 WORDS = dict(name="n", title="t", equation="e", range="r", convention="c", key="k")
 SCORE = dict.fromkeys(["name", "title", "paper", "authors", "key", "equation"], "x")
 
 
-@pytest.mark.parametrize(
-    ("message", "function", "arguments", "options"),
-    [
-        (r"row 1 sums to 1\.6", metrics.nll, ([[0.5, 0.5], [0.8, 0.8]], [0, 1]), {}),
-        ("did you mean 'known'", metrics.fpr_at_tpr, ([1], [0]), {"positive": "knwon"}),
-        ("positive class 'ood'", metrics.aupr, ([1], [0]), {"positive": "ood"}),
-        ("did you mean 'trapezoid'", metrics.aurc, ([1], [1]), {"variant": "trapezium"}),
-        ("unknown optimum", metrics.eaurc, ([1], [1]), {"optimum": "best"}),
-        ("rejected image 'knwon'; did you mean 'known'", metrics.open_set_ece,
-         ([[0.5, 0.5]], [0.1], [0], [0]), {"rejected": "knwon"}),
-        ("a row sums to 0 and cannot be normalised", metrics.open_set_brier,
-         ([[0.0, 0.0]], [0.0], [0]), {"normalised": True}),
-        *[("^unknown_weights: as many rows", function, ([1, 2], [1, 2], [[1, 1]], [[1, 1]] * 2), {})
-          for function in (metrics.weighted_auroc, metrics.weighted_fpr_at_tpr)],
-        ("^better: ", MetricInfo, (), WORDS | {"better": "more"}),
-        ("^unknown need 'luck'", Info, (),
-         SCORE | dict(year=2000, needs=("luck", *NEEDS), summary="", sign="")),
-    ],
-)  # fmt: skip
-def test_bad_options_are_named(message, function, arguments, options):
+@pytest.mark.parametrize("message", MISTAKES)
+def test_bad_options_are_named(message):
+    function, arguments, options = MISTAKES[message]
     with pytest.raises(ValueError, match=message):
-        function(*arguments, **options)
+        getattr(metrics, function)(*arguments, **options)
+
+
+def test_bad_records_are_refused():
+    with pytest.raises(ValueError, match=r"^better: "):
+        MetricInfo(**WORDS, better="more")
+    with pytest.raises(ValueError, match=r"^unknown need 'luck'"):
+        Info(**SCORE, year=2000, needs=("luck", *NEEDS), summary="", sign="")
 
 
 BUILDING_BLOCKS = "_|weighted_|resample_|answer_confidence|calibration_error$|.*squared_errors"

@@ -5,7 +5,7 @@ import pytest
 
 from helpers.papers import PAPERS
 from helpers.papers.parameters import values_of
-from helpers.report import published, results
+from helpers.report import published
 from helpers.report.tables.comparisons import (
     caption_of,
     comparison,
@@ -51,96 +51,90 @@ def test_a_comparison_is_in_the_order_of_the_paper():
     """Numbers that the paper does not print come last; a stand-in is named above its column."""
     place = {"data_set": "CIFAR10", "backbone": "ResNet", "calibration": "", "table": "I"}
     printed = pd.DataFrame(
-        [{"method": method, "metric": "ece", "test_set": name, "value": value, "std": 0.01}
-         for method, name, value in (("b", "SVHN", 0.3), ("a", "near", 0.5))]
-    ).assign(**place, source="")  # fmt: skip
-    ours = table("uimnet", *[(method, "ece", name, "", [0.2, 0.4])
-                             for method in "ab" for name in ("near", "letters")])  # fmt: skip
-    names = {"published_as": {"cifar10": "CIFAR10", "letters": "SVHN"},
-             "families": {"resnet14": "ResNet"}}  # fmt: skip
+        {"method": ["b", "a"], "test_set": ["SVHN", "near"], "value": [0.3, 0.5]}
+    )
+    printed = printed.assign(**place, metric="ece", std=0.01, source="")
+    sets = [(method, name) for method in "ab" for name in ("near", "letters")]
+    ours = table("uimnet", *[(method, "ece", name, "", [0.2, 0.4]) for method, name in sets])
+    published_as = {"cifar10": "CIFAR10", "letters": "SVHN"}
+    names = {"published_as": published_as, "families": {"resnet14": "ResNet"}}
     both = comparison(ours, printed, **names)
-    assert (both["method"] + " " + both["test_set"]).tolist() == [
-        "b letters", "a near", "a letters", "b near",
-    ]  # fmt: skip
+    order = ["b letters", "a near", "a letters", "b near"]
+    assert (both["method"] + " " + both["test_set"]).tolist() == order
     assert both["difference"][:2].tolist() == pytest.approx([0.0, -0.2])
     assert both["paper"].isna().tolist() == [False, False, True, True]
     stacked, across = head_stand_ins(stack_sources(both))
     assert across == ["test_set", "beside"] and stacked["source"].value_counts()["paper"] == 2
     assert set(stacked["beside"][stacked["test_set"] == "letters"]) == {"for SVHN"}
-    assert caption_of(both).startswith(
-        "cifar10 with resnet14, tier small: mean ± standard deviation over 2 runs, above the"
-        " paper's Table I, CIFAR10 with ResNet. Below a test set that stands in"
-    )
+    assert caption_of(both).startswith("cifar10 with resnet14, tier small: mean ± standard dev")
     alone = printed_alone(printed)
     assert alone["paper"].tolist() == [0.3, 0.5] and alone["mean"].isna().all()
-    for wrong in (names | {"families": {"x": "VGG"}}, names | {"published_as": {"x": "MNIST"}}):
-        with pytest.raises(ValueError, match="of the paper"):
-            comparison(ours, printed, **wrong)
-    other = ours.assign(tier="paper")
-    with pytest.raises(ValueError, match="table: several of tier"):
-        comparison(pd.concat([ours, other]), printed, **names)
+    for rows, changes, message in (
+        (ours, {"families": {"x": "VGG"}}, "of the paper"),
+        (ours, {"published_as": {"x": "MNIST"}}, "of the paper"),
+        (pd.concat([ours, ours.assign(tier="paper")]), {}, "table: several of tier"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            comparison(rows, printed, **names | changes)
 
 
 def test_a_difference_is_in_printed_deviations_where_there_are_some():
     """Table 5 prints 74.43 +- 0.51 % for the baseline's accuracy; ours is the mean of two runs."""
-    own = table("unknown_detection", ("baseline", "accuracy", "test", "", [0.72, 0.74]),
-                data_set="cifar100", backbone="resnet18")  # fmt: skip
-    (row,) = counterparts(PAPERS, {("small", "unknown_detection"): own}).to_dict("records")
-    assert (row["published"], row["published_std"]) == pytest.approx((0.7443, 0.0051))
-    assert row["reproduced"] == pytest.approx(0.73) and row["runs"] == 2
-    assert row["deviations"] == pytest.approx((0.73 - 0.7443) / 0.0051)
+    place = {"data_set": "cifar100", "backbone": "resnet18"}
+    ours = table("unknown_detection", ("baseline", "accuracy", "test", "", [0.72, 0.74]), **place)
+    (row,) = counterparts(PAPERS, {("small", "unknown_detection"): ours}).to_dict("records")
+    numbers = [row[name] for name in ("published", "published_std", "reproduced", "deviations")]
+    assert numbers == pytest.approx([0.7443, 0.0051, 0.73, (0.73 - 0.7443) / 0.0051])
     other = "cifar100: other classes drawn than for CIFAR-40"  # and the paper's own network
     assert (row["unit"], row["stand_ins"], row["table"]) == ("published", other, "5")
-    assert row["rows"].split() == own["row"].tolist()
+    assert row["runs"] == 2 and row["rows"].split() == ours["row"].tolist()
 
 
 def test_stand_ins_are_named():
     """A data set, a test set and a network; what joins test sets is named too."""
-    own = table("unknown_detection", ("odin", "auroc", "woodgrain", "", [0.9]),
-                ("odin", "aurc", "union", "", [0.8]), data_set="cifar10_mini", backbone="resnet8",
-                tier="mini")  # fmt: skip
-    found = counterparts(PAPERS, {("mini", "unknown_detection"): own})
-    found = found.set_index("test_set")["stand_ins"]
-    both = "cifar10_mini for CIFAR-40, {}resnet8 for ResNet18"
-    assert found["woodgrain"] == both.format("woodgrain for DTD, ")
-    assert found["union"] == both.format("") + ", union: of the sets at hand"
+    numbers = ("odin", "auroc", "woodgrain", "", [0.9]), ("odin", "aurc", "union", "", [0.8])
+    place = {"data_set": "cifar10_mini", "backbone": "resnet8", "tier": "mini"}
+    ours = table("unknown_detection", *numbers, **place)
+    beside = counterparts(PAPERS, {("mini", "unknown_detection"): ours})
+    assert dict(zip(beside["test_set"], beside["stand_ins"], strict=True)) == {
+        "woodgrain": "cifar10_mini for CIFAR-40, woodgrain for DTD, resnet8 for ResNet18",
+        "union": "cifar10_mini for CIFAR-40, resnet8 for ResNet18, union: of the sets at hand",
+    }
 
 
 def test_the_first_network_stands_for_dla_in_correlations_alone():
     """Accuracy and predictions are set beside the network that is nearest in kind."""
-    one = [("msp/ude_wasserstein", "pearson_fpr95", "all", "", [-0.9]),
-           ("msp/ude_wasserstein", "predicted_fpr95", "digits", "", [0.4]),
-           ("network", "accuracy", "test", "", [0.8])]  # fmt: skip
-    own = pd.concat([
-        *(table("gscore", *one, backbone=name) for name in ("resnet20", "vit")),
-        *(table("gscore", ("msp", "fpr95", "digits", "", [0.5]), backbone=name, variant="test")
-          for name in ("resnet20", "vit")),
-    ])  # fmt: skip
-    found = counterparts(PAPERS, {("small", "gscore"): own})
-    beside = found.set_index("metric")[["table", "backbone", "paper_backbone", "reproduced"]]
-    assert {name: tuple(row) for name, row in beside.iterrows()} == {
-        "pearson_fpr95": ("4", "resnet20", "DLA", -0.9),
-        "accuracy": ("2", "resnet20", "ResNet-18", 0.8),
-        "fpr95": ("2", "resnet20", "ResNet-18", 0.5),
-        "predicted_fpr95": ("2", "resnet20", "ResNet-18", 0.4),
+    numbers = [
+        ("msp/ude_wasserstein", "pearson_fpr95", "all", "", [-0.9]),
+        ("msp/ude_wasserstein", "predicted_fpr95", "digits", "", [0.4]),
+        ("network", "accuracy", "test", "", [0.8]),
+    ]
+    tested = ("msp", "fpr95", "digits", "", [0.5])
+    ours = [table("gscore", *numbers, backbone=name) for name in ("resnet20", "vit")]
+    ours += [table("gscore", tested, backbone=name, variant="test") for name in ("resnet20", "vit")]
+    beside = counterparts(PAPERS, {("small", "gscore"): pd.concat(ours)}).set_index("metric")
+    columns = ["table", "backbone", "paper_backbone", "reproduced"]
+    assert beside[columns].T.to_dict("list") == {
+        "pearson_fpr95": ["4", "resnet20", "DLA", -0.9],
+        "accuracy": ["2", "resnet20", "ResNet-18", 0.8],
+        "fpr95": ["2", "resnet20", "ResNet-18", 0.5],
+        "predicted_fpr95": ["2", "resnet20", "ResNet-18", 0.4],
     }
 
 
 def test_an_accuracy_counts_once_though_it_is_printed_for_both_temperatures():
     """Tiers are compared one by one; a paper without printed numbers is left out."""
-    own = table("openset_calibration", ("closed-set", "accuracy", "test", "before", [0.9]),
-                ("closed-set", "accuracy", "test", "after", [0.9]),
-                ("open-set", "ece", "test", "after", [0.2]))  # fmt: skip
-    small_cpu = own.assign(tier="small_cpu")
+    numbers = [("closed-set", "accuracy", "test", when, [0.9]) for when in ("before", "after")]
+    numbers.append(("open-set", "ece", "test", "after", [0.2]))
+    tiers = ("small", "small_cpu")
     tables = {
-        ("small", "openset_calibration"): own,
-        ("small_cpu", "openset_calibration"): small_cpu.assign(row=results.row_ids(small_cpu)),
-        ("small", "uimnet"): table("uimnet", ("erm", "accuracy", "test", "before", [0.5])),
+        (tier, "openset_calibration"): table("openset_calibration", *numbers, tier=tier)
+        for tier in tiers
     }
+    tables["small", "uimnet"] = table("uimnet", ("erm", "accuracy", "test", "before", [0.5]))
     compared = counterparts(PAPERS, tables)
-    numbers = [("small", "accuracy"), ("small", "ece")]
-    numbers += [("small_cpu", metric) for _, metric in numbers]
-    assert sorted(zip(compared["tier"], compared["metric"], strict=True)) == numbers
+    expected = [(tier, metric) for tier in tiers for metric in ("accuracy", "ece")]
+    assert sorted(zip(compared["tier"], compared["metric"], strict=True)) == expected
     assert len(printed_once("openset_calibration")) == 90
     assert len(printed_once("unknown_detection")) == len(published.load("unknown_detection"))
 

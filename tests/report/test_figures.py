@@ -8,7 +8,6 @@ import pytest
 
 from helpers import scores
 from helpers.files import project_root
-from helpers.labelfree import fit_regression
 from helpers.metrics import calibration_error, reliability_curve, risk_coverage_curve
 from helpers.papers.human_centric import parameters as human_centric
 from helpers.papers.openset_calibration.claims import CLAIMS
@@ -22,13 +21,6 @@ IMAGES = np.arange(6 * 4 * 4 * 3, dtype=np.uint8).reshape(6, 4, 4, 3)
 SHEET = (IMAGES, np.array([2, 0, 2, 1, 2, 0]), ("cat", "dog", "ship", "not shown"))
 
 
-def regression(sets=40):
-    generator = np.random.default_rng(0)
-    gscores = generator.random(sets)
-    truths = 0.8 - 0.5 * gscores + 0.02 * generator.standard_normal(sets)
-    return fit_regression(gscores[:, None], truths, [0.5])
-
-
 def test_reliability():
     """The printed ECE is the metric, bars and gaps show the curve, and the grid has one scale."""
     generator = np.random.default_rng(0)
@@ -40,16 +32,14 @@ def test_reliability():
     for ax, curve, power in zip(axes.flat, curves.values(), (1, 2), strict=True):
         error = calibration_error(confidence**power, correct)
         assert ax.texts[0].get_text() == f"ECE {error:.3f}"
-        accuracy, gap, shares = *ax.containers, *ax.child_axes[0].containers
-        assert [bar.get_height() for bar in accuracy] == pytest.approx(curve.accuracy)
-        ends = [bar.get_y() + bar.get_height() for bar in gap]
-        assert ends == pytest.approx(curve.confidence)
-        assert [bar.get_height() for bar in shares] == pytest.approx(curve.count / 200)
+        bars = [*ax.containers, *ax.child_axes[0].containers]
+        tops = [[bar.get_y() + bar.get_height() for bar in each] for each in bars]
+        np.testing.assert_allclose(tops, [curve.accuracy, curve.confidence, curve.count / 200])
 
 
 def test_claims_are_drawn_with_their_intervals(texts):
     checks = CLAIMS.check_published()
-    checks["low"], checks["high"] = checks["effect"] - 0.01, checks["effect"] + 0.02
+    checks = checks.assign(low=checks["effect"] - 0.01, high=checks["effect"] + 0.02)
     rows = checks[checks["data_set"] == "all"]
     lines = [line for ax in figures.claim_effects(checks) for line in ax.lines]
     drawn = {tuple(line.get_xdata()) for line in lines if len({*line.get_xdata()}) == 2}
@@ -61,11 +51,13 @@ def test_claims_are_drawn_with_their_intervals(texts):
 
 def test_the_claimed_side_of_a_decisive_effect_is_right():
     """The unit is the largest distance from the margin in the row."""
-    row = {"text": "A helps.", "tier": "small", "effect": 0.25, "low": 0.0, "high": 0.5,
-           "relation": ">", "margin": 0.0, "printed": 1.0, "verdict": "undecided"}  # fmt: skip
-    below = {"relation": "<", "printed": np.nan, "verdict": "supported", "effect": -0.25,
-             "low": -0.5, "high": -0.125}  # fmt: skip
-    lines = pd.DataFrame([row, row | below, row | below | {"effect": 0.25, "high": 0.25}])
+    names = ["relation", "effect", "low", "high", "printed", "verdict"]
+    rows = [
+        (">", 0.25, 0.0, 0.5, 1.0, "undecided"),
+        ("<", -0.25, -0.5, -0.125, np.nan, "supported"),
+        ("<", 0.25, -0.5, 0.25, np.nan, "supported"),
+    ]
+    lines = pd.DataFrame(rows, columns=names).assign(text="A helps.", tier="small", margin=0.0)
     ax = figures.decisive_effects(lines)
     drawn = [np.atleast_1d(line.get_xdata()).tolist() for line in ax.lines]
     first, second, third = [[0.0, 0.5], [0.25], [1.0]], [[1.0, 0.25], [0.5]], [[1.0, -0.5], [-0.5]]

@@ -64,18 +64,14 @@ def test_the_tally_counts_each_claim_once(found):
 def test_tables_are_read_where_they_lie(tmp_path, monkeypatch):
     """The tier's own runs first, then committed tiers; another paper's table is refused."""
     monkeypatch.setattr("helpers.report.ledger.project_root", lambda: tmp_path)
-    table = MAKE["openset_calibration"]()
-    small = table.assign(tier="small")
-    runs = tmp_path / "runs" / "mini" / "openset_calibration"
-    results.write(table, runs / "results.parquet")
-    results.write(
-        small.assign(row=results.row_ids(small)),
-        tmp_path / "results" / "small" / "openset_calibration.parquet",
-    )
-    assert list(read(PAPERS, "runs/mini", ["small", "mini", "paper"])) == [
-        ("mini", "openset_calibration"), ("small", "openset_calibration"),
-    ]  # fmt: skip
-    runs.rename(tmp_path / "runs" / "mini" / "uimnet")
+    paper, mini = "openset_calibration", MAKE["openset_calibration"]()
+    small = mini.assign(tier="small")
+    small["row"] = results.row_ids(small)
+    results.write(mini, tmp_path / "runs" / "mini" / paper / "results.parquet")
+    results.write(small, tmp_path / "results" / "small" / f"{paper}.parquet")
+    tables = read(PAPERS, "runs/mini", ["small", "mini", "paper"])
+    assert list(tables) == [("mini", paper), ("small", paper)]
+    (tmp_path / "runs" / "mini" / paper).rename(tmp_path / "runs" / "mini" / "uimnet")
     with pytest.raises(ValueError, match="paper uimnet expected, got openset_calibration"):
         read(PAPERS, "runs/mini", [])
 

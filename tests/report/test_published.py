@@ -1,3 +1,6 @@
+from pathlib import Path
+
+import pandas as pd
 import pytest
 
 from helpers.report import published
@@ -14,28 +17,8 @@ TABLES = {  # how many numbers each of a paper's tables has
     # sets with truths, and what three evaluators say, of four detectors
     "gscore": {"1": 40, "2": 12, "3": 12, "4": 12, "5": 4 * (6 + 3 * 7), "6": 16},
 }
-# read from the papers: paper, its table, the columns that tell where, value, deviation
-CELLS = """
-openset_calibration,I,CIFAR10,test,ResNet,closed-set,before,brier,0.255,nan
-openset_calibration,III,CIFAR10,test,DenseNet,open-set,before,accuracy,0.645,nan
-openset_calibration,VI,SVHN,test,EfficientNet,open-set + OpenMax,after,accuracy,0.857,nan
-unknown_detection,5,CIFAR-40,test,ResNet18,baseline,,accuracy,0.7443,0.0051
-unknown_detection,5,CIFAR-40,union,ResNet18,ensemble,,aurc,0.69349,nan
-unknown_detection,5,CIFAR-40,Gaussian Noise,ResNet18,baseline,,fpr_at_tpr,0.9172,0.0627
-unknown_detection,6,ImageNet-200,near,ResNet-152,crl,,auroc,0.7843,0.0021
-human_centric,1,imagenet,textures,VGG19,msp,,der95,0.2222,nan
-human_centric,1,imagenet,average,RN50,knn,,der99,0.6922,nan
-gscore,1,CIFAR-10,all,DLA,msp/ude_wasserstein,,rmse_fpr95,0.0346,0.0063
-gscore,2,CIFAR-10,all,ResNet-101,msp/ude_wasserstein,,predicted_fpr95,0.4994,nan
-gscore,3,CIFAR-100,all,DLA,msp,,fpr95,0.8660,nan
-gscore,4,CIFAR-10,all,DLA,msp/ude_wasserstein,,pearson_detection_error,-0.976,nan
-gscore,5,CIFAR-10,Ischemia,DLA,odin,,fpr95,0.2682,nan
-gscore,6,CIFAR-10,all,DLA,odin/gmm_kl,,rmse_fpr95,0.1344,0.0094
-"""
-ARXIV = {
-    "openset_calibration": "2205.07160", "unknown_detection": "2112.00337",
-    "human_centric": "2211.16778", "gscore": "2302.08287",
-}  # fmt: skip
+FILE = Path(__file__).with_name("printed_cells.csv")  # read from the papers
+CELLS = pd.read_csv(FILE, comment="#", dtype=str, keep_default_na=False).to_dict("records")
 
 
 @pytest.mark.parametrize("paper", TABLES)
@@ -49,14 +32,14 @@ def test_every_cell_of_the_tables_is_there_once_in_its_unit(paper):
     assert numbers["std"].dropna().between(0, 0.5).all()
 
 
-@pytest.mark.parametrize("line", CELLS.strip().splitlines())
-def test_cells_are_those_of_the_paper(line):
+@pytest.mark.parametrize("cell", CELLS, ids=lambda cell: f"{cell['paper']}-{cell['value']}")
+def test_cells_are_those_of_the_paper(cell):
     """Values and deviations are those of the printed cell, in the unit interval."""
-    paper, table, *where, value, std = line.split(",")
-    numbers = published.load(paper).set_index(KEY).sort_index()
-    found = numbers.loc[tuple(where)]
-    assert [found["value"], found["std"]] == pytest.approx([float(value), float(std)], nan_ok=True)
-    assert found["source"] == f"Table {table}, arXiv:{ARXIV[paper]}"
+    numbers = published.load(cell["paper"]).set_index(KEY).sort_index()
+    row = numbers.loc[tuple(cell[name] for name in KEY)]
+    expected = [float(cell["value"]), float(cell["std"])]
+    assert [row["value"], row["std"]] == pytest.approx(expected, nan_ok=True)
+    assert row["source"] == f"Table {cell['table']}, arXiv:{cell['arxiv']}"
 
 
 def test_an_unknown_paper_is_refused_with_the_nearest_name():

@@ -209,7 +209,7 @@ def linear(features):
     return LINEAR(features.flatten(1))
 
 
-def peer_logits(peer):
+def of_logits(peer):
     peer.fit_logits(torch.from_numpy(TRAIN.logits), LABELS)
     return peer.predict_logits(torch.from_numpy(TEST.logits))
 
@@ -227,12 +227,12 @@ def of_maps(peer):
 
 
 PEERS = {
-    "max_logit": lambda: peer_logits(detector.MaxLogit(None)),
-    "energy": lambda: peer_logits(detector.EnergyBased(None)),
-    "entropy": lambda: peer_logits(detector.Entropy(None)),
+    "max_logit": lambda: of_logits(detector.MaxLogit(None)),
+    "energy": lambda: of_logits(detector.EnergyBased(None)),
+    "entropy": lambda: of_logits(detector.Entropy(None)),
     # the mean over the 5 classes, and no probability below 1e-7, which none is here
-    "gen": lambda: 5 * peer_logits(detector.GEN(None)),
-    "kl_matching": lambda: peer_logits(detector.KLMatching(None)),
+    "gen": lambda: 5 * of_logits(detector.GEN(None)),
+    "kl_matching": lambda: of_logits(detector.KLMatching(None)),
     "react": lambda: of_maps(detector.ReAct(None, linear)),
     "gradnorm": lambda: detector.GradNorm(LINEAR, lambda name: name == "weight").predict(
         torch.from_numpy(TEST.features)

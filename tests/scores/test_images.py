@@ -1,5 +1,6 @@
 """Scores that go back to the images, of members and of a mixture: odin, jacobian, tta, jsd, gmm."""
 
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -76,40 +77,36 @@ def test_the_jacobian_is_tempered_after_the_mean(several, asked):
     """As if the logarithms of the mean probabilities were one network's logits."""
     networks, images = [linear(3), linear(3, seed=2)][:several], noise(7)
 
-    def answer(pixels, temperature):
-        mean = torch.stack([one(pixels).softmax(dim=1) for one in networks]).mean(dim=0)
+    def answer(temperature, pixels):
+        mean = torch.stack([each(pixels).softmax(dim=1) for each in networks]).mean(dim=0)
         return (mean.log() / temperature).softmax(dim=1)[0]
 
-    found = jacobian_norms(networks, images, temperatures=(1.0, 2.5), batch_size=3)
-    assert found.dtype == np.float64
-    for norms, temperature in zip(found, (1.0, 2.5), strict=True):
-        expected = by_image(lambda pixels, t=temperature: answer(pixels, t), images)
-        assert norms == pytest.approx(expected, rel=1e-4)
+    norms = jacobian_norms(networks, images, temperatures=(1.0, 2.5), batch_size=3)
+    expected = [by_image(partial(answer, temperature), images) for temperature in (1.0, 2.5)]
+    np.testing.assert_allclose(norms, expected, rtol=1e-4)
     score = helpers.scores.create("jacobian").fit(None, None)
-    own = helpers.scores.score(score, asked(*networks), images)
-    np.testing.assert_allclose(own, -found[0], rtol=1e-5)
+    scored = helpers.scores.score(score, asked(*networks), images)
+    np.testing.assert_allclose(scored, -norms[0], rtol=1e-5)
 
 
 def test_the_jacobian_takes_as_many_images_at_once_as_memory_holds(monkeypatch):
     """Three classes and 12 values of 4 bytes, twice: of 700 bytes two images have room."""
-    network, images, shown = linear(3, size=2), noise(7, size=2), []
+    network, images = linear(3, size=2), noise(7, size=2)
     expected = jacobian_norms(network, images)
-    network.register_forward_hook(lambda network, pixels, answers: shown.append(len(answers)))
-    monkeypatch.setattr(gradients, "_MEMORY", 700)
-    np.testing.assert_allclose(jacobian_norms(network, images), expected, rtol=1e-5)
-    assert shown == [1, 2, 2, 2, 1]  # the first tells how many classes there are
-    monkeypatch.setattr(gradients, "_MEMORY", 1)
-    np.testing.assert_allclose(jacobian_norms(network, images), expected, rtol=1e-5)
+    for memory, batches in ((700, [1, 2, 2, 2, 1]), (1, [1] * 8)):  # the first tells the classes
+        network.shown.clear()
+        monkeypatch.setattr(gradients, "_MEMORY", memory)
+        np.testing.assert_allclose(jacobian_norms(network, images), expected, rtol=1e-5)
+        assert [*map(len, network.shown)] == batches
 
 
 def test_the_jacobian_keeps_its_digits_where_a_network_is_certain():
     """Of two classes, 2 (p q)² |w − v|², with q = exp(−60), whichever class is predicted."""
     weight = np.array([[1.0] * 12, [3.0] * 12]) / 255
+    images = noise(1, size=2)
+    pixels = images.images.transpose(0, 3, 1, 2).reshape(1, -1).astype(float)
     for bias in ([60.0, 0.0], [0.0, 60.0]):
-        images = noise(1, size=2)
-        network = Linear(np.zeros((2, 12)), bias)
-        network.weight = torch.tensor(weight, dtype=torch.float32)
-        pixels = images.images.transpose(0, 3, 1, 2).reshape(1, -1).astype(float)
+        network = Linear(weight, bias)
         gap = abs((pixels @ weight.T + bias)[0] @ [1, -1])
         expected = 2 * np.exp(-2 * gap) * 12 * 4
         assert jacobian_norms(network, images)[0] == pytest.approx([expected], rel=1e-3)
@@ -152,24 +149,22 @@ def test_jsd_and_native_by_hand():
 def test_tta_is_the_mean_over_what_the_network_was_shown(asked):
     """Of bytes, of the size of the image; at two temperatures."""
     network, images = linear(), noise(6)
-    found = augmented_probabilities(network, images, copies=4, temperatures=(1.0, 3.0))
-    assert len(network.shown) == 4
-    assert {(one.dtype, *one.shape[2:]) for one in network.shown} == {(torch.uint8, 4, 4)}
-    assert not any((one == network.shown[0]).all() for one in network.shown[1:])
-    for number, temperature in enumerate((1.0, 3.0)):
-        logits = [one.flatten(1).double().numpy() @ network.weight.double().numpy().T
-                  + network.bias.numpy() for one in network.shown]  # fmt: skip
+    answers = augmented_probabilities(network, images, copies=4, temperatures=(1.0, 3.0))
+    shown = torch.stack(network.shown)
+    assert shown.dtype == torch.uint8 and shown.shape[3:] == (4, 4)
+    assert len(shown.unique(dim=0)) == len(shown) == 4
+    logits = [network(copy).numpy() for copy in shown]
+    for probabilities, temperature in zip(answers, (1.0, 3.0), strict=True):
         expected = scipy.special.softmax(np.array(logits) / temperature, axis=-1).mean(axis=0)
-        np.testing.assert_allclose(found[number], expected, rtol=1e-4)
+        np.testing.assert_allclose(probabilities, expected, rtol=1e-4)
     score = helpers.scores.create("tta", copies=4).fit(None, None)
-    own = helpers.scores.score(score, asked(network), images)
-    np.testing.assert_allclose(own, found[0].max(axis=1))
+    scored = helpers.scores.score(score, asked(network), images)
+    np.testing.assert_allclose(scored, answers[0].max(axis=1))
 
 
 def test_tta_of_an_image_depends_on_nothing_beside_it():
     """Neither on its batch nor on what was drawn before, and draws leave no trace."""
     network, images = linear(), noise(6)
-    torch.manual_seed(5)
     before = torch.random.get_rng_state()
     whole = augmented_probabilities(network, images, seed=1)[0]
     assert (torch.random.get_rng_state() == before).all()

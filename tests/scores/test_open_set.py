@@ -97,13 +97,10 @@ def test_a_class_without_a_tail_is_never_revised():
     only_one = np.flatnonzero(labels == 1)[1:]
     keep = np.setdiff1d(np.flatnonzero(labels != 0), only_one)  # class 0 has none, class 1 one
     openmax = OpenMax().fit(train[keep], labels[keep])
-    assert openmax.fitted["correct"][:2].tolist() == [0, 1]
-    assert openmax.fitted["revised"].tolist() == [False, False, True, True, True, True]
     images = np.concatenate([train[:20], far_away()])
     revised = openmax.revised_logits(images)
-    assert np.isfinite(revised).all()
-    assert (revised[:, :2] == images[:, :2]).all()
-    assert (revised[:, 2:6] != images[:, 2:]).any()
+    assert np.isfinite(revised).all() and (revised[:, :2] == images[:, :2]).all()
+    assert (revised[:, 2:6] != images[:, 2:]).any(axis=0).all()
 
 
 def test_two_images_lie_equally_far_from_their_mean():
@@ -155,21 +152,18 @@ def overconfident(n=400, classes=6, temperature=1.0, seed=0):
     return logits * temperature, labels
 
 
-def slope(logits, labels, temperature):
-    """Derivative of the NLL with respect to 1/T."""
-    own = logits[np.arange(len(labels)), labels]
-    return ((softmax(logits, temperature) * logits).sum(axis=1) - own).mean()
-
-
 @pytest.mark.parametrize("seed", range(12))
 def test_is_the_exact_minimum_at_any_scale(seed):
+    """There the derivative of the NLL with respect to 1/T is 0."""
     generator = np.random.default_rng(seed)
     scale = 10 ** generator.uniform(-3, 3)
-    logits, labels = overconfident(
-        int(generator.integers(30, 500)), int(generator.integers(2, 20)), scale, seed
-    )
-    fitted = fit_temperature(logits, labels)
-    root = brentq(lambda t: slope(logits, labels, t), fitted / 10, fitted * 10, xtol=1e-13 * scale)
+    logits, labels = overconfident(*generator.integers([30, 2], [500, 20]), scale, seed)
+    right, fitted = logits[np.arange(len(labels)), labels], fit_temperature(logits, labels)
+
+    def slope(temperature):
+        return ((softmax(logits, temperature) * logits).sum(axis=1) - right).mean()
+
+    root = brentq(slope, fitted / 10, fitted * 10, xtol=1e-13 * scale)
     assert fitted == pytest.approx(root, rel=1e-6)
 
 

@@ -19,25 +19,6 @@ def table():
     return claim_tables.gscore()
 
 
-@pytest.mark.parametrize("miss", [0.01, 0.5])
-def test_sentences_say_the_skill_of_the_predictions(miss, table):
-    """A strong correlation may go with none; the verdict hangs on the correlation alone."""
-    sets = table[(table["variant"] == "test") & (table["backbone"] == "vit")]
-    sets = sets[sets["test_set"].str.contains("set .[05]$") & (sets["method"] == "msp")]
-    signs = np.where(np.arange(len(sets)) % 4 < 2, miss, -miss)
-    predicted = sets.assign(
-        metric="predicted_" + sets["metric"], method=f"msp/{UDE}", variant="primary",
-        value=sets["value"] + signs, row=sets["row"] + " predicted",
-    )  # fmt: skip
-    checks = CLAIMS.check(pd.concat([table, predicted], ignore_index=True))
-    summed = CLAIMS.verdicts(checks).set_index("claim")
-    assert set(summed["verdict"].map(str)) == {"supported"}
-    words = summed["sentence"].str.partition("From predictions whose skill is ")[2]
-    assert words["accuracy"] == "" and set(words.drop("accuracy")) == {words["rmse"]}
-    assert words["rmse"].count("guessing") == (0 if miss < 0.1 else 2)
-    assert "for FPR95 and" in words["rmse"] and "for AUROC" in words["rmse"]
-
-
 @pytest.mark.parametrize(
     ("which", "undecided", "others"),
     [
@@ -72,25 +53,6 @@ def test_a_sign_that_is_wrong_everywhere_contradicts(table, factors):
     changed = table["value"] * table["run"].map(dict(enumerate(factors)))
     wrong = verdicts(table.assign(value=table["value"].mask(chosen, changed)))
     assert wrong["backbones"] == "contradicted"
-
-
-def test_derived_numbers_by_hand():
-    """On numbers without noise each is what its definition says; sizes are no ratios."""
-    exact = claim_tables.gscore({f"odin/{UDE} pearson_fpr95": 0.08}, spread=0)
-    exact = exact.replace({"variant": {"size 20": "size 10", "ratio 1:100": "ratio 100:1"}})
-    rows, msp = derive(exact), f"msp/{UDE}"
-    found = rows[rows["run"] == 0].set_index(["method", "metric", "backbone"])["value"]
-    expected = {
-        (f"odin/{UDE}", "correlation_fpr95", "resnet8"): 0.87,
-        (UDE, "correlation_fpr95", "resnet8"): 0.95 - 0.02,
-        (UDE, "correlation_gain", "resnet8"): 0.93 - 0.88,
-        ("kmeans_l2", "excess_auroc", "resnet8"): 0.02,
-        (msp, "least_of_networks", ALL_NETWORKS): 0.95,
-        (msp, "least_of_sizes", "resnet8"): 0.95,
-        (msp, "least_of_ratios", "resnet8"): 0.95,
-        ("msp", "accuracy_correlation", ALL_NETWORKS): -1,
-    }
-    assert found[list(expected)].to_dict() == pytest.approx(expected)
 
 
 def test_replicates_are_correlations_over_resampled_sets(table):

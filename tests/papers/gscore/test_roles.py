@@ -32,11 +32,11 @@ def test_no_id_image_has_two_roles():
     assert len(set.union(*map(pixels_of, parts))) == sum(map(len, parts))
     for part in parts:
         assert not {"cat", "ship"} & set(part.class_names) and set(part.labels) == set(range(8))
-    assert list(suite.sets) == ["held_out_cat", "held_out_ship", "mazes", "digits"]
+    sizes = {name: (len(images), *set(images.labels)) for name, images in suite.sets.items()}
+    names = ("held_out_cat", "held_out_ship", "mazes", "digits")
+    assert sizes == dict.fromkeys(names, (300, -1))
     cats = [data.load("cifar10_mini", split).select(["cat"]) for split in ("train", "test")]
     assert pixels_of(suite.sets["held_out_cat"]) < set.union(*map(pixels_of, cats))
-    assert all(len(images) == 300 for images in suite.sets.values())
-    assert {label for images in suite.sets.values() for label in images.labels} == {-1}
     # the seed decides the parts of the training images, and nothing else of the ID set
     again, other = suite_of(**given), suite_of(seed=1)
     assert again.train.sha256 == suite.train.sha256
@@ -76,21 +76,21 @@ def test_packs_are_loaded_in_one_size_and_are_data_sets_that_are_used(tmp_path, 
     pixels = np.random.default_rng(0).integers(0, 256, (40, 48, 48, 3), np.uint8)
     for name, split in (("pebbles", "sample"), ("moss", "val"), ("pacs_photo", "test")):
         splits = {"train": (pixels[:5], [0] * 5), split: (pixels, [0] * 40)}
-        origin = {"title": name}
-        write_pack(
-            tmp_path / f"{name}.zip", name=name, class_names=["x"], splits=splits, origin=origin
-        )
+        about = {"name": name, "class_names": ["x"], "origin": {"title": name}}
+        write_pack(tmp_path / f"{name}.zip", splits=splits, **about)
     (tmp_path / ".half_written.zip").touch()
-    found = suite_of(packs=True)
-    splits = {name: images.split for name, images in found.sets.items()}
+    suite = suite_of(packs=True)
+    splits = {name: images.split for name, images in suite.sets.items()}
     assert splits == {"mazes": "test", "moss": "val", "pebbles": "sample"}
-    assert found.sets["moss"].images.shape == (40, 32, 32, 3)
-    assert found.excluded == {"pacs_photo": "dog, horse"}
-    assert MINI.data_sets_used() == ["cifar10_mini", "mazes"]
-    packs = MINI.replace(packs=True).data_sets_used()
-    assert packs == ["cifar10_mini", "mazes", "moss", "pacs_photo", "pebbles"]
-    published = MINI.replace(networks={PUBLISHED: {}, "densenet100.dice_cifar100": {}})
-    assert published.data_sets_used() == ["cifar10_mini", "mazes", "cifar100"]
+    assert suite.sets["moss"].images.shape == (40, 32, 32, 3)
+    assert suite.excluded == {"pacs_photo": "dog, horse"}
+    published = {PUBLISHED: {}, "densenet100.dice_cifar100": {}}
+    for given, used in (
+        ({}, []),
+        ({"packs": True}, ["moss", "pacs_photo", "pebbles"]),
+        ({"networks": published}, ["cifar100"]),
+    ):
+        assert MINI.replace(**given).data_sets_used() == ["cifar10_mini", "mazes", *used]
 
 
 def test_a_set_that_cannot_be_downloaded_is_excluded_and_one_that_is_named_refused(monkeypatch):

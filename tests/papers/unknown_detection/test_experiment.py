@@ -1,6 +1,7 @@
 """The nine methods on a made-up problem, small enough to train in a second each."""
 
 from dataclasses import replace
+from itertools import product
 from unittest.mock import Mock, call
 
 import numpy as np
@@ -67,20 +68,17 @@ def test_every_method_run_and_test_set_has_its_rows(table):
     assert set(primary["method"]) == {*METHODS, "smoothness"} and len(METHODS) == 9
     expected = {("test", "accuracy"), ("test", "mean_confidence"), ("paper_union", "aurc")}
     expected |= {(name, "aurc") for name in ("test", "near", "far", "union")}
-    expected |= {
-        (name, metric)
-        for name in ("near", "far", "mazes", "plaid", "gaussian")
-        for metric in ("auroc", "fpr_at_tpr", "mean_confidence")
-    }
+    sets = ("near", "far", "mazes", "plaid", "gaussian")
+    expected |= {*product(sets, ("auroc", "fpr_at_tpr", "mean_confidence"))}
     for (method, _), part in primary.groupby(["method", "run"]):
         unfit = {pair for pair in expected if method == "smoothness" and "confidence" in pair[1]}
         assert set(zip(part["test_set"], part["metric"], strict=True)) == expected - unfit
     assert set(table[table["variant"] == "evidence"]["method"]) == {"edl"}
-    authors = table["variant"] == "authors"
-    assert (table.loc[~authors, "bootstrap"].map(len) == 8).all()
-    assert set(table.loc[authors, "method"]) == set(primary["method"])
-    other = table[authors & (table["metric"] != "fpr_at_tpr")]
-    assert set(other["method"]) == {"openmax"}  # all other rows equal the primary variant
+    authors = table[table["variant"] == "authors"]
+    assert (table.drop(authors.index)["bootstrap"].map(len) == 8).all()
+    assert set(authors["method"]) == set(primary["method"])
+    # all other rows equal the primary variant
+    assert set(authors[authors["metric"] != "fpr_at_tpr"]["method"]) == {"openmax"}
 
 
 def test_numbers_of_the_baseline_by_hand(roles, table, detector):
@@ -160,11 +158,8 @@ def test_any_score_is_a_method_on_the_networks_of_any(roles, detector):
     network = detector("crl").model
     score = scores.create("knn")
     score.fit(network.outputs(roles.train), network.head)
-    test, near = (
-        scores.score(score, network, part, network.outputs(part))
-        for part in (roles.test, roles.near)
-    )
-    assert value(found, "crl+knn", "auroc", "near") == metrics.auroc(test, near)
+    groups = (score.score_samples(network.outputs(part)) for part in (roles.test, roles.near))
+    assert value(found, "crl+knn", "auroc", "near") == metrics.auroc(*groups)
 
 
 def as_in_the_authors_code(known, unknown):
@@ -172,10 +167,8 @@ def as_in_the_authors_code(known, unknown):
     merged = sorted([(score, 1) for score in known] + [(score, 0) for score in unknown])
     points = [(len(known), len(unknown))]
     for _, is_known in merged:
-        k, u = points[-1]
-        points.append((k - is_known, u - (not is_known)))
-    nearest = min(points, key=lambda point: abs(point[0] / len(known) - 0.95))
-    return nearest[1] / len(unknown)
+        points.append((points[-1][0] - is_known, points[-1][1] - (not is_known)))
+    return min(points, key=lambda point: abs(point[0] / len(known) - 0.95))[1] / len(unknown)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -183,9 +176,8 @@ def test_the_false_positive_rate_of_the_authors(seed):
     generator = np.random.default_rng(seed)
     known = generator.integers(5, 40, generator.integers(1, 60))
     unknown = generator.integers(0, 35, generator.integers(1, 60))
-    assert fpr_at_nearest_tpr(known, unknown) == pytest.approx(
-        as_in_the_authors_code(known - 0.5, unknown)
-    )
+    expected = as_in_the_authors_code(known - 0.5, unknown)
+    assert fpr_at_nearest_tpr(known, unknown) == pytest.approx(expected)
 
 
 def test_networks_of_an_ensemble(roles, detector):
@@ -217,28 +209,26 @@ def test_test_sets_are_drawn_separately_but_resized_versions_equally():
 
 def test_a_union_is_weighted_to_the_papers_shares():
     """As if each far image were there as often as it counts; nothing changes the paper's union."""
-
-    def measure(answers, sizes):
-        few = {name: Answer(*(part[:size] for part in answers)) for name, size in sizes.items()}
-        few |= {
-            name: replace(few[name], correct=0 * few[name].correct > 0) for name in [*sizes][1:]
-        }
-        rows = experiment.measure(
-            few, [*sizes][2:], lambda name, n: np.ones((2, n), int), "cifar100"
-        )
-        aurc = {row["test_set"]: row["value"] for row in rows if row["metric"] == "aurc"}
-        return few, aurc["union"], aurc["paper_union"]
-
     generator = np.random.default_rng(0)
-    answers = generator.random(600), generator.random(600) < 0.7
+    confidence, correct = generator.random(600), generator.random(600) < 0.7
+
+    def unions(sizes):
+        answers = {
+            name: Answer(confidence[:size], correct[:size] & (name == "test"))
+            for name, size in sizes.items()
+        }
+        far = ["svhn", "lsun_fix", "dtd"]
+        rows = experiment.measure(answers, far, lambda name, n: np.ones((2, n), int), "cifar100")
+        aurc = {row["test_set"]: row["value"] for row in rows if row["metric"] == "aurc"}
+        return answers, aurc["union"], aurc["paper_union"]
+
     sizes = {"test": 400, "near": 600, "svhn": 400, "lsun_fix": 400, "dtd": 564}
-    _, union, weighted = measure(answers, sizes)
+    _, union, weighted = unions(sizes)
     assert weighted == pytest.approx(union, rel=2e-3)
-    few, union, weighted = measure(answers, sizes | {"svhn": 40, "lsun_fix": 50, "dtd": 47})
+    answers, union, weighted = unions(sizes | {"svhn": 40, "lsun_fix": 50, "dtd": 47})
     times = {"test": 1, "near": 1, "svhn": 10, "lsun_fix": 8, "dtd": 12}
-    repeated = [
-        np.concatenate([np.repeat(getattr(few[name], field), n) for name, n in times.items()])
-        for field in ("confidence", "correct")
-    ]
-    assert weighted == pytest.approx(metrics.aurc(*repeated), rel=2e-3)
+    copies = [part for name, n in times.items() for part in [answers[name]] * n]
+    sure, right = zip(*((part.confidence, part.correct) for part in copies), strict=True)
+    expected = metrics.aurc(np.concatenate(sure), np.concatenate(right))
+    assert weighted == pytest.approx(expected, rel=2e-3)
     assert abs(union - weighted) > 0.05

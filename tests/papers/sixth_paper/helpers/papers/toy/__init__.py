@@ -1,0 +1,12 @@
+from helpers.papers import Paper
+
+PAPER = Paper(
+    name="toy",
+    order=6,
+    title="On Toys",
+    heading="Toy",
+    main_claim="better",
+    data_sets={"digits": "MNIST"},
+    networks={"resnet8": "LeNet"},
+    metrics=("accuracy",),
+)
