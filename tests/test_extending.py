@@ -45,73 +45,43 @@ def extended(tmp_path_factory) -> Path:
     return folder
 
 
-def run(folder: Path, code: str) -> None:
-    """Execute code in a new process that imports `helpers` from a folder."""
-    paths = os.pathsep.join([str(folder), str(ROOT / "workflow")])
-    variables = os.environ | {"PYTHONPATH": paths}
-    subprocess.run([sys.executable, "-c", code], check=True, env=variables, cwd=folder)
-
-
-def test_a_score_is_one_file(extended):
-    """The score is found by name, has a section in the book, is ranked in an audit, and passes."""
-    (check,) = (code for code in blocks("CONTRIBUTING.md", "A score") if "check_score" in code)
-    run(
-        extended,
-        check
-        + """
-import numpy as np, pages
+OF_SCORE = """
+import pages
 from helpers import scores
-from known_unknowns import auditing
-from helpers.outputs import Outputs
+from known_unknowns.auditing import Inputs, audit
+from tests.test_findings import OUTPUTS
 
-logits = np.array([[4.0, 1.0, 2.0], [0.0, 0.0, 3.0]])
-outputs = Outputs(logits, np.zeros((2, 0)), np.array([0, 2]))
-assert scores.create("median_gap").score_samples(outputs).tolist() == [2.0, 3.0]
+assert scores.create("median_gap").score_samples(OUTPUTS).min() >= 0
 assert "### Gap to the median" in pages.render("methods.md", **pages.infos())
-labels = np.arange(200) % 3
-logits = 2 * np.eye(3)[labels] + np.random.default_rng(0).normal(size=(200, 3))
-inputs = auditing.Inputs("a toy", Outputs(logits, np.zeros((200, 0)), labels), ("a", "b", "c"))
-assert "median_gap" in set(auditing.audit(inputs, replicates=10).ranking["score"])
-""",
-    )
-
-
-def test_a_metric_is_a_function(extended):
-    """The examples of the metric hold, it passes the checks, and it rejects bad arrays."""
-    (check,) = (code for code in blocks("CONTRIBUTING.md", "A metric") if "check_metric" in code)
-    run(
-        extended,
-        check
-        + """
+ranked = audit(Inputs("a toy", OUTPUTS, tuple("abcd")), replicates=10).ranking
+assert "median_gap" in set(ranked["score"])
+"""
+OF_METRIC = """
 import doctest
 from helpers.metrics import coverage
 
 assert doctest.testmod(coverage) == (0, 2)
-for confidence, correct in ([], []), ([0.5], [True, False]), ([float("nan")], [True]):
-    try:
-        coverage.coverage_at_risk(confidence, correct)
-    except ValueError:
-        continue
-    raise AssertionError
-""",
-    )
-
-
-def test_a_claim_is_an_entry_of_a_file(extended):
-    """The claim is read with the effect that its line states."""
-    run(
-        extended,
-        """
-import pandas as pd
+"""
+OF_CLAIM = """
 from helpers.papers.openset_calibration.claims import CLAIMS
 
 (claim,) = (claim for claim in CLAIMS.claims if claim.id == "openmax-brier")
-(effect,) = claim.effects
-signs = [(term.sign, term.method, term.metric, term.calibration) for term in effect.terms]
-assert signs == [(1, "open-set", "brier", "after"), (-1, "open-set + OpenMax", "brier", "after")]
-assert (effect.relation, effect.margin) == (">", 0)
-""",
-    )
+terms = [(term.sign, term.method, term.calibration) for term in claim.effects[0].terms]
+assert terms == [(1, "open-set", "after"), (-1, "open-set + OpenMax", "after")]
+"""
+
+
+@pytest.mark.parametrize(
+    ("heading", "code"), [("A score", OF_SCORE), ("A metric", OF_METRIC), ("A claim", OF_CLAIM)]
+)
+def test_what_is_added_is_found_by_its_name(extended, heading, code):
+    """It passes the checks of the page, has a section in the book, and is ranked in an audit."""
+    checks = [block for block in blocks("CONTRIBUTING.md", heading) if "import check_" in block]
+    assert len(checks) == (heading != "A claim")
+    paths = os.pathsep.join(map(str, (extended, ROOT / "workflow", ROOT)))
+    variables = os.environ | {"PYTHONPATH": paths}
+    program = "\n".join([*checks, code])
+    subprocess.run([sys.executable, "-c", program], check=True, env=variables, cwd=extended)
 
 
 def test_arrays_become_a_data_set(tmp_path, monkeypatch):

@@ -35,10 +35,9 @@ def test_outputs_come_back(tmp_path, some):
     some.save(tmp_path / "a.safetensors")
     read = Outputs.load(tmp_path / "a.safetensors")
     for name in ("logits", "features", "labels", "members", "native"):
-        before, after = getattr(some, name), getattr(read, name)
-        assert (before is None) == (after is None)
-        if before is not None:
-            assert before.dtype == after.dtype and before.tobytes() == after.tobytes()
+        arrays = (getattr(each, name) for each in (some, read))
+        before, after = ((a.dtype, a.tobytes()) if a is not None else None for a in arrays)
+        assert before == after
 
 
 @given(st.binary(max_size=400))

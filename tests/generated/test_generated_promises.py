@@ -6,7 +6,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from known_unknowns import without_labels
 from known_unknowns.guarantees import (
     clopper_pearson,
     images_needed,
@@ -14,12 +13,10 @@ from known_unknowns.guarantees import (
     risk_threshold,
 )
 
-SHARE = st.floats(0.01, 0.99)
-SCORES = st.lists(st.integers(-5, 5), min_size=1, max_size=80)
 SEED = st.integers(0, 2**32 - 1)
 
 
-@given(st.integers(1, 2000), st.data(), SHARE)
+@given(st.integers(1, 2000), st.data(), st.floats(0.01, 0.99))
 def test_each_end_of_the_exact_interval_leaves_its_half(total, data, confidence):
     successes = data.draw(st.integers(0, total))
     low, high = clopper_pearson(successes, total, confidence=confidence)
@@ -67,12 +64,3 @@ def test_a_threshold_says_the_truth_of_the_images_that_gave_it(
     assert risk_threshold(scores[order], correct[order], **wish) == found
     doubled = risk_threshold(2 * scores + 1, correct, **wish)
     assert doubled.coverage == found.coverage  # a change of units changes nothing
-
-
-@given(SCORES, SCORES, st.floats(0.01, 0.9))
-@example([0], [0], 0.5)
-def test_shares_and_lists_of_suspects_are_possible(known, mixture, rate):
-    assert 0 <= without_labels.share_bound(known, mixture) <= 1
-    assert 0 <= without_labels.estimate_share(known, mixture) <= 1
-    suspected = without_labels.suspected_unknown(known, mixture, rate=rate)
-    assert not suspected.chosen.any() or suspected.chosen.sum() >= suspected.fewest

@@ -1,15 +1,17 @@
 """The command: a folder or none, an exit status, and one line for an error."""
 
-import csv
 import io
 import json
 import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+import yaml
 
 from helpers.files import project_root
 from helpers.scores.calibration import softmax
@@ -106,29 +108,15 @@ def test_a_kill_between_two_files_leaves_no_rejector_of_another_audit(
     assert same == (tmp_path / "a" / "rejector.safetensors").exists() == (owner is report)
 
 
-BAD = [
-    ("audit nowhere.npz", "outputs: no file nowhere.npz"),
-    ("audit outputs.npz --require acuracy>=1", "did you mean 'accuracy'"),
-    ("audit outputs.npz --treat-as probabilities", 'pass --treat-as "logits"?'),
-    ("audit outputs.npz --out text.npz/a", "--out: text.npz/a cannot be written in"),
-    ("accept nowhere outputs.npz --out text.npz/b", "--out: text.npz/b cannot be written in"),
-    ("accept outputs.npz outputs.npz", "expected: accept REJECTOR OUTPUTS\n"),
-    ("accept text.npz outputs.npz", "text.npz is no rejector; expected: accept REJECTOR"),
-    ("accept nowhere.safetensors outputs.npz", "nowhere.safetensors"),
-    ("", "known-unknowns: a command expected: demo, audit, accept"),
-    ("audit --model a.onnx", "the audit's page shows how onnxruntime writes the outputs"),
-    ("audit", "FILE, or --model and --validation, expected"),
-    ("audti", "invalid choice: 'audti'"),
-    ("audit outputs.npz --risk few", "invalid float value: 'few'"),
-]
+MISTAKES = yaml.safe_load(Path(__file__).with_name("mistakes.yaml").read_text())["commands"]
 
 
-@pytest.mark.parametrize(("line", "message"), BAD, ids=[line for line, _ in BAD])
-def test_an_error_is_one_line_and_leaves_nothing(file, arrays, line, message, capsys):
+@pytest.mark.parametrize("message", MISTAKES)
+def test_an_error_is_one_line_and_leaves_nothing(file, arrays, message, capsys):
     (file.parent / "text.npz").write_text("hello")
     np.savez("few.npz", logits=arrays["logits"], labels=arrays["labels"])
     try:
-        status = main(line.split())
+        status = main(MISTAKES[message].split())
     except SystemExit as stopped:
         status = stopped.code
     printed = capsys.readouterr().err
@@ -138,26 +126,24 @@ def test_an_error_is_one_line_and_leaves_nothing(file, arrays, line, message, ca
 
 def test_new_outputs_are_judged(file, arrays, tmp_path, capsys):
     assert main(["audit", str(file), "--risk", "0.2", "--out", "a"]) == HOLDS
-    names = ("logits", "features")
-    new = {name: arrays[f"ood_pets_and_toys_{name}"] for name in names}
+    new = {name: arrays[f"ood_pets_and_toys_{name}"] for name in ("logits", "features")}
     np.savez(tmp_path / "new.npz", **new)
     capsys.readouterr()
     assert main(["accept", "a/rejector.safetensors", "new.npz"]) == HOLDS
-    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
-    columns = "image accepted label confidence score p_value reason"
-    assert list(rows[0]) == columns.split()
+    rows = pd.read_csv(io.StringIO(capsys.readouterr().out))
+    assert " ".join(rows) == "image accepted label confidence score p_value reason"
     rejector = Rejector.load(tmp_path / "a" / "rejector.safetensors")
     accepted = rejector.accepts(new["logits"].astype(np.float32), new["features"])
-    assert [row["accepted"] == "True" for row in rows] == accepted.tolist()
+    assert rows["accepted"].tolist() == accepted.tolist()
+    assert rows["reason"].str.contains("below", na=False).tolist() == (~accepted).tolist()
     labels = arrays["class_names"][new["logits"].argmax(axis=1)]
-    assert [row["label"] for row in rows] == labels.tolist()
+    assert rows["label"].tolist() == labels.tolist()
     audited = audit(read_outputs(file), risk=0.2)
     confidences = softmax(new["logits"], audited.temperature).max(axis=1)
-    assert [float(row["confidence"]) for row in rows] == pytest.approx(confidences)
-    known = np.sort(audited.samples["validation"])
-    low = [(1 + (known <= float(row["score"])).sum()) / (1 + len(known)) for row in rows]
-    assert [float(row["p_value"]) for row in rows] == pytest.approx(low)
-    assert all(("below" in row["reason"]) == (row["accepted"] == "False") for row in rows)
+    assert rows["confidence"].tolist() == pytest.approx(confidences)
+    known = audited.samples["validation"]
+    low = [(1 + (known <= score).sum()) / (1 + len(known)) for score in rows["score"]]
+    assert rows["p_value"].tolist() == pytest.approx(low)
     assert main(["accept", "a/rejector.safetensors", "new.npz", "--out", "b.csv"]) == HOLDS
     printed = capsys.readouterr().out
     assert printed == f"b.csv: {accepted.sum()} of 120 images are accepted\n"

@@ -106,13 +106,14 @@ def test_near_copies_are_named(inputs):
     near = replace(near, features=near.features * np.float32([1.001, *[1] * 15]))
     arrays = ("logits", "features", "labels")
     both = Outputs(*(np.concatenate([getattr(p, name) for p in (part, near)]) for name in arrays))
-    toy = Inputs("a toy", both, tuple("abcd"))
-    (doubt,) = find_doubts(toy)
+    (doubt,) = find_doubts(Inputs("a toy", both, tuple("abcd")))
     assert doubt.name == "near_copies" and "4 of 302" in doubt.sentence
     assert "(rows 5, 7, 300, 301)" in doubt.sentence
     train = near.subset([0, 1, *[0] * 9])
     features = np.concatenate([near.features, crowded(16, 9, seed=5)[:9]])
-    (doubt,) = find_doubts(replace(toy, validation=part, train=replace(train, features=features)))
+    (doubt,) = find_doubts(
+        Inputs("a toy", part, tuple("abcd"), train=replace(train, features=features))
+    )
     assert doubt.name == "near_learnt" and "(rows 5, 7)" in doubt.sentence
 
 

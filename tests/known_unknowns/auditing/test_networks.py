@@ -70,10 +70,10 @@ def test_folders_are_shown_and_what_cannot_be_read_is_listed(network, pets, tmp_
 def test_a_folder_may_have_the_words_of_a_class_but_not_of_two():
     """WordNet has two cranes."""
     titles = {"n01": "crane", "n02": "crane", "n03": "house finch"}
-    pixels, labels = np.zeros((2, 4, 4, 3), np.uint8), np.arange(2)
-    birds = Images(pixels, labels, ("house_finch", "n01"), "birds", "test")
+    images = np.zeros((2, 4, 4, 3), np.uint8), np.arange(2)
+    birds = Images(*images, ("house_finch", "n01"), "birds", "test")
     assert named_as(birds, list(titles), titles).labels.tolist() == [2, 0]
-    birds = Images(pixels, labels, ("house_finch", "crane"), "birds", "test")
+    birds = Images(*images, ("house_finch", "crane"), "birds", "test")
     with pytest.raises(ValueError, match="1 of 2 classes are none of the head's 3: 'crane'"):
         named_as(birds, list(titles), titles)
 
@@ -86,10 +86,9 @@ def test_what_is_audited_is_a_file_or_a_network_and_its_folders(network, pets, t
     assert inputs.source == "the model behind outputs.npz" and len(inputs.validation) == 30
     with pytest.raises(ValueError, match="checkpoint: weights of which network"):
         gather(chapters.load("audit", "mini", checkpoint="weights.safetensors"))
-    street = drawn(tmp_path / "street", 6)
-    given = {"model": NAME, "generated": 2}
-    folders = {"validation": str(pets), "ood": [str(street)], "production": str(street)}
-    inputs = gather(chapters.load("audit", "mini", **given, **folders))
+    street = str(drawn(tmp_path / "street", 6))
+    folders = {"validation": str(pets), "ood": [street], "production": street}
+    inputs = gather(chapters.load("audit", "mini", model=NAME, generated=2, **folders))
     assert inputs.train is None and len(inputs.production) == 6 and list(inputs.ood) == ["street"]
     same = show_images(network, images_of(str(pets)))
     assert np.array_equal(inputs.validation.logits, same.validation.logits)

@@ -37,11 +37,8 @@ def grown(generator, known, unknown):
     scores = generator.random(known)
     # a quarter of those below 0.5 is wrong, and none above
     correct = (scores > 0.5) | (generator.random(known) > 0.25)
-    return (
-        scores,
-        correct,
-        {"a": 0.6 * generator.random(unknown), "b": 0.5 * generator.random(unknown)},
-    )
+    ood = {name: top * generator.random(unknown) for name, top in (("a", 0.6), ("b", 0.5))}
+    return scores, correct, ood
 
 
 def true_risk(threshold):
@@ -59,15 +56,14 @@ def test_the_promise_holds_with_unknown_images_and_without_a_share_it_does_not()
     assert true_risk(0.0) > RISK  # who accepts everything breaks it
     broken, kept = {0.0: 0, SHARE: 0}, []
     for seed in range(draws):
-        scores, correct, ood = grown(generator, 900, 200)
+        drawn = grown(generator, 900, 200)
         for unknown in broken:
-            found = promise_risk(scores, correct, ood, RISK, 1 - LEVEL, unknown=unknown, seed=seed)
-            assert not found.problem
-            broken[unknown] += true_risk(found.value) > RISK
-        kept.append(found.coverage[0])
+            rule = promise_risk(*drawn, RISK, 1 - LEVEL, unknown=unknown, seed=seed)
+            assert not rule.problem
+            broken[unknown] += true_risk(rule.value) > RISK
+        kept.append(rule.coverage[0])
     allowed = LEVEL * draws + 3 * np.sqrt(LEVEL * (1 - LEVEL) * draws)
-    assert broken[0.0] > 0.9 * draws
-    assert broken[SHARE] <= allowed
+    assert broken[0.0] > 0.9 * draws and broken[SHARE] <= allowed
     best = min(t for t in np.linspace(0, 0.99, 1000) if true_risk(t) <= RISK)
     assert 1 - best - 0.15 < np.mean(kept) <= 1 - best  # hardly more is given away than must be
 
@@ -78,26 +74,23 @@ def test_unlabelled_images_get_answers_where_there_are_enough(sets, images):
     draw = np.random.default_rng(1).normal
     known, chosen, production = draw(size=400), draw(size=400), draw(size=images)
     production[: images // 3] -= 3
-    probabilities = [
-        np.stack([p, 1 - p], axis=1) for p in (np.full(400, 0.9), np.full(images, 0.8))
-    ]
+    probabilities = [np.tile([p, 1 - p], (n, 1)) for p, n in ((0.9, 400), (0.8, images))]
     correct = np.arange(400) >= 40
     unknown = {f"set {i}": draw(-1 - i / 4, 1, 300) for i in range(sets)}
-    said = look_at_unlabelled(known, production, *probabilities, correct, chosen, unknown, -1.5, 0)
-    assert 0.15 < said["least"] < 1 / 3 and abs(said["share"] - 1 / 3) < 0.1
-    listed = np.array(said["listed"])
+    told = look_at_unlabelled(known, production, *probabilities, correct, chosen, unknown, -1.5, 0)
+    assert 0.15 < told["least"] < 1 / 3 and abs(told["share"] - 1 / 3) < 0.1
+    listed = np.array(told["listed"])
     assert (listed < images // 3).mean() > 0.8 and len(listed) > images // 6
     assert (np.diff(production[listed]) >= 0).all()
-    assert len(set(said["to_label"])) == min(60, images) and max(said["to_label"]) < images
-    assert bool(said["detection"]) == (sets >= 9 and images >= 50)
+    assert len(set(told["to_label"])) == min(60, images) and max(told["to_label"]) < images
+    assert bool(told["detection"]) == (sets >= 9 and images >= 50)
     if images < 50:
-        assert said["accuracy"] is None and said["accepted"] is None
+        assert told["accuracy"] is None and told["accepted"] is None
         return
-    low, high = said["accuracy"]
-    assert low < 0.6 < high and high == pytest.approx(0.85)
-    assert said["accepted"][0] > low
-    if said["detection"]:
-        assert said["detection"]["auroc"][1] < auroc(draw(size=400), draw(-3, 1, 400))
+    low, high = told["accuracy"]
+    assert low < 0.6 < high == pytest.approx(0.85) and told["accepted"][0] > low
+    if told["detection"]:
+        assert told["detection"]["auroc"][1] < auroc(draw(size=400), draw(-3, 1, 400))
 
 
 def groups(generator, images, others, *, score=0.0, feature=0.0):

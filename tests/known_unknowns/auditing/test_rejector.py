@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-import helpers.scores
 from helpers import checkpoints
 from helpers.outputs import Head, Outputs
+from helpers.scores import create, names
 from helpers.scores.calibration import log_probabilities
 from known_unknowns.auditing.rejector import Rejector
 
@@ -26,7 +26,7 @@ def trained(n=300, seed=0):
 
 
 def rejector(name="knn", threshold=0.0, **more):
-    score = helpers.scores.create(name).fit(*trained())
+    score = create(name).fit(*trained())
     return Rejector(score, threshold, classes=CLASSES, width=WIDTH, **more)
 
 
@@ -35,23 +35,21 @@ def path(tmp_path):
     return tmp_path / "rejector.safetensors"
 
 
-NEEDS = {name: {*helpers.scores.create(name).info.needs} for name in helpers.scores.names()}
+NEEDS = {name: {*create(name).info.needs} for name in names()}
 
 
 @pytest.mark.parametrize(
     "name", [name for name in NEEDS if not NEEDS[name] & {"members", "native", "images"}]
 )
 def test_rejectors_come_back(path, name):
-    rule = rejector(name, -0.0, provenance={"a": 1})
-    rule.save(path)
-    read = Rejector.load(path)
-    assert (read.threshold, read.provenance) == (0.0, {"a": 1})
     outputs, _ = trained(80, seed=2)
-    values = rule.score_samples(outputs)
-    assert np.array_equal(read.score_samples(outputs), values)
-    rule = replace(rule, threshold=np.median(values))
-    rule.save(path)
-    assert np.array_equal(Rejector.load(path).accepts(outputs), values >= np.median(values))
+    values = rejector(name).score_samples(outputs)
+    for threshold in (-0.0, np.median(values)):
+        rejector(name, threshold, provenance={"a": 1}).save(path)
+        read = Rejector.load(path)
+        assert (read.threshold, read.provenance) == (threshold, {"a": 1})
+        assert np.array_equal(read.score_samples(outputs), values)
+        assert np.array_equal(read.accepts(outputs), values >= threshold)
 
 
 @pytest.mark.parametrize(
@@ -75,19 +73,18 @@ def test_outputs_of_another_model_are_refused(logits, features, message):
 @pytest.mark.parametrize(
     ("score", "more", "message"),
     [
-        (("jacobian", {}), {}, "^score: 'jacobian' goes back to the images"),
-        (("tta", {}), {}, "^score: 'tta' goes back"),
-        (("odin", {"epsilon": 0.01}), {}, "^score: 'odin' goes back"),
-        (("knn", {}), {"width": None}, "^width: .* 'knn' needs"),
-        (("msp", {}), {"threshold": np.nan}, "^threshold: a number expected, got nan"),
-        (("msp", {}), {"provenance": {"images": np.int64(3)}}, "^provenance: plain JSON"),
+        (create("jacobian"), {}, "^score: 'jacobian' goes back to the images"),
+        (create("odin", epsilon=0.01), {}, "^score: 'odin' goes back"),
+        (create("knn"), {"width": None}, "^width: .* 'knn' needs"),
+        (create("msp"), {"threshold": np.nan}, "^threshold: a number expected, got nan"),
+        (create("msp"), {"provenance": {"images": np.int64(3)}}, "^provenance: plain JSON"),
     ],
 )
 def test_what_cannot_be_deployed_is_refused_when_made(score, more, message):
     """Not only when its file is written or applied."""
     arguments = {"threshold": 0.0, "classes": CLASSES, "width": WIDTH, **more}
     with pytest.raises(ValueError, match=message):
-        Rejector(helpers.scores.create(score[0], **score[1]), **arguments)
+        Rejector(score, **arguments)
 
 
 NAN = "not a number"
@@ -105,7 +102,7 @@ def changed(path, tensors=None, **information):
     ("change", "message"),
     [
         ({"rejector": 2}, "version 1 of the format expected, got 2"),
-        ({"tensors": NAN}, r"rejector\.safetensors: of an image of zeros"),
+        ({"tensors": NAN}, "of an image of zeros"),
         ({"tensors": {}}, "'knn.compared.exact.0' is missing"),
         ({"state": {"mapping": {"compared": {"Banc": {}}}}}, "did you mean 'Bank'"),
         ({"threshold": float("nan")}, "threshold: a number expected, got nan"),
@@ -118,52 +115,45 @@ def test_a_file_that_does_not_fit_is_refused(path, change, message):
     """With its path."""
     rejector("knn").save(path)
     changed(path, **change)
-    with pytest.raises(ValueError, match=message) as caught:
+    with pytest.raises(ValueError, match=f"^{path}.*{message}"):
         Rejector.load(path)
-    assert str(caught.value).startswith(str(path))
 
 
-@pytest.mark.parametrize("name", ["msp", "vim", "knn"])
-def test_the_kind_of_input_is_kept_and_the_other_kind_refused(name, path):
+def test_the_kind_of_input_is_kept_and_the_other_kind_refused(path):
     """Probabilities are taken for their logarithms, if the rejector was made from these."""
     (train, head), (new, _) = trained(), trained(50, seed=3)
     logarithms = replace(new, logits=log_probabilities(new.probabilities))
     given = replace(new, logits=np.exp(logarithms.logits))
-    rejector(name).save(path)
-    made = Rejector.load(path)
-    assert made.given == "logits"
-    if name == "knn":  # which does not look at logits
-        assert (made.score_samples(given) == made.score_samples(new)).all()
-        return
-    with pytest.raises(ValueError, match=r"^logits: .* probabilities, but .* made from logits"):
-        made.accepts(given)
-
+    of_features = rejector("knn")  # which does not look at logits
+    assert (of_features.score_samples(given) == of_features.score_samples(new)).all()
     train = replace(train, logits=log_probabilities(train.probabilities))
-    score = helpers.scores.create(name).fit(train, head)
-    Rejector(score, 0.0, classes=CLASSES, width=WIDTH, given="probabilities").save(path)
-    made = Rejector.load(path)
-    expected = score.score_samples(logarithms)
-    assert (made.score_samples(logarithms) == expected).all()
-    assert made.score_samples(given) == pytest.approx(expected, abs=1e-4)
-    one = given.subset(slice(0, 1))
-    assert made.score_samples(one)[0] == made.score_samples(given)[0]
-    with pytest.raises(ValueError, match=r"^logits: the rejector was made from probabilities"):
-        made.accepts(new)
+    for name in ("msp", "vim"):
+        rejector(name).save(path)
+        assert Rejector.load(path).given == "logits"
+        with pytest.raises(ValueError, match=r"^logits: .* probabilities, but .* from logits"):
+            Rejector.load(path).accepts(given)
+        score = create(name).fit(train, head)
+        Rejector(score, 0.0, classes=CLASSES, width=WIDTH, given="probabilities").save(path)
+        rule, expected = Rejector.load(path), score.score_samples(logarithms)
+        assert (rule.score_samples(logarithms) == expected).all()
+        assert rule.score_samples(given) == pytest.approx(expected, abs=1e-4)
+        first = given.subset(slice(0, 1))
+        assert rule.score_samples(first)[0] == rule.score_samples(given)[0]
+        with pytest.raises(ValueError, match=r"^logits: the rejector was made from probabilities"):
+            rule.accepts(new)
 
 
 def test_p_values_are_of_the_images_that_were_kept(path):
     """Of known images they are spread evenly, of unknown ones they are low; bit by bit as saved."""
-    made = rejector("msp")
-    new, _ = trained(400, seed=3)
-    values = made.score_samples(new)
-    made = replace(made, known=np.sort(values[:200]))
-    made.save(path)
-    found = Rejector.load(path)
-    told = found.judge(new.logits)
-    assert told["score"].tolist() == values.tolist()
-    assert told["p_value"].tolist() == made.p_values(values).tolist()
-    assert abs((told["p_value"][200:] <= 0.5).mean() - 0.5) < 0.15
-    assert found.p_values([values.min() - 1, values.max() + 1]).tolist() == [1 / 201, 1.0]
+    rule, (new, _) = rejector("msp"), trained(400, seed=3)
+    values = rule.score_samples(new)
+    rule = replace(rule, known=np.sort(values[:200]))
+    rule.save(path)
+    table = Rejector.load(path).judge(new.logits)
+    assert table["score"].tolist() == values.tolist()
+    assert table["p_value"].tolist() == rule.p_values(values).tolist()
+    assert abs((table["p_value"][200:] <= 0.5).mean() - 0.5) < 0.15
+    assert rule.p_values([values.min() - 1, values.max() + 1]).tolist() == [1 / 201, 1.0]
 
 
 def test_other_files_and_parts_are_refused(path):
@@ -172,13 +162,8 @@ def test_other_files_and_parts_are_refused(path):
     checkpoints.save(path, {"weight": torch.zeros(3)})
     with pytest.raises(ValueError, match="no rejector"):
         Rejector.load(path)
-    rejector("knn").save(path)
-    path.write_bytes(path.read_bytes()[:-10])
-    with pytest.raises(ValueError, match="not a whole"):
-        Rejector.load(path)
-    path.unlink()
-    made = rejector("react")
-    made.score.more = {"set": {1}}
+    rule = rejector("react")
+    rule.score.more = {"set": {1}}
     with pytest.raises(ValueError, match=r"^score: react\.more\.set is a set"):
-        made.save(path)
-    assert not path.exists()
+        rule.save(path.with_name("new"))
+    assert not path.with_name("new").exists()
