@@ -337,4 +337,4 @@ def test_each_check_is_a_test_of_its_own():
         tests["knn-unlabelled_images_are_seen"]()
     with pytest.raises(AssertionError, match="check 'order_does_not_matter' of metric"):
         tests["aurc_by_argsort-order_does_not_matter"]()
-    assert vars(knn[1]) == {"k": 3, "bank": None}  # it is checked on copies
+    assert vars(knn[1]) == {"k": 3, "normalise": True, "bank": None}  # it is checked on copies
