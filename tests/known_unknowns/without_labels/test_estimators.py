@@ -29,8 +29,9 @@ def test_shares_by_hand():
     """With a single validation image the law is simple."""
     mixture = np.r_[np.full(39, -1.0), 1.0]
     tail = betabinom.sf(38, 40, 1, 1)  # that 39 or more of 40 lie below: 2 / 41
-    assert without_labels.share_bound([0.0], mixture, level=1 - tail * 1.01) > 0
-    assert without_labels.share_bound([0.0], mixture, level=1 - tail * 0.99) == 0
+    for factor, positive in ((1.01, True), (0.99, False)):
+        bound = without_labels.share_bound([0.0], mixture, level=1 - tail * factor)
+        assert (bound > 0) == positive
     generator = np.random.default_rng(5)
     for share in (0.05, 0.4, 0.9):
         unknown = 4 * (generator.random((10, 4000)) < share)
@@ -109,19 +110,17 @@ def test_intervals_hold_in_every_bin_of_shares_and_the_regression_beats_the_cons
             share = (0.02, 0.1, 0.3, 0.7)[number % 4]
             known, unknown = world.known(600), world.unknown(200)
             ours, others = detection.counts_at_share(600, 200, share)
-            pair = known[:ours], unknown[:others]
-            for truth in (auroc(*pair), auroc(known, unknown)):
-                estimate = curve.estimate(np.concatenate(pair), level=0.8)["auroc"]
-                if np.isnan(estimate.value):
-                    continue
-                bin = np.digitize(share, BINS)
-                covered.setdefault(bin, []).append(estimate.low <= truth <= estimate.high)
-            if share > 0.2 and estimate.value == estimate.value:
-                guess = constant.estimate(np.concatenate(pair))["auroc"].value
+            mixture = np.concatenate([known[:ours], unknown[:others]])
+            estimate = curve.estimate(mixture, level=0.8)["auroc"]
+            if np.isnan(estimate.value):
+                continue
+            for truth in (auroc(known[:ours], unknown[:others]), auroc(known, unknown)):
+                held = covered.setdefault(np.digitize(share, BINS), [])
+                held.append(estimate.low <= truth <= estimate.high)
+            if share > 0.2:
+                guess = constant.estimate(mixture)["auroc"].value
                 errors.append([guess - truth, estimate.value - truth])
-    assert {bin: np.mean(held) >= 0.72 for bin, held in covered.items()} == dict.fromkeys(
-        range(4), True
-    )
+    assert len(covered) == 4 and all(np.mean(held) >= 0.72 for held in covered.values())
     guessed, learned = np.sqrt(np.mean(np.square(errors), axis=0))
     assert learned < 0.75 * guessed
 
@@ -145,83 +144,64 @@ def test_mixtures_have_the_share_and_are_as_large_as_possible():
     assert 0.009 < shares.min() < 0.02 and 0.85 < shares.max() < 0.96
     assert all(len(a) == 150 or len(b) == 100 for a, b in pairs)
     assert abs(np.median(shares) - np.sqrt(0.01 * 0.95)) < 0.03
-    fewer = [*meta.mix(40, 1)]
-    assert all(abs(len(a) + len(b) - 40) <= 1 for a, b in fewer)
-    assert np.isin(fewer[2][1], meta.unknown["2"]).all() and np.isin(fewer[0][0], meta.known).all()
+    assert all(abs(len(a) + len(b) - 40) <= 1 for a, b in meta.mix(40, 1))
 
 
-def test_the_curve_is_its_definition_and_leaving_out_a_set_is_fitting_without_it():
+def test_the_curve_is_its_definition():
     generator = np.random.default_rng(2)
     validation, scores = generator.normal(size=2399), generator.normal(-1, 1, 500)
     curve = without_labels.curve_features(validation, scores)
     quantiles = np.sort(validation)[99::100][:23]  # 100 of 2,400 gaps below the first
     assert curve[:23] == pytest.approx([(scores < each).mean() for each in quantiles], abs=0.005)
     assert curve[23] == pytest.approx(auroc(validation, scores))
-    curves, truths, sets = generator.normal(size=(12, 24)), generator.uniform(size=12), 4
-    kernel = detection._kernel(curves, curves)
-    weights, misses = detection._ridge(*np.linalg.eigh(kernel), truths, sets)
-    errors = []
-    for penalty in detection._PENALTIES:
-        missed = []
-        for left_out in range(sets):
-            kept = np.arange(12) // 3 != left_out
+
+
+def test_leaving_out_a_set_is_fitting_without_it():
+    """In closed form; the penalty is that with the smallest errors."""
+    generator = np.random.default_rng(2)
+    curves, truths = generator.normal(size=(12, 24)), generator.uniform(size=12)
+    kernel, sets = detection._kernel(curves, curves), np.arange(12) // 3
+    weights, misses = detection._ridge(*np.linalg.eigh(kernel), truths, 4)
+    errors = np.zeros((len(detection._PENALTIES), 12))
+    for row, penalty in zip(errors, detection._PENALTIES, strict=True):
+        for kept in (sets != left_out for left_out in range(4)):
             inner = kernel[np.ix_(kept, kept)] + penalty * np.eye(9)
-            alpha = np.linalg.solve(inner, truths[kept])
-            missed.append((truths - kernel[:, kept] @ alpha)[~kept])
-        errors.append(np.ravel(missed))
-    best = min(errors, key=lambda error: (error**2).sum())
-    assert misses == pytest.approx(best, abs=1e-8)
-    predicted = (kernel @ weights)[:, 1:][np.arange(12), np.repeat(np.arange(sets), 3)]
+            predicted = kernel[:, kept] @ np.linalg.solve(inner, truths[kept])
+            row[~kept] = (truths - predicted)[~kept]
+    assert misses == pytest.approx(min(errors, key=lambda row: (row**2).sum()), abs=1e-8)
+    predicted = (kernel @ weights)[np.arange(12), 1 + sets]
     assert truths - predicted == pytest.approx(misses, abs=1e-8)
-
-
-def bracket(held, mixture):
-    """Return the bracket of answers with more confidence for a higher score."""
-    both = (0.5 + 0.5 / (1 + np.exp(-np.asarray(scores, float))) for scores in (held, mixture))
-    ours, theirs = (np.stack([high, 1 - high], axis=1) for high in both)
-    return without_labels.accuracy_bracket(ours, np.arange(len(held)) % 4 > 0, theirs, share=0.2)
 
 
 def estimated(held, mixture, kind="curve_regression"):
     estimates = DetectionEstimator(held, World(0).sets(12, 80, 200), kind).estimate(mixture)
-    numbers = [number for each in estimates.values() for number in each]
-    return [0.0] if np.isnan(numbers).any() else numbers
+    return np.nan_to_num([number for each in estimates.values() for number in each])
 
 
 EVERY = {
     "curve_regression": estimated,
     "constant": partial(estimated, kind="constant"),
-    "bracket": bracket,
     "share_bound": without_labels.share_bound,
     "estimate_share": without_labels.estimate_share,
     "suspected_unknown": lambda *scores: without_labels.suspected_unknown(*scores)[1],
 }
-BOUNDS = ("share_bound", "estimate_share", "suspected_unknown")
 
 
 @pytest.mark.parametrize("name", EVERY)
 def test_strange_images_give_a_number_in_its_range_or_a_refusal(name):
     """Tied, constant, few, all known or all unknown images; NaN; no validation images."""
     ask, generator = EVERY[name], np.random.default_rng(1)
-    held = generator.normal(size=200)
-    for unknown in (0, 0.3, 1):
-        mixture = generator.normal(size=120) - 2 * (np.arange(120) < unknown * 120)
-        for pair in (held, mixture), (np.round(held), np.round(mixture)):
-            numbers = np.asarray(ask(*pair))
-            assert numbers.size and 0 <= numbers.min() <= numbers.max() <= 1
-    numbers = np.asarray(ask(np.zeros(200), np.zeros(120)))
-    assert 0 <= numbers.min() <= numbers.max() <= 1
-    assert "share" not in name or numbers == 0  # no image is below the others
-    if name in BOUNDS:
-        assert 0 <= np.max(ask(held, mixture[:20])) <= 1
-    else:
-        with pytest.raises(ValueError, match="at least 50"):
-            ask(held, mixture[:49])
-    mixture[3] = np.nan
-    with pytest.raises(ValueError, match="NaN"):
-        ask(held, mixture)
-    with pytest.raises(ValueError, match="validation"):
-        ask(np.empty(0), held)
+    held, mixture = generator.normal(size=200), generator.normal(size=120)
+    pairs = [(held, mixture - 2 * (np.arange(120) < u * 120)) for u in (0, 0.3, 1)]
+    pairs += [(np.round(held), np.round(mixture)), (np.zeros(200), np.zeros(120))]
+    numbers = [np.asarray(ask(*pair)) for pair in pairs]
+    assert all(0 <= each.min() <= each.max() <= 1 for each in numbers)
+    assert "share" not in name or numbers[-1] == 0  # no image is below the others
+    bad = [(held, [np.nan, *mixture], "NaN"), ([], mixture, "validation")]
+    bad += [(held, mixture[:49], "at least 50")] * (name in ("curve_regression", "constant"))
+    for first, second, message in bad:
+        with pytest.raises(ValueError, match=message):
+            ask(first, second)
 
 
 HALF, HELD = np.full((60, 2), 0.5), np.arange(60.0)

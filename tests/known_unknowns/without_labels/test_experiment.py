@@ -44,38 +44,31 @@ def msp():
 
 def test_each_protocol_has_the_rows_that_its_name_states(msp):
     energy = replace(msp, known={part: msp.known[part] for part in ("meta", "test")})
-    rows = pd.DataFrame(
-        rows_of_protocols({"msp": msp, "energy": energy}, DIVISIONS, PARAMETERS)
-    )  # fmt: skip
+    detectors = {"msp": msp, "energy": energy}
+    rows = pd.DataFrame(rows_of_protocols(detectors, DIVISIONS, PARAMETERS))
     runs = rows.groupby(["variant", rows["method"].str.partition("/")[0]])["run"].nunique()
-    assert runs.to_dict() == {
-        (DRAWN, "msp"): 3, (DRAWN, "energy"): 1, (f"{DRAWN}, size 50", "msp"): 1,
-        (f"{DRAWN}, size 100", "msp"): 1, (FOG, "msp"): 1, (OTHER_KIND, "msp"): 1,
-    }  # fmt: skip
-    values = rows[rows["metric"] == "value_auroc"]
-    assert set(values["method"]) == {
-        f"{detector}/{name}" for detector in ("msp", "energy")
-        for name in ("constant", "curve_regression")
-    }  # fmt: skip
+    once = [f"{DRAWN}, size 50", f"{DRAWN}, size 100", FOG, OTHER_KIND]
+    expected = {(variant, "msp"): 1 for variant in once}
+    assert runs.to_dict() == expected | {(DRAWN, "msp"): 3, (DRAWN, "energy"): 1}
+    methods = {f"{name}/{kind}" for name in detectors for kind in ("constant", "curve_regression")}
+    assert set(rows.query("metric == 'value_auroc'")["method"]) == methods
     assert set(rows.query("variant == @DRAWN + ', size 50'")["images"]) == {50}
     assert set(rows.query("variant == @OTHER_KIND")["test_set"]) == set(NAMES[8:])
-    one = rows.query("variant == @DRAWN and method == 'msp/constant' and run == 1")
-    assert set(one["test_set"]) == {NAMES[number] for number in DIVISIONS[1][1]}
-    truths = rows[(rows["method"] == "msp/truth") & (rows["metric"] == "auroc")]
+    second = rows.query("variant == @DRAWN and method == 'msp/constant' and run == 1")
+    assert set(second["test_set"]) == {NAMES[number] for number in DIVISIONS[1][1]}
+    truths = rows.query("method == 'msp/truth' and metric == 'auroc'")
     for variant, known in ((DRAWN, "test"), (FOG, "fog/3")):
         true = truths[truths["variant"] == variant]
-        for name, value in zip(true["test_set"], true["value"], strict=True):
-            assert value == pytest.approx(metrics.auroc(msp.known[known], msp.sets[name]))
+        areas = [metrics.auroc(msp.known[known], msp.sets[name]) for name in true["test_set"]]
+        assert true["value"].tolist() == pytest.approx(areas)
 
 
 def test_shares_are_drawn_first_and_small_ones_are_not_rare(msp):
     many = replace(msp, sets={f"set {i}": np.zeros(150) for i in range(200)})
-    pairs = choose_images(many, Protocol(), 0).values()
-    shares = np.array([len(others) / (len(ours) + len(others)) for ours, others in pairs])
-    bins = np.bincount(np.digitize(shares, [0.05, 0.2, 0.5])) / 200
-    assert (bins > 0.08).all() and (
-        np.mean([len(a) == 400 or len(b) == 150 for a, b in pairs])
-    ) == 1
+    sizes = [(len(a), len(b)) for a, b in choose_images(many, Protocol(), 0).values()]
+    shares = np.array([unknown / (known + unknown) for known, unknown in sizes])
+    assert (np.bincount(np.digitize(shares, [0.05, 0.2, 0.5])) > 0.08 * 200).all()
+    assert all(known == 400 or unknown == 150 for known, unknown in sizes)
     few = replace(msp, known={"test": np.zeros(30)})
     assert all(len(a) + len(b) >= 50 for a, b in choose_images(few, Protocol(), 0).values())
 
@@ -95,17 +88,14 @@ def test_answers_about_mixtures_are_compared_with_labels(msp):
     rows = pd.DataFrame(rows_of_answers("msp", msp, answers, PARAMETERS))
     assert set(rows["variant"]) == {DRAWN} and rows["value"].notna().all()
     value = rows.pivot(index="test_set", columns=["method", "metric"], values="value")
-    places = choose_images(msp, Protocol(), PARAMETERS.seed)
-    for name, (ours, others) in places.items():
-        share = len(others) / (len(ours) + len(others))
-        assert value["msp/share", "truth"][name] == pytest.approx(share)
-        right = answers["test"].correct[ours].sum() / (len(ours) + len(others))
-        assert value["msp/accuracy", "truth"][name] == pytest.approx(right)
-        keep = np.quantile(msp.known["meta"], 0.05)
+    keep = np.quantile(msp.known["meta"], 0.05)
+    for name, (ours, others) in choose_images(msp, Protocol(), PARAMETERS.seed).items():
+        images, right = len(ours) + len(others), answers["test"].correct[ours]
         kept = msp.known["test"][ours] >= keep
         accepted = kept.sum() + (msp.sets[name][others] >= keep).sum()
-        right = answers["test"].correct[ours][kept].sum() / accepted
-        assert value["msp/accepted", "truth"][name] == pytest.approx(right)
+        truths = len(others) / images, right.sum() / images, right[kept].sum() / accepted
+        names = [(f"msp/{group}", "truth") for group in ("share", "accuracy", "accepted")]
+        assert value.loc[name, names].tolist() == pytest.approx(truths)
     assert (value["msp/share", "bound"] <= value["msp/share", "truth"]).mean() >= 0.9
     for group in ("accuracy", "accepted"):
         low, truth, high = (value[f"msp/{group}", end] for end in ("low", "truth", "high"))
@@ -119,35 +109,23 @@ def test_answers_about_mixtures_are_compared_with_labels(msp):
 
 def test_the_summary_by_share_by_hand(table_of):
     """Two sets with few unknown images, one with many; the second has no answer."""
+    methods = ["truth/share", "truth/auroc", "accuracy/truth", "accuracy/low", "accuracy/high"]
+    methods += [f"curve_regression/{end}_auroc" for end in ("value", "low", "high")]
+    numbers = {
+        "a": [0.04, 0.8, 0.8, 0.5, 0.8, 0.9, 0.7, 1.1],
+        "b": [0.03, 0.7, 0.7, 0.5, 0.8],
+        "c": [0.6, 0.9, 0.9, 0.5, 0.8, 0.6, 0.4, 0.8],
+    }
     cells = []
-    for name, share, truth, value in (
-        ("a", 0.04, 0.8, 0.9),
-        ("b", 0.03, 0.7, None),
-        ("c", 0.6, 0.9, 0.6),
-    ):
-        numbers = {("truth", "share"): share, ("truth", "auroc"): truth}
-        if value:
-            ends = {"value": value, "low": value - 0.2, "high": value + 0.2}
-            numbers |= {("curve_regression", f"{end}_auroc"): each for end, each in ends.items()}
-        numbers |= {
-            ("accuracy", "low"): 0.5,
-            ("accuracy", "truth"): truth,
-            ("accuracy", "high"): 0.8,
-        }
-        cells += [
-            {"test_set": name, "method": f"msp/{kind}", "metric": metric, "value": number,
-             "variant": DRAWN}
-            for (kind, metric), number in numbers.items()
-        ]  # fmt: skip
+    for name, values in numbers.items():
+        for (kind, metric), value in zip((m.split("/") for m in methods), values, strict=False):
+            place = {"test_set": name, "method": f"msp/{kind}", "metric": metric}
+            cells.append(place | {"value": value, "variant": DRAWN})
     summary = by_share(table_of(cells, paper="without_labels"))
     curve = summary.loc["AUROC", "regression on the P–P curve"]
-    few, many = curve["0–5 %"], curve["50–95 %"]
-    assert few.round(9).to_dict() == {
-        "error (RMSE)": 10, "intervals that hold": 100, "answers": 50
-    }  # fmt: skip
-    assert many.round(9).to_dict() == {
-        "error (RMSE)": 30, "intervals that hold": 0, "answers": 100
-    }  # fmt: skip
+    rows = ["error (RMSE)", "intervals that hold", "answers"]
+    assert curve.loc[rows, "0–5 %"].round(9).tolist() == [10, 100, 50]
+    assert curve.loc[rows, "50–95 %"].round(9).tolist() == [30, 0, 100]
     assert curve.loc["intervals that hold", "all"] == 50 and curve["5–20 %"].isna().all()
     held = summary.loc["accuracy", "bracket"].loc["brackets that hold"]
     assert held["0–5 %"] == 100 and held["50–95 %"] == 0
