@@ -24,10 +24,9 @@ def table(value=0.5, replicate=0.25, metric="aurc", device="cpu") -> pd.DataFram
     ],
 )
 def test_what_differs_is_named(changed, words, tmp_path, monkeypatch, capsys):
-    folders = [tmp_path / "now", tmp_path / "before"]
-    for folder, values in zip(folders, (changed, {}), strict=True):
-        results.write(table(**values), folder / "uimnet" / "results.parquet")
-    monkeypatch.setattr(sys, "argv", ["compare.py", *map(str, folders)])
+    results.write(table(**changed), tmp_path / "now" / "uimnet" / "results.parquet")
+    results.write(table(), tmp_path / "before" / "uimnet" / "results.parquet")
+    monkeypatch.setattr(sys, "argv", ["", str(tmp_path / "now"), str(tmp_path / "before")])
     with pytest.raises(SystemExit) as stop:
         compare.main()
     assert stop.value.code == ("device" not in changed)
