@@ -119,10 +119,10 @@ def test_training_takes_place_in_the_code_of_the_commit(tmp_path, monkeypatch):
         (repository / "code.py").write_text(text)
         subprocess.run([*git, "add", "code.py"], check=True)
         subprocess.run([*git, "commit", "-qm", text], check=True)
-    path = background.checkout(tmp_path, "HEAD^")
-    (path / "code.py").unlink()  # as after a kill in the middle
-    assert background.checkout(tmp_path, "HEAD^") == path
-    assert (path / "code.py").read_text() == "1"
+    for _ in range(2):
+        path = background.checkout(tmp_path, "HEAD^")
+        assert (path / "code.py").read_text() == "1"
+        (path / "code.py").unlink()  # as after a kill in the middle
 
 
 def test_an_entry_is_exported_with_its_accuracy(tmp_path):
