@@ -140,8 +140,8 @@ def test_numbers_are_those_of_the_benchmark_of_unknown_detection(table, monkeypa
 
 
 @pytest.mark.parametrize("algorithm", ["baseline", "ensemble"])
-def test_open_set_numbers_of_a_score_by_hand(table, algorithm):
-    """From the score's values, also at a temperature; the thresholds' numbers: see below."""
+def test_numbers_of_a_score_by_hand(table, algorithm):
+    """From the score's values, also at a temperature."""
     outputs = outputs_of(algorithm, 1)
     values = outputs.score(scores.create("knn", **KNN))
     held, test, near = (outputs.outputs[name] for name in ("validation", "test", "near"))
@@ -149,6 +149,10 @@ def test_open_set_numbers_of_a_score_by_hand(table, algorithm):
     value = rows.set_index(["variant", "metric", "test_set"])["value"]
     everything = np.concatenate([values[name] for name in ("near", "digits", "plaid")])
     assert value["primary", "auroc", "union"] == metrics.auroc(values["test"], everything)
+    threshold = metrics.rejection_threshold(values["validation"])
+    assert value["primary", "in_as_in", "near"] == (values["test"] >= threshold).mean()
+    rejected = (values["near"] < threshold).mean()
+    assert value["primary", "out_as_out", "near"] == pytest.approx(rejected)
     if algorithm == "baseline":
         assert outputs.temperature == pytest.approx(fit_temperature(held.logits, held.labels))
         scaled = softmax(test.logits, outputs.temperature)

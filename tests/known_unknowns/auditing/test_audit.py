@@ -102,6 +102,8 @@ def test_the_rejector_is_that_of_the_report(audited, tmp_path):
     assert known["right"] + known["wrong"] == pytest.approx(promised.coverage[0])
     assert pets["wrong"] == promised.ood_accepted["pets_and_toys"] and pets["right"] == 0
     assert unlabelled["unsure"] == rejector.accepts(audited.inputs.production).mean()
+    for bar in bars(audited):
+        assert sum(bar[name] for name in bar if name != "images") == pytest.approx(1)
     assert not plt.get_fignums()  # no figure stays open
 
 
@@ -152,8 +154,11 @@ def test_large_audits_use_random_subsets_but_guarantees_use_all(inputs, monkeypa
     monkeypatch.setattr(ranking, "COMPARED", 90)
     monkeypatch.setattr(auditing, "FITTED", 80)
     monkeypatch.setattr(doubts, "COPIES_AMONG", 70)
+    sizes = []
+    monkeypatch.setattr(auditing, "fit_temperature", lambda *p: sizes.append(len(p[1])) or 1.0)
     audited = audit(inputs, risk=0.2, replicates=2)
-    assert audited.accuracy == whole.accuracy and len(audited.samples["validation"]) == 150
+    assert sizes == [80] and audited.accuracy == whole.accuracy
+    assert len(audited.samples["validation"]) == 150
     assert np.array_equal(audited.measuring, whole.measuring)
     for text in ("at most 90 ID images, and as many", "80 images of the half", "among 70 valid"):
         assert any(text in note for note in audited.notes)
