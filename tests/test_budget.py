@@ -22,7 +22,7 @@ CODE = {
     "workflow": 1986,  # the design allows 1,800
     "pictures": 967,
     "benchmarks": 372,
-    "tests": 11133,  # the design allows 9,500
+    "tests": 11045,  # the design allows 9,500
 }
 DOCSTRINGS = {"helpers": 5737}
 LONGEST_FILE = 400
