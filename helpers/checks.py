@@ -123,6 +123,13 @@ def number(name: str, value: float) -> float:
     return value
 
 
+def positive_number(name: str, value: float) -> float:
+    """Return `value` if it is a number above 0, and finite."""
+    if not (isinstance(value, Real) and 0 < value < float("inf")):
+        raise ValueError(f"{name}: a positive number expected, got {value}")
+    return value
+
+
 def whole_number(name: str, value: int, *, least: int = 1) -> int:
     """Return `value` if it is a whole number, and not too small.
 

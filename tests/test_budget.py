@@ -9,22 +9,22 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 CODE = {
-    "helpers": 13149,  # the design allows 13,000
+    "helpers": 13147,  # the design allows 13,000
     "helpers/data": 2038,  # the design allows 1,900
     "helpers/labelfree": 429,  # the design allows 430
     "helpers/metrics": 660,  # the design allows 600
     "helpers/networks": 1254,  # the design allows 1,100
-    "helpers/papers": 4013,  # the design allows 4,500
+    "helpers/papers": 4015,  # the design allows 4,500
     "helpers/report": 1618,  # the design allows 1,400
-    "helpers/scores": 1299,  # the design allows 1,250
+    "helpers/scores": 1292,  # the design allows 1,250
     "helpers/training": 1274,  # the design allows 1,150
     "known_unknowns": 4490,
-    "workflow": 1986,  # the design allows 1,800
+    "workflow": 1995,  # the design allows 1,800
     "pictures": 967,
     "benchmarks": 372,
-    "tests": 11045,  # the design allows 9,500
+    "tests": 11080,  # the design allows 9,500
 }
-DOCSTRINGS = {"helpers": 5737}
+DOCSTRINGS = {"helpers": 5736}
 LONGEST_FILE = 400
 MADE_UP = '"""A docstring\nof two lines."""\n\nx = 1  # code\n# a comment\ny = """text"""\n'
 NOT_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

@@ -2,12 +2,14 @@
 
 import ast
 import json
+import re
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import pytest
 
 from helpers.report import figures
+from known_unknowns.chapters import CHAPTERS
 
 ROOT = Path(__file__).resolve().parent.parent
 EVERY = sorted((ROOT / "notebooks").rglob("*.ipynb"))
@@ -16,36 +18,63 @@ each = pytest.mark.parametrize("path", EVERY, ids=lambda path: f"{path.parent.na
 
 def cells(path: Path, kind: str) -> list[dict]:
     """Return the cells of one kind, their sources joined."""
+    found = json.loads(path.read_text(encoding="utf-8"))["cells"]
     return [
         cell | {"source": "".join(cell["source"]), "tags": cell["metadata"].get("tags", [])}
-        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]
+        for cell in found
         if cell["cell_type"] == kind
     ]
+
+
+def test_every_chapter_has_its_notebooks():
+    others = {
+        "audit": {"audit"},
+        "beyond": {"without_labels"},
+        "synthesis": {"evaluation", *CHAPTERS["synthesis"].about_all},
+    }
+    for paper in {*CHAPTERS, *others}:
+        stems = {path.stem for path in EVERY if path.parent.name == paper}
+        assert stems == others.get(paper, {"dataset", "training", "evaluation", "figures"})
 
 
 @each
 def test_the_result_comes_first_then_the_parameters_then_the_setup(path):
     """A parameter that is None has the value of the tier's file, so that no value is twice."""
-    code = cells(path, "code")
-    if path.parent.name != "audit":  # whose result is the reader's
-        result, *code = code
+    result, given, loaded = cells(path, "code")[:3]
+    if path.parent.name == "audit":  # whose result is the reader's
+        given, loaded, _ = cells(path, "code")[:3]
+    else:
         assert result["tags"] == ["remove-input"] and result["outputs"]
-    assert [cell["tags"] for cell in code[:2]] == [["parameters"], ["hide-input"]]
-    assert code[0]["source"].splitlines()[-1].startswith("overrides")
-    assert "**overrides" in code[1]["source"]
+    assert given["tags"] == ["parameters"] and loaded["tags"] == ["hide-input"]
+    names = [ast.unparse(node.targets[0]) for node in ast.parse(given["source"]).body]
+    assert names[-1] == "overrides" and len(given["source"].splitlines()) <= 15
+    assert "parameters = " in loaded["source"] and "**overrides" in loaded["source"]
+
+
+@each
+def test_each_exercise_has_a_folded_answer(path):
+    text = "\n".join(cell["source"] for cell in cells(path, "markdown"))
+    text = text.partition("## Exercises")[2]
+    numbers = re.findall(r"^\*\*(\d+)\.\*\* ", text, re.M)
+    answers = re.findall(r"^```{dropdown} Answer (\d+)$", text, re.M)
+    assert numbers == answers == ["1", "2"][: len(numbers)] != []
 
 
 @each
 def test_cells_and_functions_are_short_and_outputs_are_clean(path):
     code = cells(path, "code")
-    nodes = [node for cell in code for node in ast.walk(ast.parse(cell["source"]))]
-    functions = [node for node in nodes if isinstance(node, ast.FunctionDef)]
-    assert not [node.name for node in functions if node.end_lineno - node.lineno >= 12]
-    assert not [node.name for node in nodes if isinstance(node, ast.ClassDef)]
-    assert max(cell["source"].count("\n") for cell in code) < 40
+    for cell in code:
+        assert len(cell["source"].splitlines()) <= 40
+        for node in ast.walk(ast.parse(cell["source"])):
+            assert not isinstance(node, ast.ClassDef)
+            if isinstance(node, ast.FunctionDef):
+                assert node.end_lineno - node.lineno < 12, node.name
+        assert "globals()" not in cell["source"]
+        assert not re.search(r"figure\.dpi|set_dpi|\bdpi=", cell["source"])
     assert [cell["execution_count"] for cell in code] == list(range(1, len(code) + 1))
     assert "stderr" not in {out.get("name") for cell in code for out in cell["outputs"]}
     assert path.stat().st_size < 2_000_000
+    assert any(cell["outputs"] and "nbval-ignore-output" not in cell["tags"] for cell in code)
 
 
 @each
@@ -65,3 +94,10 @@ def test_the_shared_style_is_sharp_enough_and_fits_the_column():
         assert dpi >= 96 and dpi * width <= 704
         sizes = [plt.rcParams[f"{name}.labelsize"] for name in ("xtick", "ytick", "axes")]
         assert min(*sizes, plt.rcParams["legend.fontsize"]) / 72 * dpi >= 9
+
+
+def test_titles_of_pages_are_unique():
+    titles = [cells(path, "markdown")[0]["source"].splitlines()[0] for path in EVERY]
+    pages = [page.read_text(encoding="utf-8") for page in (ROOT / "book").glob("*.md")]
+    titles += [re.search(r"^# .+$", page, re.M)[0] for page in pages]
+    assert len(titles) == len(set(titles))

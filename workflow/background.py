@@ -37,6 +37,8 @@ class Entry:
     """A part of an experiment in the list, with its files in the queue's folder."""
 
     def __init__(self, values: Sequence[str], folder: Path):
+        if not isinstance(values, list) or [type(value) for value in values] != [str] * 3:
+            raise ValueError(f"list: [chapter, tier, part] expected, got {values!r}")
         self.values = paper, tier, part = values
         self.name = f"{tier}/{paper}/{part}"
         stem = str(folder / self.name.replace("/", "-"))
@@ -54,7 +56,8 @@ class Entry:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            return file.close()
+            file.close()
+            return None
         return file
 
     def last_line(self) -> str:
@@ -99,7 +102,7 @@ def commit_of(revision: str) -> str:
 
 def train_all(entries: Sequence[Entry], path: Path) -> None:
     """Train the unfinished entries; wait for entries that another queue trains."""
-    waiting = [*entries]
+    waiting = [entry for entry in entries if entry.outcome()[0] != "finished"]
     while waiting:
         for entry in [*waiting]:
             if lock := entry.try_lock():
@@ -107,7 +110,7 @@ def train_all(entries: Sequence[Entry], path: Path) -> None:
                 if entry.outcome()[0] != "finished":
                     print(f"{entry.name} {train_in(path, entry, lock.fileno())}", flush=True)
                 lock.close()
-        print(status(entries), flush=True)
+                print(status(entries), flush=True)
         if waiting:
             time.sleep(PATIENCE)
 

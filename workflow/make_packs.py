@@ -52,7 +52,10 @@ def cifar10(source: str | None) -> dict[str, Images]:
             images = np.concatenate(pictures).reshape(-1, 32, 32, 3)
             splits[split] = Images(images, labels, CLASS_NAMES, "cifar10", split)
             if splits[split].sha256 != CIFAR10_SHA256[split]:
-                raise ValueError(f"{source or PACKAGE}: split '{split}' is not CIFAR-10")
+                raise ValueError(
+                    f"{source or PACKAGE}: split '{split}' is not CIFAR-10: its SHA-256 is "
+                    f"{splits[split].sha256}, and {CIFAR10_SHA256[split]} is expected"
+                )
     return splits
 
 

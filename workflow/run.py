@@ -24,8 +24,7 @@ from step import ROOT, Step, write
 from helpers.checks import known_name
 from helpers.papers import REHEARSAL, run
 
-NOTES = ["metric", "notes"]
-EMPTY = pd.DataFrame(columns=NOTES)
+PLACE = ["backbone", "method", "variant", "test_set", "notes"]
 STORED = "mini"
 """The tier of the outputs in the repository's notebooks."""
 
@@ -94,9 +93,13 @@ def failures(steps: Mapping[str, Step], runs: Path) -> list[str]:
     lines = []
     tables = [(step.name, runs / table) for step in steps.values() for table in step.makes]
     for name, path in tables:
-        table = pd.read_parquet(path, columns=NOTES) if path.exists() else EMPTY
-        every = runs.name == REHEARSAL
-        notes = [*table.query("metric == 'failed'")["notes"]] if every else run.failed_parts(table)
+        if not path.exists():
+            continue
+        if runs.name == REHEARSAL:
+            table = pd.read_parquet(path, columns=["metric", *PLACE]).query("metric == 'failed'")
+            notes = [", ".join(map(str, row)) for row in table[PLACE].itertuples(index=False)]
+        else:
+            notes = run.failed_parts(pd.read_parquet(path, columns=["metric", "notes"]))
         if notes:
             remedy = f"  to try again: delete {runs / name}.ipynb, run the same command"
             lines += [*(f"{name}: {note}" for note in notes), remedy]

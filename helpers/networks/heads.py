@@ -9,6 +9,7 @@ import torch
 from scipy.special import betaincinv
 from torch import nn
 
+from helpers.checks import positive_number
 from helpers.networks.spectral import shaped_by
 
 ALPHA = 0.3
@@ -38,8 +39,7 @@ def beta_quantiles(alpha: float, count: int) -> np.ndarray:
     >>> beta_quantiles(1.0, 2)  # of the uniform distribution
     array([0.25, 0.75], dtype=float32)
     """
-    if not 0 < alpha < math.inf:
-        raise ValueError(f"alpha: a positive number expected, got {alpha}")
+    positive_number("alpha", alpha)
     return betaincinv(alpha, alpha, (np.arange(count) + 0.5) / count).astype(np.float32)
 
 

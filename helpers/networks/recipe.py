@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from pkgutil import iter_modules
 
-from helpers.checks import has_type, in_words, known_name
+from helpers.checks import has_type, in_words, known_name, positive_number
 
 FAMILIES = ("densenet", "efficientnet", "resmlp", "resnet", "vit")
 OPTIMISERS = ("adamw", "sgd")
@@ -136,8 +136,7 @@ class Recipe:
             raise ValueError("augmentation: either 'crop' or 'crop_zeros' expected, got both")
         positive = ("depth", "width", "stem_stride", "epochs", "batch_size", "learning_rate")
         for name in (*positive, "image_size", "threads"):
-            if not 0 < getattr(self, name) < math.inf:
-                raise ValueError(f"{name}: a positive number expected, got {getattr(self, name)}")
+            positive_number(name, getattr(self, name))
         if not all(0 < one <= 1 for one in self.milestones):
             raise ValueError(f"milestones: shares up to 1 expected, got {[*self.milestones]}")
         below = {"momentum": 1, "weight_decay": math.inf, "warmup_epochs": math.inf}

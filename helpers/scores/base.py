@@ -101,13 +101,6 @@ def score(
     return score.score_samples(model.outputs(images) if outputs is None else outputs)
 
 
-def positive_number(name: str, value: float) -> float:
-    """Return `value` if it is a number above 0, and finite."""
-    if not 0 < number(name, value) < float("inf"):
-        raise ValueError(f"{name}: a positive number expected, got {value}")
-    return value
-
-
 def rowwise_product(rows: np.ndarray, matrix: np.ndarray, *, block: int = 256) -> np.ndarray:
     """Return ``rows @ matrix``, float64 [N, M]; no row depends on the other rows, bit for bit.
 

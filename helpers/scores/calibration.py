@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import brentq, minimize
 from scipy.special import logsumexp
 
-from helpers.checks import float_array, label_array, number
+from helpers.checks import float_array, label_array, positive_number
 from helpers.outputs import Outputs
 from helpers.scores.info import record
 
@@ -35,8 +35,7 @@ def softmax(logits, temperature: float = 1.0) -> np.ndarray:
     array([[0.5, 0.5]])
     """
     logits = float_array("logits", logits, ndim=2)
-    if not 0 < number("temperature", temperature) < np.inf:
-        raise ValueError(f"temperature: a positive number expected, got {temperature}")
+    positive_number("temperature", temperature)
     probabilities = np.empty(logits.shape)
     for rows in row_blocks(logits.shape):
         exponentials = np.divide(logits[rows], temperature, out=probabilities[rows])

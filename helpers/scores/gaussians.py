@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import logsumexp
 
-from helpers.checks import whole_number
+from helpers.checks import positive_number, whole_number
 from helpers.scores.base import (
     BlockwiseScore,
     check_classes,
     class_means,
     parts,
-    positive_number,
     recorded,
     rowwise_product,
     unit_rows,

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from helpers.scores.base import positive_number, recorded
+from helpers.checks import positive_number
+from helpers.scores.base import recorded
 from helpers.scores.calibration import softmax
 from helpers.scores.images import ImageScore, as_list, log_probabilities
 
@@ -39,10 +40,9 @@ class ODIN(ImageScore):
     """
 
     def __init__(self, temperature: float = 1000.0, epsilon: float = 0.0):
-        positive_number("temperature", temperature)
         if not epsilon >= 0:
             raise ValueError(f"epsilon: at least 0 expected, got {epsilon}")
-        self.temperature, self.epsilon = temperature, epsilon
+        self.temperature, self.epsilon = positive_number("temperature", temperature), epsilon
 
     def passes(self, classes: int) -> int:
         """Return 3: forward, backward, and forward with the moved image; 1 without a step."""

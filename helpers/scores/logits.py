@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from helpers.checks import whole_number
-from helpers.scores.base import BlockwiseScore, positive_number, recorded
+from helpers.checks import positive_number, whole_number
+from helpers.scores.base import BlockwiseScore, recorded
 
 
 @recorded("msp")

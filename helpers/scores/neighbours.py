@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from scipy.spatial import KDTree
 
-from helpers.checks import whole_number
+from helpers.checks import positive_number, whole_number
 from helpers.scores.base import (
     BlockwiseScore,
     class_means,
     norms_of,
     parts,
-    positive_number,
     recorded,
     rowwise_product,
     unit_rows,
@@ -176,8 +176,6 @@ class NearestNeighbours(BlockwiseScore):
     def _learn(self, train_outputs, head):
         chosen = draw(train_outputs, self.bank, k=self.k)
         if not self.normalise:
-            from scipy.spatial import KDTree  # here, since SciPy takes long to import
-
             self.tree = KDTree(chosen.features)
             return
         factors = np.concatenate([1 / norms_of(part.features) for part in parts(chosen)])

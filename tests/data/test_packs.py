@@ -148,6 +148,10 @@ def relabel(meta):
     [
         (recode, "member test_0000.webp is not what its SHA-256 says"),
         (edit_meta(relabel), "meta.json is not what its SHA-256 says"),
+        (
+            edit_meta(lambda meta: meta["sha256"].popitem()),
+            "meta.json is not what its SHA-256 says",
+        ),
         (lambda members: members.pop("test_0000.webp"), "1 members, but has 7 labels and 0"),
         (lambda members: members.pop("meta.json"), "member meta.json is missing"),
         (lambda members: members.update({"meta.json": b"{"}), "meta.json is not JSON"),

@@ -189,7 +189,7 @@ def test_fine_tuning_wants_the_same_classes_and_a_plain_head(root, tmp_path):
         tune(few, dataclasses.replace(recipe, objective="mimo"))
     assert not [*(tmp_path / "CACHE_ROOT").rglob("*.safetensors")]
     tuned = tune(few, recipe)
-    assert tuned.sha256 != network.sha256
+    assert tuned.sha256 != network.sha256 and tuned.classifier.head.weight.shape == (10, 64)
     assert torch.equal(tuned.classifier.mean, network.classifier.mean)
     assert network.sha256 == load().sha256  # what it began with is as it was
 

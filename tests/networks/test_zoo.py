@@ -73,7 +73,9 @@ def test_logits_are_those_of_timm_with_its_float_transform(folders, name):
     keep(model, folders / "data" / "weights" / f"{name}.safetensors")
     network, images = load(name), noise()
     expected = timms_logits(model, map(Image.fromarray, images.images))
-    close = partial(np.testing.assert_allclose, atol=1e-3 * max(0.1, np.abs(expected).max()))
+    # the logits of the first three are small
+    most = 1e-4 if name in KINDS.split()[:3] else 1e-3 * np.abs(expected).max()
+    close = partial(np.testing.assert_allclose, atol=most)
     outputs = network.outputs(images)
     close(outputs.logits, expected)
     close(outputs.features @ network.head.weight.T + network.head.bias, expected)

@@ -7,6 +7,7 @@ Every score on every network, by the detection error rate (DER) of thresholds th
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -37,7 +38,7 @@ class ScoreValues:
     sets: dict[str, np.ndarray]
 
     @classmethod
-    def of(cls, reference: np.ndarray, sets: Mapping[str, np.ndarray]) -> "ScoreValues":
+    def of(cls, reference: np.ndarray, sets: Mapping[str, np.ndarray]) -> Self:
         """Return values with the thresholds that the scores `reference` [N] give."""
         keeps = DETECTION_ERROR_RATES.items()
         return cls(
@@ -175,11 +176,12 @@ def rows(
             name: draw(base, images)[:, chosen]
             for name, (base, images, chosen) in every.sources.items()
         }
-        variants = {answering: every.averaged()}
+        averaged = every.averaged()
+        variants = {answering: averaged}
         if answering == "primary":
             if every.beside:
                 variants[names.EVERY_SET] = every
-            variants[names.FRESH] = every.averaged()
+            variants[names.FRESH] = averaged
         for variant, outputs_of in variants.items():
             for row in _rows_of_network(outputs_of, weights):
                 yield {"variant": variant, "method": "network"} | row

@@ -31,6 +31,8 @@ class ModelName(NamedTuple):
     ModelName(architecture='resnet8', strategy='adversarial', strength=0.5)
     >>> ModelName.parse("tf_efficientnet_lite0").family, ModelName.parse("vit_base").family
     ('tf_efficientnet_lite', 'vit')
+    >>> ModelName.parse("resnet20.akamaster_cifar10").family
+    'resnet.akamaster_cifar10'
     """
 
     architecture: str

@@ -39,10 +39,7 @@ def zoo(table: pd.DataFrame, *, methods: Mapping[str, str] = METHODS) -> Table:
 
 
 def main_table(table: pd.DataFrame, parameters) -> Table:
-    """Return the error rates of the paper's scores over networks, the paper's in brackets.
-
-    Only networks that are trained normally count, as in the paper's tables.
-    """
+    """Return the scores' error rates over normally trained networks, the paper's in brackets."""
     table = table[table["data_set"] == parameters.data_set]
     primary = table[table["variant"] == "primary"]
     every = cases(primary)[list(PAPER_METHODS)].dropna()
