@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import inspect
-import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
 from numbers import Integral, Real
@@ -108,6 +107,20 @@ def open_share(name: str, value: float) -> float:
     return value
 
 
+def closed_share(name: str, value: float) -> float:
+    """Return `value` if it lies between 0 and 1, or is one of them."""
+    if not 0 <= value <= 1:
+        raise ValueError(f"{name}: a number from 0 to 1 expected, got {value}")
+    return value
+
+
+def at_least_zero(name: str, value: float) -> float:
+    """Return `value` if it is not negative."""
+    if not value >= 0:
+        raise ValueError(f"{name}: at least 0 expected, got {value}")
+    return value
+
+
 def number(name: str, value: float) -> float:
     """Return `value` if it is a real number, of Python or of NumPy, and not NaN.
 
@@ -173,29 +186,23 @@ def label_array(
 
 
 def has_type(value, kind) -> bool:
-    """Tell whether a plain value fits a type hint made of int, float, str, bool, list, dict, None.
+    """Tell whether a plain value fits int, float, str, bool, or a tuple or dict of these.
 
-    An int counts as a float, a bool does not count as an int, and a tuple counts as a list.
+    An int counts as a float, and a bool does not count as an int.
 
     Examples
     --------
-    >>> has_type(3, float), has_type(True, int), has_type([1, "a"], list[int])
+    >>> has_type(3, float), has_type(True, int), has_type((1, "a"), tuple[int, ...])
     (True, False, False)
-    >>> has_type(None, float | None)
-    True
     """
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
-    if origin in (typing.Union, types.UnionType):
-        return any(has_type(value, option) for option in arguments)
-    if origin in (list, tuple):
-        return isinstance(value, list | tuple) and all(has_type(v, arguments[0]) for v in value)
+    if origin is tuple:
+        return isinstance(value, tuple) and all(has_type(item, arguments[0]) for item in value)
     if origin is dict:
         key, item = arguments
         return isinstance(value, dict) and all(
             has_type(k, key) and has_type(v, item) for k, v in value.items()
         )
-    if kind is None or kind is type(None):
-        return value is None
     if kind in (int, float) and isinstance(value, bool):
         return False
     return isinstance(value, (int, float) if kind is float else kind)
@@ -206,7 +213,6 @@ _WORDS = {
     dict: "names with values",
     float: "a number",
     int: "a whole number",
-    list: "a list",
     str: "a text",
     tuple: "a list",
 }

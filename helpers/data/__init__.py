@@ -114,10 +114,6 @@ def list_stream(
 
         kinds = NAMES if corruptions is None else corruptions
         levels = SEVERITIES if severities is None else severities
-        for kind in kinds:
-            known_name("corruption", kind, NAMES)
-        for level in levels:
-            known_name("severity", str(level), list(map(str, SEVERITIES)))
         parts = [f"{kind}/{level}" for kind in kinds for level in levels]
         return Listing.join([Listing.scan(folder / part, split=split) for part in parts], name)
     return Listing.scan(folder, split=split)

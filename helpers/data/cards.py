@@ -71,7 +71,16 @@ class Card:
 
 
 @functools.cache
-def _cards() -> tuple[Card, ...]:
+def cards() -> tuple[Card, ...]:
+    """Return the cards of all data sets that the book speaks of.
+
+    A data folder may hold more packs than these; each tells its own origin.
+
+    Examples
+    --------
+    >>> [card.name for card in cards()][:3]
+    ['cifar10_mini', 'digits', 'photographs']
+    """
     import yaml  # most that load this module ask for no card
 
     text = Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
@@ -93,22 +102,9 @@ def _cards() -> tuple[Card, ...]:
     return (*written, *drawn)
 
 
-def cards() -> list[Card]:
-    """Return the cards of all data sets that the book speaks of.
-
-    A data folder may hold more packs than these; each tells its own origin.
-
-    Examples
-    --------
-    >>> [card.name for card in cards()][:3]
-    ['cifar10_mini', 'digits', 'photographs']
-    """
-    return list(_cards())
-
-
 def find(name: str) -> Card | None:
     """Return the card of the data set `name`, or None if it has none."""
-    return next((card for card in _cards() if card.name == name), None)
+    return next((card for card in cards() if card.name == name), None)
 
 
 def remedy(name: str) -> str:

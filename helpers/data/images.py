@@ -14,7 +14,7 @@ import numpy as np
 from PIL import Image
 
 from helpers.checks import known_name
-from helpers.data.pixels import channels_last, resize
+from helpers.data.pixels import channels_last, image_shape, resize
 
 if TYPE_CHECKING:
     import torch
@@ -95,9 +95,7 @@ class Images(Labelled):
     words: dict[str, str] | None = None
 
     def __post_init__(self):
-        shape, dtype = np.shape(self.images), getattr(self.images, "dtype", None)
-        if dtype != np.uint8 or len(shape) != 4 or shape[3] != 3:
-            raise ValueError(f"images: uint8 [N, H, W, 3] expected, got {dtype} {list(shape)}")
+        image_shape(self.images)
         _check_labels("labels", self.labels, "class_names", self.class_names, len(self))
         if self.coarse_labels is not None:
             names = self.coarse_class_names or ()

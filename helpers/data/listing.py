@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
@@ -57,8 +57,8 @@ class Listing(Labelled):
         root, files, description = listing(path, split)
         return cls(root, tuple(files), **description)
 
-    @classmethod
-    def join(cls, parts: Sequence[Listing], name: str, **more) -> Self:
+    @staticmethod
+    def join(parts: Sequence[Listing], name: str) -> Listing:
         """Put several together as one, one after the other, as `concatenate` does images.
 
         Classes of the same name become one class; `root` is the folder that holds all roots.
@@ -67,21 +67,19 @@ class Listing(Labelled):
             raise ValueError("parts: none given; at least one is needed")
         root = Path(os.path.commonpath([part.root for part in parts]))
         names = tuple(dict.fromkeys(label for part in parts for label in part.class_names))
-        return cls(
+        files: list[str] = []
+        for part in parts:
+            place = part.root.relative_to(root).as_posix()
+            files += [file if place == "." else f"{place}/{file}" for file in part.files]
+        return Listing(
             root=root,
-            files=tuple(file for part in parts for file in part.below(root, part.files)),
+            files=tuple(files),
             labels=np.concatenate([renumber(p.labels, p.class_names, names) for p in parts]),
             class_names=names,
             name=name,
             split="+".join(dict.fromkeys(part.split for part in parts)),
             origin={"title": f"image folder {root.name}", "source": "folders of images"},
-            **more,
         )
-
-    def below(self, root: Path, files: Iterable[str]) -> Iterator[str]:
-        """Yield the paths of files within a folder above `root`."""
-        place = self.root.relative_to(root).as_posix()
-        return (file if place == "." else f"{place}/{file}" for file in files)
 
     def __len__(self) -> int:
         return len(self.files)

@@ -21,6 +21,16 @@ AREA = 0.08, 1.0  # of the image, that a training crop covers
 RATIO = 3 / 4, 4 / 3  # of its width to its height, before it is brought to a square
 
 
+def image_shape(images: np.ndarray, *, least: int = 0) -> tuple[int, ...]:
+    """Return the shape of uint8 images [N, H, W, 3], or say what is wrong with them."""
+    shape, dtype = np.shape(images), getattr(images, "dtype", None)
+    if dtype != np.uint8 or len(shape) != 4 or shape[3] != 3:
+        raise ValueError(f"images: uint8 [N, H, W, 3] expected, got {dtype} {list(shape)}")
+    if (side := min(shape[1:3])) < least:
+        raise ValueError(f"images: at least {least} pixels a side expected, got {side}")
+    return shape
+
+
 def channels_last(image: np.ndarray | torch.Tensor) -> np.ndarray:
     """Return an image of shape [3, H, W] as an array [H, W, 3]."""
     return np.moveaxis(np.asarray(image), 0, 2)
@@ -74,12 +84,7 @@ def smoothness(images: np.ndarray) -> np.ndarray:
     >>> smoothness(grey[..., np.newaxis].repeat(3, axis=3))
     array([0., 1., 1.])
     """
-    shape, dtype = np.shape(images), getattr(images, "dtype", None)
-    if dtype != np.uint8 or len(shape) != 4 or shape[3] != 3 or min(shape[1:3]) < 3:
-        raise ValueError(
-            "images: uint8 [N, H, W, 3] with H and W at least 3 expected, "
-            f"got {dtype} {list(shape)}"
-        )
+    image_shape(images, least=3)
     ways, steps = np.zeros(len(images)), np.zeros(len(images))
     for start in range(0, len(images), BLOCK):
         block = slice(start, start + BLOCK)

@@ -240,11 +240,10 @@ def listing(path: str | os.PathLike, split: str) -> tuple[Path, list[str], dict]
     is distributed: training images in ``train/WNID/images``, the classes of those in
     ``val/images`` in ``val/val_annotations.txt``.  No file is opened.
     """
+    path = Path(path).expanduser()
     splits = folder_splits(path)
     known_name(f"split of {path}", split, splits)
-    annotated = {}
-    if _annotations(Path(path).expanduser()).is_file():
-        annotated = _validation_classes(Path(path).expanduser())
+    annotated = _validation_classes(path) if _annotations(path).is_file() else {}
     names = sorted(
         {
             entry.name
@@ -255,12 +254,11 @@ def listing(path: str | os.PathLike, split: str) -> tuple[Path, list[str], dict]
         }
         | set(annotated.values())
     )
-    name = Path(path).expanduser().resolve().name
+    labels = {name: label for label, name in enumerate(names)}
     if annotated and split == "val":
-        labels = {one: label for label, one in enumerate(names)}
         pairs = sorted((labels[name], f"images/{file}") for file, name in annotated.items())
     elif names:
-        labels, files = {one: label for label, one in enumerate(names)}, list_images(splits[split])
+        files = list_images(splits[split])
         places = ((file.partition("/")[0], file) for file in files)
         pairs = [(labels[name], file) for name, file in places if name in labels]
         if pairs and (beside := len(files) - len(pairs)):
@@ -272,13 +270,13 @@ def listing(path: str | os.PathLike, split: str) -> tuple[Path, list[str], dict]
         pairs = [(0, file) for file in list_images(splits[split])]
     if not pairs:
         raise ValueError(f"image folder {splits[split]}: no images in subfolders, one a class")
-    name = Path(path).expanduser().resolve().name
+    name = path.resolve().name
     description = {
         "labels": np.array([label for label, _ in pairs], np.int64),
         "class_names": tuple(names) or (name,),
         "name": name,
         "split": split,
-        "origin": {"title": f"image folder {Path(path).name}", "source": "a folder of images"},
+        "origin": {"title": f"image folder {path.name}", "source": "a folder of images"},
     }
     return splits[split], [file for _, file in pairs], description
 

@@ -48,7 +48,7 @@ log = logging.getLogger(__name__)
 class ImageStream(Listing):
     """One split of an image folder, one subfolder a class; the images stay on the disk.
 
-    Made by `scan`, `open` or `join`.  It has what `helpers.data.Images` has, as far as that needs
+    Made by `scan` or `open`.  It has what `helpers.data.Images` has, as far as that needs
     no pixels, and all of `helpers.data.Listing`.
 
     Attributes
@@ -107,18 +107,6 @@ class ImageStream(Listing):
         contents = np.array([int(digits, 16) for digits in digests], np.uint64)
         return replace(stream, contents=contents, skipped=tuple(broken)).subset(sound)
 
-    @classmethod
-    def join(cls, parts: Sequence[ImageStream], name: str) -> ImageStream:
-        """Put several streams together as one, see `Listing.join`."""
-        root = Listing.join(parts, name).root
-        return super().join(
-            parts,
-            name,
-            sizes=np.concatenate([part.sizes for part in parts]),
-            contents=np.concatenate([part.contents for part in parts]),
-            skipped=tuple(file for part in parts for file in part.below(root, part.skipped)),
-        )
-
     def __repr__(self) -> str:
         return (
             f"ImageStream({self.name}/{self.split}: {len(self)} images, "
@@ -148,22 +136,10 @@ class ImageStream(Listing):
         read = self.batches(indices, batch_size=max(len(indices), 1), size=size, workers=0)
         return np.concatenate([images.permute(0, 2, 3, 1).numpy() for _, images in read])
 
-    def in_order(
-        self,
-        *,
-        batch_size: int,
-        size: int | None = None,
-        transform: Callable[[Image.Image], np.ndarray] | None = None,
-        workers: int | None = None,
-    ) -> Iterator[torch.Tensor]:
-        """Yield all images in their order, as models are evaluated (see `batches`)."""
-        for _, images in self.batches(
-            np.arange(len(self)),
-            batch_size=batch_size,
-            size=224 if size is None else size,
-            transform=transform,
-            workers=workers,
-        ):
+    def in_order(self, *, size: int | None = None, **options) -> Iterator[torch.Tensor]:
+        """Yield all images in their order, as models are evaluated; options as in `batches`."""
+        size = 224 if size is None else size
+        for _, images in self.batches(np.arange(len(self)), size=size, **options):
             yield images
 
     def batches(

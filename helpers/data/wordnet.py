@@ -11,16 +11,14 @@ from __future__ import annotations
 
 import difflib
 import functools
-import os
 import re
 import shutil
 import tarfile
-import tempfile
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from helpers.files import cache_root, sha256_file
+from helpers.files import atomic_folder, cache_root, sha256_file
 
 if TYPE_CHECKING:
     from nltk.corpus.reader.wordnet import Synset, WordNetCorpusReader
@@ -140,27 +138,21 @@ def spelling(word: str) -> str:
 def _unpack() -> Path:
     """Return the folder of the unpacked archive, whose name has the archive's checksum in it.
 
-    Another process may do the same at the same time: the folder appears whole, by renaming, and
-    who comes second keeps that of the first.  One that somebody has changed is made anew.
+    Another process may unpack at the same time; the second one then keeps the first one's folder.
+    A folder that somebody has changed is unpacked again.
     """
     folder = cache_root() / "nltk_data" / f"wordnet-3.0-{sha256_file(ARCHIVE)[:16]}"
     if folder.is_dir() and sum(file.stat().st_size for file in folder.iterdir()) != UNPACKED:
         shutil.rmtree(folder, ignore_errors=True)
     if not folder.is_dir():
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
         try:
-            with tarfile.open(ARCHIVE) as archive:
+            with atomic_folder(folder) as temporary, tarfile.open(ARCHIVE) as archive:
                 # Python 3.11 before 3.11.4 has no filters; the archive is this package's own
                 safely = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
                 archive.extractall(temporary, **safely)
-            temporary.chmod(0o755)  # mkdtemp gives 0700, which other users could not read
-            os.rename(temporary, folder)
         except OSError:
             if not folder.is_dir():  # else another process was quicker
                 raise
-        finally:
-            shutil.rmtree(temporary, ignore_errors=True)
     return folder
 
 

@@ -14,14 +14,12 @@ from helpers.metrics.calibration import calibration_error
 from helpers.metrics.inputs import share_array
 
 
-def open_set_squared_errors(
-    probabilities, unknown, labels, *, normalised: bool = False
-) -> np.ndarray:
+def open_set_squared_errors(probabilities, unknown, labels) -> np.ndarray:
     """Return each image's term of `open_set_brier`.
 
     Parameters
     ----------
-    probabilities, unknown, labels, normalised
+    probabilities, unknown, labels
         As in `open_set_brier`.
 
     Returns
@@ -33,16 +31,11 @@ def open_set_squared_errors(
     length, classes = probabilities.shape
     labels = label_array("labels", labels, classes=classes, length=length, unknown=True)
     vector = np.column_stack([probabilities, unknown])
-    if normalised:
-        totals = vector.sum(axis=1, keepdims=True)
-        if not totals.all():
-            raise ValueError("probabilities, unknown: a row sums to 0 and cannot be normalised")
-        vector /= totals
     vector[np.arange(length), labels] -= 1  # label −1 is the last column, "unknown"
     return np.square(vector).sum(axis=1)
 
 
-def open_set_brier(probabilities, unknown, labels, *, normalised: bool = False) -> float:
+def open_set_brier(probabilities, unknown, labels) -> float:
     r"""Return the Brier score of the (K + 1)-class problem, in which "unknown" is a class.
 
     .. math::
@@ -57,9 +50,6 @@ def open_set_brier(probabilities, unknown, labels, *, normalised: bool = False) 
         Probability of "unknown", in [0, 1].
     labels : array_like of int, shape [N]
         0 to K − 1, or −1 for an unknown class.
-    normalised : bool
-        Divide each vector of K + 1 by its sum first.  The paper does not; no difference for
-        OpenMax, whose vectors sum to 1 already.
 
     Returns
     -------
@@ -81,9 +71,7 @@ def open_set_brier(probabilities, unknown, labels, *, normalised: bool = False) 
     >>> open_set_brier([[1.0, 0.0]], [0.0], [-1])
     2.0
     """
-    return float(
-        open_set_squared_errors(probabilities, unknown, labels, normalised=normalised).mean()
-    )
+    return float(open_set_squared_errors(probabilities, unknown, labels).mean())
 
 
 def answer_confidence(probabilities, unknown, answers, *, rejected: str = "unknown") -> np.ndarray:

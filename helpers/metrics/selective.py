@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from helpers.checks import float_array, known_name
+from helpers.checks import float_array
 from helpers.metrics.inputs import correct_array
 from helpers.metrics.ranking import cumulative_counts
 
@@ -79,7 +79,7 @@ def risk_coverage_curve(confidence, correct) -> tuple[np.ndarray, np.ndarray]:
     return counts / len(errors), errors / counts
 
 
-def aurc(confidence, correct, *, variant: str = "rectangle") -> float:
+def aurc(confidence, correct) -> float:
     r"""Return the area under the risk–coverage curve (AURC).
 
     .. math:: \mathrm{AURC} = \frac{1}{N} \sum_{k=1}^{N} \mathbb{E}[\mathrm{risk}(k)]
@@ -93,10 +93,6 @@ def aurc(confidence, correct, *, variant: str = "rectangle") -> float:
         A score, higher = more confident.
     correct : array_like of bool, shape [N]
         Whether each image is classified correctly; unknown images never are.
-    variant : {"rectangle", "trapezoid", "order_dependent"}
-        Other rules, to reproduce somebody else's number only.  ``"trapezoid"``: over the points
-        of the distinct thresholds, continued flat down to coverage 0.  ``"order_dependent"``:
-        the rectangle rule with ties left in the order of the arguments.
 
     Returns
     -------
@@ -108,33 +104,23 @@ def aurc(confidence, correct, *, variant: str = "rectangle") -> float:
     >>> aurc([0.9, 0.8, 0.7, 0.6], [True, True, False, True])
     0.14583333333333326
     """
-    known_name("variant of AURC", variant, ("rectangle", "trapezoid", "order_dependent"))
     confidence = float_array("confidence", confidence, finite=False)
     correct = correct_array(correct, length=len(confidence))
-    if variant == "order_dependent":
-        place = np.argsort(np.argsort(-confidence, kind="stable"))
-        return aurc(-place, correct)
     _, accepted, errors = cumulative_counts(confidence, ~correct)
-    if variant == "rectangle":
-        return mean_risk(accepted, errors)
-    risk, coverage = errors / accepted, accepted / len(correct)
-    return float(np.trapezoid(np.append(risk[0], risk), np.append(0.0, coverage)))
+    return mean_risk(accepted, errors)
 
 
-def eaurc(confidence, correct, *, optimum: str = "exact") -> float:
+def eaurc(confidence, correct) -> float:
     r"""Return the excess AURC: the AURC less that of the best ranking with as many errors.
 
-    Source: Geifman, Uziel and El-Yaniv 2019, section 3.
+    The optimum is the AURC of these N images with all errors ranked last, so a perfect ranking
+    gives exactly 0.  The published closed form :math:`r + (1 - r) \ln(1 - r)`, with error rate r,
+    is its limit for large N. Source: Geifman, Uziel and El-Yaniv 2019, section 3.
 
     Parameters
     ----------
     confidence, correct : array_like, shape [N]
         As in `aurc`.
-    optimum : {"exact", "limit"}
-        ``"exact"``: the AURC of these N images with all errors ranked last, so that a perfect
-        ranking gives exactly 0.  ``"limit"``: the published closed form
-        :math:`r + (1 - r) \ln(1 - r)` with error rate r, which that value approaches for
-        large N; only to reproduce somebody else's number.
 
     Returns
     -------
@@ -146,16 +132,11 @@ def eaurc(confidence, correct, *, optimum: str = "exact") -> float:
     >>> eaurc([0.9, 0.8, 0.1], [True, True, False])
     0.0
     """
-    known_name("optimum", optimum, ("exact", "limit"))
     _, risk = risk_coverage_curve(confidence, correct)
-    if optimum == "exact":
-        counts = np.arange(1, len(risk) + 1)
-        right = len(risk) - np.rint(risk[-1] * len(risk))
-        best = np.maximum(counts - right, 0) / counts
-        return max(0.0, float(risk.mean() - best.mean()))  # below 0 only by rounding
-    accuracy = 1 - risk[-1]
-    limit = risk[-1] + (accuracy * np.log(accuracy) if accuracy > 0 else 0.0)
-    return float(risk.mean() - limit)
+    counts = np.arange(1, len(risk) + 1)
+    right = len(risk) - np.rint(risk[-1] * len(risk))
+    best = np.maximum(counts - right, 0) / counts
+    return max(0.0, float(risk.mean() - best.mean()))  # below 0 only by rounding
 
 
 def augrc(confidence, correct) -> float:

@@ -20,22 +20,18 @@ from helpers.metrics.selective import harmonic_numbers
 _ROWS, _CELLS = 256, 2**18  # images, and counts, held at a time: about the size of a CPU's cache
 
 
-def _count_array(name: str, weights, length: int) -> np.ndarray:
-    """Return `weights` as an array of whole numbers [B, length], or say what is wrong with it."""
+def _count_array(name: str, weights, length: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return whole numbers [B, length] and their row sums, or say what is wrong with them."""
     weights = np.asarray(weights)
     if weights.ndim != 2 or weights.shape[1] != length or len(weights) == 0:
         raise ValueError(f"{name}: shape [B, {length}] expected, got {weights.shape}")
     kind = weights.dtype.kind
     if kind != "u" and (kind != "i" or weights.min() < 0):
         raise ValueError(f"{name}: whole numbers of at least 0 expected, how often each is drawn")
-    return weights
-
-
-def _totals(name: str, weights: np.ndarray) -> np.ndarray:
     totals = weights.sum(axis=1, dtype=np.int64)
     if not totals.all():
         raise ValueError(f"{name}: a row sums to 0")
-    return totals
+    return weights, totals
 
 
 class _Segments(NamedTuple):
@@ -104,32 +100,6 @@ class _Segments(NamedTuple):
                 yield replicates, slice(first, stop), tuple(accepted)
 
 
-def _cumulate(groups, positives, negatives) -> Iterator[tuple]:
-    """Yield what `_Segments.cumulate` does, of checked arguments of two groups."""
-    known, known_weights, unknown, unknown_weights = groups
-    is_known = np.arange(len(known) + len(unknown)) < len(known)
-    segments = _Segments.of(np.concatenate([known, unknown]), is_known)
-    places = np.concatenate([np.arange(len(known)), np.arange(len(unknown))])
-    most = (positives + negatives).max()
-    yield from segments.cumulate((known_weights.T, unknown_weights.T), places, most)
-
-
-def _known_and_unknown(known, unknown, known_weights, unknown_weights):
-    """Return the checked arguments, and the weights' row sums."""
-    known = float_array("known", known, finite=False)
-    unknown = float_array("unknown", unknown, finite=False)
-    known_weights = _count_array("known_weights", known_weights, len(known))
-    unknown_weights = _count_array("unknown_weights", unknown_weights, len(unknown))
-    if len(known_weights) != len(unknown_weights):
-        raise ValueError(
-            f"unknown_weights: as many rows as known_weights ({len(known_weights)}) expected, got"
-            f" {len(unknown_weights)}"
-        )
-    positives = _totals("known_weights", known_weights)
-    negatives = _totals("unknown_weights", unknown_weights)
-    return (known, known_weights, unknown, unknown_weights), positives, negatives
-
-
 def weighted_aurc(confidence, correct, weights) -> np.ndarray:
     r"""Return `aurc`, once for each row of weights.
 
@@ -161,8 +131,7 @@ def weighted_aurc(confidence, correct, weights) -> np.ndarray:
     """
     confidence = float_array("confidence", confidence, finite=False)
     correct = correct_array(correct, length=len(confidence))
-    weights = _count_array("weights", weights, len(confidence))
-    totals = _totals("weights", weights)
+    weights, totals = _count_array("weights", weights, len(confidence))
     harmonic, summed = harmonic_numbers(totals.max())
     areas = np.zeros(len(weights))
     segments = _Segments.of(confidence, correct)
@@ -201,13 +170,7 @@ def weighted_auroc(known, unknown, known_weights, unknown_weights) -> np.ndarray
     >>> weighted_auroc([3, 2, 1], [1, 0], [[1, 1, 1], [0, 0, 3]], [[1, 1], [1, 1]])
     array([0.91666667, 0.75      ])
     """
-    groups, positives, negatives = _known_and_unknown(
-        known, unknown, known_weights, unknown_weights
-    )
-    doubled = np.zeros(len(positives))
-    for rows, _, (true, false) in _cumulate(groups, positives, negatives):
-        doubled[rows] += _doubled_area(true, false)
-    return doubled / (2.0 * negatives * positives)
+    return weighted_detection(known, unknown, known_weights, unknown_weights)[0]
 
 
 def weighted_fpr_at_tpr(
@@ -251,30 +214,27 @@ def weighted_detection(
     >>> weighted_detection([4, 3, 2, 1], [2.5, 0], *weights, tpr=0.75)
     (array([0.75, 1.  ]), array([0.5, 0. ]))
     """
-    groups, positives, negatives = _known_and_unknown(
-        known, unknown, known_weights, unknown_weights
-    )
-    doubled = np.zeros(len(positives))
-    kept, accepted = _required(tpr, positives), negatives.copy()
-    for rows, _, (true, false) in _cumulate(groups, positives, negatives):
-        doubled[rows] += _doubled_area(true, false)
-        _accept_fewer(accepted[rows], true, false, kept[rows])
+    known = float_array("known", known, finite=False)
+    unknown = float_array("unknown", unknown, finite=False)
+    known_weights, positives = _count_array("known_weights", known_weights, len(known))
+    unknown_weights, negatives = _count_array("unknown_weights", unknown_weights, len(unknown))
+    if len(known_weights) != len(unknown_weights):
+        raise ValueError(
+            f"unknown_weights: as many rows as known_weights ({len(known_weights)}) expected, got"
+            f" {len(unknown_weights)}"
+        )
+    totals, which = np.unique(positives, return_inverse=True)  # few different ones, as a rule
+    kept = np.array([required_count("tpr", tpr, int(total)) for total in totals])[which]
+    is_known = np.arange(len(known) + len(unknown)) < len(known)
+    segments = _Segments.of(np.concatenate([known, unknown]), is_known)
+    places = np.concatenate([np.arange(len(known)), np.arange(len(unknown))])
+    columns, most = (known_weights.T, unknown_weights.T), (positives + negatives).max()
+    doubled, accepted = np.zeros(len(positives)), negatives.copy()
+    for rows, _, (true, false) in segments.cumulate(columns, places, most):
+        # twice the area below these steps of the ROC, in counts of images
+        steps, heights = np.diff(false, axis=0), true[1:] + true[:-1]
+        doubled[rows] += np.einsum("ij,ij->j", steps, heights, dtype=np.float64)
+        # as few unknown images as any of them accepts that keeps enough known ones
+        reached = np.where(true[1:] >= kept[rows], false[1:], accepted[rows])
+        accepted[rows] = np.minimum(accepted[rows], reached.min(axis=0))
     return doubled / (2.0 * negatives * positives), accepted / negatives
-
-
-def _doubled_area(true: np.ndarray, false: np.ndarray) -> np.ndarray:
-    """Return twice the area below some steps of the ROC, in counts of images."""
-    steps, heights = np.diff(false, axis=0), true[1:] + true[:-1]
-    return np.einsum("ij,ij->j", steps, heights, dtype=np.float64)
-
-
-def _required(tpr: float, positives: np.ndarray) -> np.ndarray:
-    """Return how many known images each replicate has to keep."""
-    totals, places = np.unique(positives, return_inverse=True)  # few different ones, as a rule
-    return np.array([required_count("tpr", tpr, int(total)) for total in totals])[places]
-
-
-def _accept_fewer(accepted, true, false, kept) -> None:
-    """Lower how many unknown images are accepted, where these steps keep enough known ones."""
-    reached = np.where(true[1:] >= kept, false[1:], accepted)
-    np.minimum(accepted, reached.min(axis=0), out=accepted)

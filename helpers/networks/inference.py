@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,13 +11,25 @@ import torch
 from PIL import Image
 from tqdm import tqdm
 
+from helpers import cache
 from helpers.networks import devices
 from helpers.networks.heads import MultiHead
 from helpers.outputs import Outputs
 
 if TYPE_CHECKING:
     from helpers.data import Images, ImageStream
+    from helpers.networks.model import Network
     from helpers.networks.models import Classifier
+
+
+def compute_once(network: Network, images: Images | ImageStream, key: str, **options) -> Outputs:
+    """Return a network's outputs from the cache; `compute` them with these options if not there."""
+
+    def make(path: Path) -> None:
+        with devices.reproducible(network.device, network.threads):
+            compute(network.classifier, images, device=network.device, **options).save(path)
+
+    return cache.load_or_make(cache.path_of("outputs", key, ".safetensors"), Outputs.load, make)
 
 
 def compute(
@@ -26,7 +39,6 @@ def compute(
     device: str = "cpu",
     batch_size: int | None = None,
     passes: int = 0,
-    seed: int = 0,
     image_size: int | None = None,
     transform: Callable[[Image.Image], np.ndarray] | None = None,
     progress: bool = False,
@@ -47,8 +59,6 @@ def compute(
     passes : int
         With dropout at work, show every image that many times more; these are the members
         (Gal and Ghahramani 2016).
-    seed : int
-        Of what dropout draws.
     image_size : int, optional
         Pixels to which the images of a stream are brought.
     transform : callable, optional
@@ -74,7 +84,7 @@ def compute(
     several = isinstance(head, MultiHead)
     if several and passes:
         raise ValueError(f"passes: 0 expected, since the heads are the members, got {passes}")
-    torch.manual_seed(seed)
+    torch.manual_seed(0)  # for dropout
     bar = tqdm(total=count, desc="outputs", unit="image", disable=not progress)
     view = {"size": image_size, "transform": transform}
     if batch_size is None:

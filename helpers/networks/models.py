@@ -11,7 +11,7 @@ from torch import nn
 
 from helpers.networks import convolutions, spectral
 from helpers.networks.heads import Native, equip
-from helpers.networks.recipe import Recipe
+from helpers.networks.recipe import FOUR_STAGES, Recipe
 from helpers.outputs import Head
 
 if TYPE_CHECKING:
@@ -23,16 +23,6 @@ if TYPE_CHECKING:
 
 def _stem_convolution(channels: int, stride: int) -> nn.Conv2d:
     return nn.Conv2d(3, channels, kernel_size=3, stride=stride, padding=1, bias=False)
-
-
-FOUR_STAGES = {
-    18: (2, 2, 2, 2),
-    34: (3, 4, 6, 3),
-    50: (3, 4, 6, 3),
-    101: (3, 4, 23, 3),
-    152: (3, 8, 36, 3),
-}
-"""Blocks per stage of the ResNets for photographs (He et al. 2016, table 1), by their layers."""
 
 
 def _resnet(recipe: Recipe, num_classes: int) -> nn.Module:
@@ -93,29 +83,10 @@ def _densenet(recipe: Recipe, num_classes: int) -> nn.Module:
 
 def _efficientnet(recipe: Recipe, num_classes: int) -> nn.Module:
     """EfficientNet-B0's stages (Tan and Le 2019, table 1), scaled in width and depth."""
-    from timm.models import EfficientNet
-    from timm.models._efficientnet_builder import decode_arch_def, round_channels
+    from timm.models.efficientnet import _gen_efficientnet
 
-    stages = [
-        ["ds_r1_k3_s1_e1_c16_se0.25"],
-        ["ir_r2_k3_s2_e6_c24_se0.25"],
-        ["ir_r2_k5_s2_e6_c40_se0.25"],
-        ["ir_r3_k3_s2_e6_c80_se0.25"],
-        ["ir_r3_k5_s1_e6_c112_se0.25"],
-        ["ir_r4_k5_s2_e6_c192_se0.25"],
-        ["ir_r1_k3_s1_e6_c320_se0.25"],
-    ]
-
-    def scaled(channels: int) -> int:
-        return round_channels(channels, multiplier=recipe.width)
-
-    model = EfficientNet(
-        decode_arch_def(stages, recipe.depth),
-        num_classes=num_classes,
-        num_features=scaled(1280),
-        round_chs_fn=scaled,
-        act_layer=nn.SiLU,
-    )
+    size = {"channel_multiplier": recipe.width, "depth_multiplier": recipe.depth}
+    model = _gen_efficientnet("efficientnet_b0", **size, num_classes=num_classes)
     model.conv_stem.stride = (recipe.stem_stride, recipe.stem_stride)
     return model
 

@@ -21,7 +21,14 @@ SCHEDULES = ("cosine", "multistep")
 SPECTRAL_FORMS = ("weights", "strict", "bounded")
 AUGMENTATIONS = ("crop", "crop_zeros", "flip")
 PRECISIONS = ("auto", "bfloat16", "float32")
-FOUR_STAGES = (18, 34, 50, 101, 152)  # layers of the ResNets for photographs
+FOUR_STAGES = {
+    18: (2, 2, 2, 2),
+    34: (3, 4, 6, 3),
+    50: (3, 4, 6, 3),
+    101: (3, 4, 23, 3),
+    152: (3, 8, 36, 3),
+}
+"""Blocks per stage of the ResNets for photographs (He et al. 2016, table 1), by their layers."""
 _FOLDER = Path(__file__).parents[1] / "training" / "objectives"  # whose files name them
 OBJECTIVES = tuple(sorted(one.name for one in iter_modules([str(_FOLDER)])))
 _TUPLES = ("augmentation", "milestones")

@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import PIL
@@ -30,8 +29,8 @@ from helpers.data.class_lists import wnids_of
 from helpers.data.images import Images
 from helpers.data.stream import ImageStream
 from helpers.networks import cifar, published, timm_weights
-from helpers.networks.devices import VERSIONS, default_device, device_name, reproducible
-from helpers.networks.inference import compute
+from helpers.networks.devices import VERSIONS, default_device, device_name
+from helpers.networks.inference import compute_once
 from helpers.networks.models import Classifier
 from helpers.outputs import Head, Outputs
 
@@ -127,20 +126,8 @@ class Pretrained:
             **VERSIONS,
         )
 
-        def make(path: Path) -> None:
-            with reproducible(self.device, self.threads):
-                found = compute(
-                    self.classifier,
-                    images,
-                    device=self.device,
-                    passes=passes,
-                    transform=self.transform,
-                    progress=self.progress,
-                )
-                found.save(path)
-
-        path = cache.path_of("outputs", key, ".safetensors")
-        found = cache.load_or_make(path, Outputs.load, make)
+        options = {"passes": passes, "transform": self.transform, "progress": self.progress}
+        found = compute_once(self, images, key, **options)
         if self.name in published.records():
             published.find(self.name).check_accuracy(images, found)
         return found
@@ -218,17 +205,11 @@ timm.list_models() and helpers.networks.published.records() name all
     )
 
 
-class _Found(NamedTuple):
-    """A network with its weights; `class_names` is empty where they are not known."""
+def _published(name: str, weights: Path | str | None) -> tuple[nn.Module, str, dict, tuple]:
+    """Make a published network: images of 32 pixels, others are brought to that.
 
-    model: nn.Module
-    source: str
-    preprocessing: dict
-    class_names: tuple[str, ...]
-
-
-def _published(name: str, weights: Path | str | None) -> _Found:
-    """Make a published network: images of 32 pixels, others are brought to that."""
+    Return it, where its weights are from, its preprocessing, and the names of its classes.
+    """
     record = published.find(name)
     path = timm_weights.existing(weights) if weights is not None else record.locate()
     tensors = record.read(path, own=weights is not None)
@@ -242,11 +223,11 @@ def _published(name: str, weights: Path | str | None) -> _Found:
         "input_size": (3, 32, 32), "interpolation": "bicubic", "crop_pct": 1.0,
         "mean": record.mean, "std": record.std,
     }  # fmt: skip
-    return _Found(model, f"{record.source}, file {path.name}", preprocessing, record.class_names)
+    return model, f"{record.source}, file {path.name}", preprocessing, record.class_names
 
 
-def _timms(name: str, weights: Path | str | None, download: bool) -> _Found:
-    """Make a network of timm with the weights that `load` finds."""
+def _timms(name: str, weights: Path | str | None, download: bool) -> tuple:
+    """Make a network of timm as `_published`; names of classes are empty if they are not known."""
     _check_name(name)
     path, source = timm_weights.locate(name, weights, download=download)
     preprocessing = timm_weights.preprocessing(name)
@@ -264,7 +245,7 @@ def _timms(name: str, weights: Path | str | None, download: bool) -> _Found:
     model.pretrained_cfg.pop("state_dict", None)  # or the weights would be held twice
     preprocessing = timm.data.resolve_model_data_config(model)
     names = wnids_of("imagenet") if model.num_classes == 1000 else ()
-    return _Found(model, source, preprocessing, tuple(names))
+    return model, source, preprocessing, tuple(names)
 
 
 def _check_name(name: str) -> None:

@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
-from torch import nn
 
 PADDING = 4
 
 
-def pad(images: torch.Tensor, *, zeros: bool = False) -> torch.Tensor:
-    """Put a border of 4 pixels around uint8 images [N, H, W, 3], once for all epochs.
-
-    It is the image's reflection, or black, which is `zeros`.
-    """
-    if zeros:
-        return nn.functional.pad(images, (0, 0, *[PADDING] * 4))
-    height, width = images.shape[1:3]
-
-    def reflected(size: int) -> torch.Tensor:
-        index = torch.arange(-PADDING, size + PADDING, device=images.device).abs()
-        return torch.minimum(index, 2 * (size - 1) - index)
-
-    return images[:, reflected(height)][:, :, reflected(width)]
+def pad(images: np.ndarray, names: tuple[str, ...]) -> np.ndarray:
+    """Put the border that random crops need around images [N, H, W, 3]: a reflection, or black."""
+    around = ((0, 0), (PADDING, PADDING), (PADDING, PADDING), (0, 0))
+    if "crop" in names:
+        return np.pad(images, around, mode="reflect")
+    return np.pad(images, around) if "crop_zeros" in names else images
 
 
 def crop_and_flip(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -16,42 +15,25 @@ if TYPE_CHECKING:
     from helpers.data import ImageStream
 
 
-class Batches(Protocol):
-    """Augmented batches of one set of images, in an order that the caller gives."""
-
-    def __len__(self) -> int:
-        """Return the number of images."""
-
-    def take(
-        self, order: torch.Tensor, batch_size: int, generator: torch.Generator
-    ) -> Iterator[torch.Tensor]:
-        """Yield the images of an order [N'] as uint8 [B, 3, H, W], B at a time, on the device."""
-
-
 class DeviceBatches:
-    """Of images that lie on the device as bytes; nothing is copied from elsewhere in training."""
+    """Augmented batches of images that lie on the device as bytes; nothing is copied later."""
 
     def __init__(self, images: Images, recipe: Recipe, device: str):
         self.size, self.names = images.images.shape[1:3], recipe.augmentation
-        self.pixels = torch.from_numpy(images.images).to(device)
-        if "crop" in self.names:
-            self.pixels = pad(self.pixels)
-        elif "crop_zeros" in self.names:
-            self.pixels = pad(self.pixels, zeros=True)
-        self.count = len(images)
+        self.pixels = torch.from_numpy(pad(images.images, self.names)).to(device)
 
     def __len__(self) -> int:
-        return self.count
+        return len(self.pixels)
 
     def take(self, order, batch_size, generator):
-        """Yield batches, each cut out of the images by one gather."""
+        """Yield the images of an order [N'] as uint8 [B, 3, H, W], B at a time, on the device."""
         for start in range(0, len(order), batch_size):
             indices = order[start : start + batch_size]
             yield crop_and_flip(self.pixels, indices, self.size, self.names, generator)
 
 
 class StreamedBatches:
-    """Of a folder that is decoded while it is read, for data sets that no memory holds."""
+    """The same of a folder that is decoded while it is read, for data sets that no memory holds."""
 
     def __init__(self, stream: ImageStream, recipe: Recipe, device: str):
         self.stream, self.recipe, self.device = stream, recipe, device
@@ -71,6 +53,9 @@ class StreamedBatches:
         ):
             batch = images.to(self.device, non_blocking=True)
             yield batch.contiguous(memory_format=torch.channels_last)
+
+
+Batches = DeviceBatches | StreamedBatches
 
 
 def batches_of(images: Images | ImageStream, recipe: Recipe, device: str) -> Batches:

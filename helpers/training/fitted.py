@@ -26,7 +26,7 @@ from helpers.networks.devices import (
     reproducible,
 )
 from helpers.networks.heads import EQUIPPED
-from helpers.networks.inference import compute
+from helpers.networks.inference import compute_once
 from helpers.networks.recipe import Recipe
 from helpers.outputs import Outputs
 from helpers.training import exports, objectives
@@ -124,19 +124,8 @@ class Fitted:
             **VERSIONS,
         )
 
-        def make(path: Path) -> None:
-            with reproducible(self.device, self.recipe.threads):
-                found = compute(
-                    self.classifier,
-                    images,
-                    device=self.device,
-                    batch_size=PASSES_AT_ONCE if passes else None,
-                    passes=passes,
-                    image_size=self.recipe.image_size,
-                )
-                found.save(path)
-
-        return cache.load_or_make(cache.path_of("outputs", key, ".safetensors"), Outputs.load, make)
+        options = {"passes": passes, "batch_size": PASSES_AT_ONCE if passes else None}
+        return compute_once(self, images, key, image_size=self.recipe.image_size, **options)
 
 
 def fit(

@@ -16,8 +16,7 @@ class Step:
 
     A small network's step is some hundreds of short kernels, and launching them one by one takes
     several times longer than running them.  Replayed as one CUDA graph they are launched at
-    once.  All batches must then have the same shapes.  Where several processes train together,
-    nothing is recorded, and the gradients of their shares are averaged.
+    once.  All batches must then have the same shapes.
     """
 
     def __init__(

@@ -18,6 +18,7 @@ from helpers.data import (
 )
 from helpers.data.corruptions import corrupt
 from helpers.data.hypernyms import Hypernyms
+from helpers.data.listing import Listing
 from helpers.data.pixels import stack
 from helpers.data.stream import ImageStream
 from pictures import draw
@@ -46,8 +47,8 @@ BAD = [
         ("labels: values -1 to 2", {"labels": np.full(6, -2)}),
         ("coarse_labels: values", {"coarse_labels": np.zeros(6, np.int64)})]],
     ("unknown class of zoo 'be'; did you mean 'bee'", lambda: images().select(["be"])),
-    *[("images: uint8", partial(smoothness, pixels)) for pixels in
-      (BLACK[0], BLACK / 255, BLACK[:, :2])],
+    *[("images: uint8", partial(smoothness, pixels)) for pixels in (BLACK[0], BLACK / 255)],
+    ("images: at least 3 pixels a side expected, got 2", partial(smoothness, BLACK[:, :2])),
     ("sets: none", partial(concatenate, [], "empty")),
     (r"of 4x4.*differ in size",
      lambda: concatenate([images(), images(images=BLACK[:, :4, :4])], "mixed")),
@@ -64,7 +65,7 @@ BAD = [
     *[(f"split of {name}", partial(load, name, "val", size=16))
       for name in ("digits", "photographs", "mazes")],
     ("pass size=", partial(load, "photographs", "test")),
-    ("parts: none given", partial(ImageStream.join, [], "nothing")),
+    ("parts: none given", partial(Listing.join, [], "nothing")),
     ("unknown class list 'food'; did you mean 'food101'", partial(class_lists.names_of, "food")),
     ("unknown senses 'extend'; did you mean 'extended'",
      partial(class_lists.wnids_of, "imagenet", senses="extend")),

@@ -240,7 +240,7 @@ def test_half_of_the_training_images_are_flipped(tmp_path):
     assert (images[:, 1, -1, 8] > images[:, 1, 0, 8]).all()
 
 
-def test_joined_streams_are_read_as_one(folder, tmp_path):
+def test_joined_listings_are_read_as_one(folder, tmp_path):
     """One after the other, classes joined by name, broken files listed, wherever they lie."""
     other = tmp_path / "more" / "yard"
     (other / "ape").mkdir(parents=True)
@@ -248,7 +248,7 @@ def test_joined_streams_are_read_as_one(folder, tmp_path):
     Image.new("RGB", (9, 9)).save(other / "ape" / "1.png")
     (other / "ape" / "2.png").write_bytes(b"")
     zoo, yard = ImageStream.scan(folder), ImageStream.scan(other)
-    both = ImageStream.join([zoo, yard], "animals")
+    both = ImageStream.open(Listing.join([Listing.scan(folder), Listing.scan(other)], "animals"))
     assert both.class_names == ("ant", "cow", "ape", "bee") and both.name == "animals"
     assert both.labels.tolist() == [0] * 4 + [1] * 4 + [2] + [3] * 4
     assert both.files[0] == "zoo/ant/0.jpg" and both.files[-1] == "more/yard/bee/3.png"

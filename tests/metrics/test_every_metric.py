@@ -53,7 +53,6 @@ FUNCTIONS["resample_weights"] = partial(metrics.resample_weights, seed=0)
 RECORDED = [getattr(metrics, one.name) for one in metrics.RECORDS if one.name != "aupr"]
 RECORDED += [partial(metrics.aupr, positive=positive) for positive in ("known", "unknown")]
 RECORDED += [
-    partial(metrics.aurc, variant="trapezoid"),
     partial(metrics.fpr_at_tpr, positive="unknown"),
     (metrics.calibration_error, {"confidence": "shares", "correct": "correct"}, "lower", "[0, 1]"),
 ]

@@ -11,7 +11,7 @@ from PIL import Image
 from safetensors.torch import save_file
 
 from helpers.data import Images, ImageStream
-from helpers.networks import zoo
+from helpers.networks import inference, zoo
 
 SMALL = "test_resnet"  # of timm, made for tests: half a million weights, 160 pixels
 MOBILE = "mobilenetv2_100.tv_in1k"
@@ -93,8 +93,8 @@ def test_an_image_is_shown_once_and_classes_are_known_by_name(folders, monkeypat
     keep(drawn(seed=1), folders / "other.safetensors")
     network = load()
     first = network.outputs(noise())
-    shown, compute = [], zoo.compute
-    monkeypatch.setattr(zoo, "compute", lambda *a, **o: shown.append(1) or compute(*a, **o))
+    shown, compute = [], inference.compute
+    monkeypatch.setattr(inference, "compute", lambda *a, **o: shown.append(1) or compute(*a, **o))
     assert np.array_equal(load().outputs(noise()).logits, first.logits) and not shown
     load().outputs(noise(size=65))
     load(weights=folders / "other.safetensors").outputs(noise())

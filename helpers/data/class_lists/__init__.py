@@ -48,18 +48,14 @@ def wnids_of(data_set: str, *, senses: str = "extended") -> dict[str, str]:
     """
     known_name("senses", senses, SENSES)
     kind = next((one for one in _WITH_WNIDS if f"{data_set}_".startswith(f"{one}_")), None)
-    if kind == "imagenet":
-        return {row["wnid"]: row["name"] for row in _rows("imagenet_wnids.csv")}
+    if kind is None:
+        return {}
     if kind == "tiny_imagenet":
         names = wnids_of("imagenet")
         return {wnid: names[wnid] for wnid in _lines("tiny_imagenet_200_wnids.txt")}
-    if kind == "cifar10":
-        return {row["wnid"]: row["class"] for row in _rows("cifar10_wnids.csv")}
-    if kind == "cifar100":
-        left_out = "plausible" if senses == "assigned" else None
-        rows = (row for row in cifar100() if row["provenance"] != left_out)
-        return {row["wnid"]: row["class"] for row in rows}
-    return {}
+    left_out = "plausible" if senses == "assigned" else None
+    rows = (row for row in _rows(f"{kind}_wnids.csv") if row.get("provenance", "") != left_out)
+    return {row["wnid"]: row["class"] for row in rows}
 
 
 def cifar100() -> tuple[dict[str, str], ...]:

@@ -29,6 +29,7 @@ import yaml
 from helpers.checks import known_name
 from helpers.data.corruptions import blur, digital, noise, weather
 from helpers.data.images import Images
+from helpers.data.pixels import image_shape
 from pictures.base import to_bytes
 
 _FUNCTIONS = {
@@ -115,14 +116,8 @@ def corrupt(images: np.ndarray, name: str, severity: int, *, seed: int) -> np.nd
     known_name("corruption", name, NAMES)
     if not isinstance(severity, int | np.integer) or severity not in SEVERITIES:
         raise ValueError(f"severity: an integer from 1 to 5 expected, got {severity!r}")
-    shape, dtype = np.shape(images), getattr(images, "dtype", None)
-    if dtype != np.uint8 or len(shape) != 4 or shape[3] != 3:
-        raise ValueError(f"images: uint8 [N, H, W, 3] expected, got {dtype} {list(shape)}")
-    side = min(shape[1:3])
-    if side < 8:
-        raise ValueError(f"images: at least 8 pixels in height and width expected, got {side}")
-
-    setting = parameters()[name][nearest_size(side)][severity - 1]
+    shape = image_shape(images, least=8)
+    setting = parameters()[name][nearest_size(min(shape[1:3]))][severity - 1]
     settings = setting if isinstance(setting, list) else [setting]
     recipe = f"{name}/{severity}/{seed}/{shape[1:]}/".encode()
     result = np.empty_like(images, order="C")

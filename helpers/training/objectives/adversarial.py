@@ -7,6 +7,8 @@ from dataclasses import replace
 import torch
 from torch import nn
 
+from helpers.checks import at_least_zero
+from helpers.networks.heads import whole
 from helpers.training.objectives.erm import ERM, Batch
 
 
@@ -23,11 +25,7 @@ class AdversarialTraining(ERM):
     """
 
     def __init__(self, radius: float = 0.5, steps: int = 3):
-        if not radius >= 0:
-            raise ValueError(f"radius: at least 0 expected, got {radius}")
-        if steps < 1 or steps != int(steps):
-            raise ValueError(f"steps: a whole number, at least 1, expected, got {steps}")
-        self.radius, self.steps = radius, int(steps)
+        self.radius, self.steps = at_least_zero("radius", radius), whole("steps", steps)
 
     def __call__(self, classifier: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the loss and the logits of the changed images."""

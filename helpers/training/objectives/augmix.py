@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
+from helpers.checks import closed_share
 from helpers.training.mixing import augmix
 from helpers.training.objectives.erm import ERM, Batch
 
@@ -28,24 +29,16 @@ class AugMix(ERM):
         depth: int = 3,
         shear_centre: float = 0.5,
     ):
-        if not 0 <= shear_centre <= 1:
-            raise ValueError(f"shear_centre: 0 to 1 expected, got {shear_centre}")
-        self.weight, self.severity = weight, severity
-        self.width, self.depth, self.shear_centre = width, depth, shear_centre
+        closed_share("shear_centre", shear_centre)
+        self.weight, self.chains = weight, {"severity": severity, "width": width, "depth": depth}
+        self.chains["shear_centre"] = shear_centre
 
     def views(
         self, images: torch.Tensor, outliers: torch.Tensor | None, generator: torch.Generator
     ) -> torch.Tensor:
         """Return the images, then two mixed versions of each, in float32 of [0, 255]."""
         clean = images.float()
-        mixed = augmix(
-            torch.cat([clean, clean]),
-            generator,
-            severity=self.severity,
-            width=self.width,
-            depth=self.depth,
-            shear_centre=self.shear_centre,
-        )
+        mixed = augmix(torch.cat([clean, clean]), generator, **self.chains)
         return torch.cat([clean, mixed]).contiguous(memory_format=torch.channels_last)
 
     def __call__(self, classifier: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from helpers.networks.heads import whole
 from helpers.training.objectives.erm import ERM
 
 
@@ -22,11 +23,9 @@ class AutoAugment(ERM):
     """
 
     def __init__(self, groups: int = 8):
-        if groups < 1 or groups != int(groups):
-            raise ValueError(f"groups: a whole number, at least 1, expected, got {groups}")
         from torchvision.transforms import v2  # here: half of what each notebook imported was it
 
-        self.groups = int(groups)
+        self.groups = whole("groups", groups)
         self.policy = v2.AutoAugment(v2.AutoAugmentPolicy.CIFAR10)
 
     def views(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
+from helpers.checks import closed_share, positive_number
 from helpers.training.objectives.erm import ERM, Batch
 
 
@@ -26,11 +27,8 @@ class Distillation(ERM):
     needs_teacher = True
 
     def __init__(self, weight: float = 0.9, temperature: float = 4.0):
-        if not 0 <= weight <= 1:
-            raise ValueError(f"weight: a number from 0 to 1 expected, got {weight}")
-        if not temperature > 0:
-            raise ValueError(f"temperature: a positive number expected, got {temperature}")
-        self.weight, self.temperature = weight, temperature
+        self.weight = closed_share("weight", weight)
+        self.temperature = positive_number("temperature", temperature)
 
     def __call__(self, classifier: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the loss, and the logits of the network that learns."""

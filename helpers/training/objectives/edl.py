@@ -7,6 +7,7 @@ import math
 import torch
 from torch import nn
 
+from helpers.checks import at_least_zero
 from helpers.training.objectives.erm import ERM, Batch
 
 _LARGEST = 10.0  # logits beyond this are clipped, as in the benchmark's code
@@ -30,9 +31,7 @@ class EDL(ERM):
     """
 
     def __init__(self, weight: float = 1.0, ramp_epochs: float = 10.0):
-        if not ramp_epochs >= 0:
-            raise ValueError(f"ramp_epochs: at least 0 expected, got {ramp_epochs}")
-        self.weight, self.ramp_epochs = weight, ramp_epochs
+        self.weight, self.ramp_epochs = weight, at_least_zero("ramp_epochs", ramp_epochs)
 
     def __call__(self, classifier: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the loss and the logits z."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
+from helpers.checks import closed_share
 from helpers.networks.heads import SUBNETWORKS, whole
 from helpers.training.objectives.erm import ERM, Batch
 
@@ -31,13 +32,9 @@ class MIMO(ERM):
         input_repetition: float = 0.6,
         batch_repetition: float = 2,
     ):
-        if not 0 <= input_repetition <= 1:
-            raise ValueError(
-                f"input_repetition: a number from 0 to 1 expected, got {input_repetition}"
-            )
         self.subnetworks = whole("subnetworks", subnetworks)
         self.batch_repetition = whole("batch_repetition", batch_repetition)
-        self.input_repetition = input_repetition
+        self.input_repetition = closed_share("input_repetition", input_repetition)
 
     def draw(self, images: int, generator: torch.Generator) -> torch.Tensor:
         """Return which image of the batch each head is shown in each example, int64 [M, V]."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from helpers.checks import at_least_zero, closed_share
 from helpers.training.objectives.erm import ERM
 
 
@@ -22,12 +23,9 @@ class NoiseTraining(ERM):
     """
 
     def __init__(self, gaussian: float = 0.0, speckle: float = 0.0, share: float = 0.5):
-        for name, value in {"gaussian": gaussian, "speckle": speckle}.items():
-            if not value >= 0:
-                raise ValueError(f"{name}: at least 0 expected, got {value}")
-        if not 0 <= share <= 1:
-            raise ValueError(f"share: a number from 0 to 1 expected, got {share}")
-        self.gaussian, self.speckle, self.share = gaussian, speckle, share
+        self.gaussian = at_least_zero("gaussian", gaussian)
+        self.speckle = at_least_zero("speckle", speckle)
+        self.share = closed_share("share", share)
 
     def views(
         self, images: torch.Tensor, outliers: torch.Tensor | None, generator: torch.Generator

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from helpers.checks import at_least_zero
 from helpers.networks.heads import DEPTH, WIDTH, Certificates
 from helpers.training.objectives.rnd import RND
 
@@ -30,9 +31,7 @@ class OC(RND):
         self, weight: float = 0.1, penalty: float = 0.1, width: float = WIDTH, depth: float = DEPTH
     ):
         super().__init__(weight, width, depth)
-        if not penalty >= 0:
-            raise ValueError(f"penalty: at least 0 expected, got {penalty}")
-        self.penalty = penalty
+        self.penalty = at_least_zero("penalty", penalty)
 
     def error(self, native: Certificates, features: torch.Tensor) -> torch.Tensor:
         """Return what the certificates minimise, a scalar, of features [B, D]."""

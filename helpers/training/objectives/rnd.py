@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from helpers.checks import at_least_zero
 from helpers.networks.heads import DEPTH, WIDTH, Imitation, whole
 from helpers.training.objectives.erm import ERM
 from helpers.training.students import teach
@@ -31,11 +32,9 @@ class RND(ERM):
     beside = True
 
     def __init__(self, weight: float = 0.1, width: float = WIDTH, depth: float = DEPTH):
-        if not weight >= 0:
-            raise ValueError(f"weight: at least 0 expected, got {weight}")
         whole("width", width)  # those of the network's own measure, which is made with it
         whole("depth", depth)
-        self.weight = weight
+        self.weight = at_least_zero("weight", weight)
 
     def error(self, native: Imitation, features: torch.Tensor) -> torch.Tensor:
         """Return what the student minimises, a scalar, of features [B, D]."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from helpers.checks import closed_share
 from helpers.training.objectives.erm import ERM
 
 
@@ -19,10 +20,8 @@ class Stylised(ERM):
     """
 
     def __init__(self, share: float = 0.5, strength: float = 1.0):
-        for name, value in {"share": share, "strength": strength}.items():
-            if not 0 <= value <= 1:
-                raise ValueError(f"{name}: a number from 0 to 1 expected, got {value}")
-        self.share, self.strength = share, strength
+        self.share = closed_share("share", share)
+        self.strength = closed_share("strength", strength)
 
     def views(
         self, images: torch.Tensor, outliers: torch.Tensor | None, generator: torch.Generator
