@@ -1,5 +1,5 @@
 # make book   from a fresh clone to the rendered book (TIER=mini by default)
-# make preview   a book of the stored outputs, in a minute or two; `make book` starts with it
+# make preview   a book of the stored outputs, in a minute or two
 # make test   all checks
 # make test-all   also the long checks: every notebook alone, every variant of a network
 # make run    the notebooks of a tier, without the book: make run TIER=small DATA_ROOT=...
@@ -36,7 +36,8 @@ PIP = PIP_USER=0 $(BIN)/python -m pip install --quiet --disable-pip-version-chec
 setup: .venv/.installed
 
 preview: .venv/.installed
-	@$(BIN)/python workflow/run.py preview
+	@echo "a book of the stored outputs: this takes a minute or two"
+	@$(BIN)/python workflow/book.py mini --preview
 
 book: .venv/.installed
 	@$(PIPELINE) book

@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
-import links
 import pytest
 import yaml
+
+import book
 
 BOOK = yaml.safe_load(Path(__file__).with_name("links.yaml").read_text("utf-8"))
 
@@ -15,5 +16,5 @@ def test_what_is_broken_is_named(tmp_path, message):
     for name, text in BOOK["pages"].items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text + added * (name == "book/intro.html"))
-    problems = links.problems(tmp_path)
+    problems = book.problems(tmp_path)
     assert len(problems) == bool(added) and message in "".join(problems)

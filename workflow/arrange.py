@@ -7,11 +7,8 @@ to stay where it is.  The folder appears completely or not at all.  torchvision'
 layouts first compare the archives with their checksums; we also read archives that are unpacked.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -22,13 +19,9 @@ from helpers.checks import known_name
 from helpers.data import class_lists, corruptions
 from helpers.data.cards import find
 from helpers.data.directories import is_image
-from helpers.files import data_root
+from helpers.files import atomic_folder, data_root
 
 LAYOUTS = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
-WITHOUT_CLASSES = ("inaturalist", "places", "sun")
-"""The samples of Huang and Li (2021)."""
-CLUTTER = "257.clutter"
-"""A folder of Caltech-256 without a class."""
 
 
 def inside(path: Path, *places: str) -> Path:
@@ -63,7 +56,7 @@ def classes_of(name: str, folder: Path) -> Mapping[str, str]:
 def read(name: str, path: Path) -> Iterator[tuple[str, str, Path]]:
     """Yield the folder of each class with split and class, or images without classes."""
     folder = inside(path, *LAYOUTS[name])
-    if name in WITHOUT_CLASSES:
+    if name in ("inaturalist", "places", "sun"):  # the samples of Huang and Li (2021)
         yield from (("", "", file) for file in sorted(folder.iterdir()) if is_image(file))
         return
     parts = {"": folder}
@@ -77,22 +70,21 @@ def read(name: str, path: Path) -> Iterator[tuple[str, str, Path]]:
     for split, part in parts.items():
         classes = classes_of(name, part)
         names = sorted(path.name for path in part.iterdir() if path.is_dir())
-        if odd := sorted({*names} - {CLUTTER} ^ {*classes}):
+        # Caltech-256 has a folder without a class
+        if odd := sorted({*names} - {"257.clutter"} ^ {*classes}):
             kind = "is absent" if odd[0] in classes else "is the name of no class"
             raise ValueError(f"folder {part / odd[0]}: {kind}, like {len(odd)} folders in all")
         yield from ((split, label, part / name) for name, label in classes.items())
 
 
-def arrange(name: str, path: Path, root: Path) -> str:
+def arrange(name: str, path: Path) -> str:
     """Make the folder of a data set; return one line with its numbers of images and classes."""
     known_name("streamed data set", name, LAYOUTS)
-    path, target = path.expanduser().resolve(), root.expanduser().resolve() / name
+    path, target = path.expanduser().resolve(), data_root().resolve() / name
     if target.exists() or target.is_symlink():
         raise FileExistsError(f"{target} is there; move it away, or remove it if it is links alone")
     counts, classes = Counter(), set()
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{name}.") as temporary:
-        folder = Path(temporary) / name
+    with atomic_folder(target) as folder:
         for split, label, source in read(name, path):
             images = sum(map(is_image, source.rglob("*"))) if source.is_dir() else 1
             if not images:
@@ -104,7 +96,6 @@ def arrange(name: str, path: Path, root: Path) -> str:
             classes.add(label)
         if not counts:
             raise ValueError(f"folder {path}: no images in it")
-        folder.rename(target)
     expected = find(name).splits
     if not set(counts) <= set(expected):  # one split, in one folder or in many
         counts = {"test": counts.total()}
@@ -117,9 +108,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("name", help=", ".join(LAYOUTS))
     parser.add_argument("path", type=Path, help="the folder of its unpacked archive")
-    parser.add_argument("--root", type=Path, help="where its folder goes (default: DATA_ROOT)")
     options = parser.parse_args(arguments)
-    print(arrange(options.name, options.path, options.root or data_root()))
+    print(arrange(options.name, options.path))
 
 
 if __name__ == "__main__":

@@ -3,13 +3,12 @@
     CACHE_ROOT=/a/folder DATA_ROOT=... nohup python workflow/background.py --commit HEAD &
     CACHE_ROOT=/a/folder python workflow/background.py --status
 
-The list has lines [chapter, tier, part].  All results are in CACHE_ROOT: a git worktree of the
-commit, checkpoints, logs, and ``exports/``, to be copied into ``results/``.  After a kill, the same
-command continues from the last checkpoint.  If a network fails, its reason is kept and the next
-one begins.  Two queues never train the same network.
+``params/background.yaml`` has lines [chapter, tier, part].  All results are in CACHE_ROOT: a git
+worktree of the commit, checkpoints, logs, and ``exports/``, to be copied into ``results/``.  After
+a kill, the same command continues from the last checkpoint.  If a network fails, its reason is kept
+and the next network begins.  Two queues never train the same network: each queue passes over the
+networks that the other queue trains.
 """
-
-from __future__ import annotations
 
 import argparse
 import contextlib
@@ -18,7 +17,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -29,26 +27,20 @@ from helpers.files import atomic_path, cache_root, data_root, locked
 
 BAR = "epoch {n_fmt} of {total_fmt}, {remaining} to go{postfix}"
 """The learning curve's last line in a network's log, written by tqdm."""
-LONGEST = 120  # characters of a reason in the status line; the log has all of it
-PATIENCE = 60  # seconds until networks that another queue trains are looked at again
 
 
 class Entry:
     """A part of an experiment in the list, with its files in the queue's folder."""
 
     def __init__(self, values: Sequence[str], folder: Path):
-        if not isinstance(values, list) or [type(value) for value in values] != [str] * 3:
-            raise ValueError(f"list: [chapter, tier, part] expected, got {values!r}")
         self.values = paper, tier, part = values
         self.name = f"{tier}/{paper}/{part}"
         stem = str(folder / self.name.replace("/", "-"))
         self.lock, self.log, self.record = (Path(stem + end) for end in (".lock", ".log", ".txt"))
 
-    def outcome(self) -> tuple[str, str]:
-        """Return state (``finished``, ``failed``, ``waiting``) and words of the last attempt."""
-        text = self.record.read_text("utf-8") if self.record.exists() else "waiting"
-        state, _, words = text.partition(": ")
-        return state, words
+    def outcome(self) -> str:
+        """Return ``finished`` or ``failed`` with the last line of the log, or ``waiting``."""
+        return self.record.read_text("utf-8") if self.record.exists() else "waiting"
 
     def try_lock(self):
         """Return the locked file, or None while another queue trains this entry."""
@@ -67,18 +59,15 @@ class Entry:
 
 
 def status(entries: Sequence[Entry]) -> str:
-    """Return one line: running entries with epoch and time remaining, then finished ones."""
-    running, states = [], {"finished": [], "failed": [], "waiting": []}
+    """Return a line for each entry: the outcome, or epoch and time remaining while it runs."""
+    lines = []
     for entry in entries:
-        state, words = entry.outcome()
+        state = f"running: {entry.last_line()}"
         if lock := entry.try_lock():
             lock.close()
-            states[state].append(f"{entry.name} ({words[:LONGEST]})")
-        else:
-            running.append(f"{entry.name}: {entry.last_line() or 'begins'}")
-    waiting = f"{len(states.pop('waiting'))} waiting"
-    ended = [f"{len(some)} {state}: {', '.join(some)}" for state, some in states.items() if some]
-    return "; ".join([*(running or ["nothing runs"]), *ended, waiting])
+            state = entry.outcome()
+        lines.append(f"{entry.name} {state}")
+    return "\n".join(lines)
 
 
 def checkout(folder: Path, revision: str) -> Path:
@@ -101,18 +90,12 @@ def commit_of(revision: str) -> str:
 
 
 def train_all(entries: Sequence[Entry], path: Path) -> None:
-    """Train the unfinished entries; wait for entries that another queue trains."""
-    waiting = [entry for entry in entries if entry.outcome()[0] != "finished"]
-    while waiting:
-        for entry in [*waiting]:
-            if lock := entry.try_lock():
-                waiting.remove(entry)
-                if entry.outcome()[0] != "finished":
+    """Train the unfinished entries, except those that another queue trains."""
+    for entry in entries:
+        if lock := entry.try_lock():
+            with lock:
+                if not entry.outcome().startswith("finished"):
                     print(f"{entry.name} {train_in(path, entry, lock.fileno())}", flush=True)
-                lock.close()
-                print(status(entries), flush=True)
-        if waiting:
-            time.sleep(PATIENCE)
 
 
 def train_in(path: Path, entry: Entry, lock: int) -> str:
@@ -172,19 +155,16 @@ def train(paper: str, tier: str, name: str) -> None:
 def main() -> None:
     """Run the queue, or print its status."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("list", nargs="?", type=Path, default=ROOT / "params" / "background.yaml")
     parser.add_argument("--commit", default="HEAD", help="the revision that trains")
-    parser.add_argument("--status", action="store_true", help="print one line, and train nothing")
+    parser.add_argument("--status", action="store_true", help="list the networks, train nothing")
     parser.add_argument("--train", nargs=3, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.train:
         return train(*arguments.train)
     folder = cache_root() / "queue"
     folder.mkdir(parents=True, exist_ok=True)
-    try:
-        entries = [Entry(values, folder) for values in yaml.safe_load(arguments.list.read_text())]
-    except (OSError, TypeError, ValueError, yaml.YAMLError) as error:
-        parser.error(f"{arguments.list}: {error}")
+    listing = (ROOT / "params" / "background.yaml").read_text(encoding="utf-8")
+    entries = [Entry(values, folder) for values in yaml.safe_load(listing)]
     if arguments.status:
         return print(status(entries))
     train_all(entries, checkout(folder, arguments.commit))

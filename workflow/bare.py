@@ -41,10 +41,7 @@ def run(*command, folder: Path) -> str:
     """Return the output of an interpreter that sees only the packages in `folder`."""
     clean = os.environ | {"PYTHONPATH": str(folder / "packages")}
     command = [sys.executable, "-S", *map(str, command)]
-    done = subprocess.run(command, cwd=folder, env=clean, capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
-    return done.stdout
+    return subprocess.check_output(command, cwd=folder, env=clean, text=True)
 
 
 def install(folder: Path) -> None:

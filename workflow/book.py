@@ -7,33 +7,29 @@ The sources are the prose of ``book/``, the executed notebooks of ``runs/TIER`` 
 stored ones), the pages of :mod:`pages`, and parts of pages from :mod:`front`, :mod:`openings` and
 :mod:`explore`.  The tree mirrors the repository, so that links of a page name its file.
 
-Every build starts from an empty tree, and replaces the book only if it succeeds.  It takes over
-the parsed form of unchanged pages, and writes each page again: a page without a source disappears,
-and no warning is hidden.  The book is in ``runs/TIER/book``.
+Every build starts from an empty tree, and replaces the book only if it succeeds: a page without a
+source disappears, and no warning is hidden.  The book is in ``runs/TIER/book``.
 """
 
-from __future__ import annotations
-
 import argparse
-import filecmp
 import functools
 import importlib.util
+import re
 import shutil
 import sys
 from collections.abc import Collection
-from importlib import import_module
+from html import unescape
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import explore
 import front
 import jupyter_book.config
-import links
 import nbformat
 import openings
 import pages
 import pybtex.plugin
 import yaml
-from jupyter_book.config import get_default_sphinx_config
 from jupyter_book.sphinx import build_sphinx
 from kernels import INJECTED
 from plan import notebooks_of, plan
@@ -45,7 +41,10 @@ ROOT = Path(__file__).resolve().parent.parent
 TOC = "book/_toc.yml"
 STORED = ROOT / "notebooks"
 WRITTEN_FOR = "mini"  # the tier that the notebooks' sentences describe
-DOCTREES = ".doctrees"  # what Sphinx calls a folder of parsed pages
+_SCRIPT = re.compile(r"(<script\b[^>]*>).*?</script>", re.S)
+_TAG = re.compile(r"<(\w+)\b((?:[^>\"]|\"[^\"]*\")*)>")
+_ADDRESS = re.compile(r'\b(?:href|src|poster|data)="([^"]+)"')
+_ANCHOR = re.compile(r'\b(?:id|name)="([^"]*)"')
 
 
 def toc_files(entry: dict) -> list[str]:
@@ -108,9 +107,7 @@ def add_notebook(tree: Path, name: str, runs: Path, tier: str, of_tier: Collecti
     """Write an executed notebook into the tree, with a note if the tier is not the usual one."""
     executed = (runs if name in of_tier else STORED) / f"{name}.ipynb"
     if not executed.exists():
-        raise FileNotFoundError(
-            f"{executed}: this executed notebook is missing; make it: make run TIER={tier}"
-        )
+        raise FileNotFoundError(f"{executed} is missing; make it: make run TIER={tier}")
     notebook = nbformat.read(executed, as_version=4)
     if tier != WRITTEN_FOR:
         title, _, text = notebook.cells[0].source.partition("\n")
@@ -126,44 +123,26 @@ def add_notebook(tree: Path, name: str, runs: Path, tier: str, of_tier: Collecti
     nbformat.write(notebook, target)
 
 
-def keep_parsed(tree: Path, before: Path) -> None:
-    """Take over the parsed pages of the previous book, and the times of unchanged sources."""
-    if (before / "_build" / DOCTREES).is_dir():
-        shutil.copytree(before / "_build", tree / "_build", ignore=lambda *_: {"html"})
-    for file in [path for path in tree.rglob("*") if path.is_file()]:
-        old = before / file.relative_to(tree)
-        if old.is_file() and filecmp.cmp(file, old, shallow=False):
-            shutil.copystat(old, file)
-        else:  # Sphinx asks for its time alone, which may be that of an older one of its name
-            file.touch()
-
-
 def render(tree: Path) -> Path:
     """Render the sources in `tree` and return the folder of the pages.
 
-    A warning is an error, and so is a problem that `links` finds.
+    A warning is an error, and so are the `problems` of the pages.
     """
     html = tree / "_build" / "html"
     # complete before autodoc adds annotations to the classes that they inherit
     for paper in {**CHAPTERS, **OTHERS}:
-        import_module(f"{package_of(paper)}.parameters")
+        importlib.import_module(f"{package_of(paper)}.parameters")
     # else looked up in the metadata of all that is installed, for each of hundreds of references
     pybtex.plugin.entry_points = functools.cache(pybtex.plugin.entry_points)
     # Thebe runs code on a server, by a button that these pages do not have; no setting removes it
-    settings = get_default_sphinx_config()
-    settings["extensions"].remove("sphinx_thebe")
+    settings = jupyter_book.config.get_default_sphinx_config()
+    settings["extensions"] = [name for name in settings["extensions"] if name != "sphinx_thebe"]
     jupyter_book.config.get_default_sphinx_config = lambda: settings
-    status = build_sphinx(
-        tree,
-        html,
-        noconfig=True,  # no conf.py: all is in _config.yml
-        path_config=ROOT / "_config.yml",
-        # Jupyter Book asks for the second key whatever the builder
-        confoverrides={"external_toc_path": str(tree / TOC), "latex_individualpages": False},
-        warningiserror=True,
-        keep_going=True,
-        quiet=True,
-    )
+    strict = {"warningiserror": True, "keep_going": True, "quiet": True}
+    source = {"noconfig": True, "path_config": ROOT / "_config.yml"}  # there is no conf.py
+    # Jupyter Book asks for the second key whatever the builder
+    overrides = {"external_toc_path": str(tree / TOC), "latex_individualpages": False}
+    status = build_sphinx(tree, html, confoverrides=overrides, **source, **strict)
     if status:  # a status code, or the exception that ended the build
         sys.exit("the book was not built: see the warnings above")
     config = yaml.safe_load((ROOT / "_config.yml").read_text())
@@ -175,9 +154,36 @@ def render(tree: Path) -> Path:
     name = config["sphinx"]["config"]["mathjax_path"]
     (html / "_static" / name).parent.mkdir()
     shutil.copyfile(mathjax / "static" / name, html / "_static" / name)
-    if problems := links.problems(html):
-        sys.exit("\n".join(["the book was not built: in its pages", *problems]))
+    if lines := problems(html):
+        sys.exit("\n".join(["the book was not built: in its pages", *lines]))
     return html
+
+
+def problems(folder: Path) -> list[str]:
+    """Return a line for each broken link, foreign script and path of this machine in the pages.
+
+    The theme's templates are left out.
+    """
+    files = [file for file in sorted(folder.rglob("*.html")) if "_static" not in file.parts]
+    texts = {file: file.read_text(encoding="utf-8") for file in files}
+    anchors = {file: {"", "top", *_ANCHOR.findall(text)} for file, text in texts.items()}
+    lines = {}  # each once
+    for file, text in texts.items():
+        name = file.relative_to(folder).as_posix()
+        if "PosixPath(" in text:
+            lines[f"shows a path of this machine: {name}"] = None
+        for tag, attributes in _TAG.findall(_SCRIPT.sub(r"\1", text)):
+            loads = tag not in ("a", "area", "link", "form") or "stylesheet" in attributes
+            for address in map(unescape, _ADDRESS.findall(attributes)):
+                parts = urlsplit(address)
+                target = (file.parent / unquote(parts.path)).resolve() if parts.path else file
+                anchor = unquote(parts.fragment)
+                if parts.scheme or parts.netloc:
+                    if loads and parts.scheme != "data":
+                        lines[f"is fetched from elsewhere: {name}: {tag} {address}"] = None
+                elif not target.is_file() or anchor not in anchors.get(target, {anchor}):
+                    lines[f"leads nowhere: {name}: {address}"] = None
+    return [*lines]
 
 
 def main(command_line: list[str] | None = None) -> None:
@@ -187,14 +193,14 @@ def main(command_line: list[str] | None = None) -> None:
     parser.add_argument("--preview", action="store_true", help="of the stored outputs")
     arguments = parser.parse_args(command_line)
     runs = ROOT / "runs" / arguments.tier
-    out, tree = runs / "book", runs / ".book.new"  # beside, so that a rename can put it in place
+    # beside, so that a rename can put it in place; a preview can be rendered during `make book`
+    out, tree = runs / "book", runs / (".book.preview" if arguments.preview else ".book.new")
     shutil.rmtree(tree, ignore_errors=True)
     tree.mkdir(parents=True)
     try:
         assemble(tree, STORED if arguments.preview else runs, arguments.tier)
     except (FileNotFoundError, ValueError) as error:
         sys.exit(str(error))
-    keep_parsed(tree, out)
     html = render(tree).relative_to(tree)
     shutil.rmtree(out, ignore_errors=True)
     tree.rename(out)

@@ -2,8 +2,9 @@
 
     python workflow/compare.py runs/mini ../before/runs/mini
 
-Two rows are equal if their name (a hash of the identity), value and bootstrap replicates are equal
-to the last bit; provenance may differ.  The exit status is 1 if any row differs.
+Two rows are equal if identity, value and bootstrap replicates are equal to the last bit; provenance
+may differ.  A changed row is listed twice, once from each folder (``left_only`` is the first).  The
+exit status is 1 if any row differs.
 """
 
 import argparse
@@ -16,22 +17,11 @@ import pandas as pd
 from helpers.report import results
 
 
-def difference(table: pd.DataFrame, before: pd.DataFrame) -> dict[str, list[str]]:
-    """Return the rows that differ between two results tables, as text, by kind of difference."""
-    both = table.merge(before, on="row", suffixes=("", "_before"))
-    pairs = zip(both["bootstrap"], both["bootstrap_before"], strict=True)
-    replicates = pd.Series([not np.array_equal(*pair) for pair in pairs], dtype=bool)
-    values = both["value"] != both["value_before"]
-    differing = {
-        "missing": before[~before["row"].isin(table["row"])],
-        "added": table[~table["row"].isin(before["row"])],
-        "value": both[values],
-        "replicates": both[replicates & ~values],
-    }
-    return {
-        kind: [" ".join(map(str, row)) for row in rows[list(results.IDENTITY)].to_numpy()]
-        for kind, rows in differing.items()
-    }
+def read(path: Path) -> pd.DataFrame:
+    """Return the compared columns of a results table."""
+    table = results.read(path)
+    replicates = table["bootstrap"].map(np.ndarray.tobytes)
+    return table[[*results.IDENTITY, "value"]].assign(replicates=replicates)
 
 
 def main() -> None:
@@ -41,15 +31,16 @@ def main() -> None:
     parser.add_argument("before", type=Path, help="the folder to compare it with")
     folders = vars(parser.parse_args()).values()
     names = {path.parent.name for folder in folders for path in folder.glob("*/results.parquet")}
-    lines = [] if names else ["no results.parquet in any paper's folder"]
+    if not names:
+        sys.exit("no results.parquet in any paper's folder")
+    count = 0
     for name in sorted(names):
-        tables = (results.read(folder / name / "results.parquet") for folder in folders)
-        differing = difference(*tables)
-        counts = ", ".join(f"{len(rows)} {kind}" for kind, rows in differing.items() if rows)
-        print(f"{name}: {counts or 'all rows are equal'}")
-        lines += [f"  {kind}: {row}" for kind, rows in differing.items() for row in rows[:5]]
-    print(*lines, sep="\n")
-    sys.exit(bool(lines))
+        table, before = (read(folder / name / "results.parquet") for folder in folders)
+        rows = table.merge(before, how="outer", indicator=True).query("_merge != 'both'")
+        shown = rows.drop(columns="replicates").head(10).to_numpy().tolist()
+        print(f"{name}: {len(rows)} rows differ", *shown, sep="\n  ")
+        count += len(rows)
+    sys.exit(bool(count))
 
 
 if __name__ == "__main__":

@@ -1,13 +1,11 @@
 """Execute one step of the plan in RUNS/plan.json: a notebook with its parameters.
 
-python workflow/execute.py mini openset_calibration/evaluation runs/mini
+python workflow/execute.py openset_calibration/evaluation runs/mini
 """
 
 import argparse
-import fcntl
 import os
 import re
-import resource
 import sys
 import textwrap
 import time
@@ -22,7 +20,8 @@ from nbclient.exceptions import DeadKernelError
 from papermill.exceptions import PapermillExecutionError
 from step import ROOT, Step, read
 
-SHOWN = 12  # last lines of an error
+from helpers.files import locked
+
 STARTS = 3  # of a kernel, at most
 _NO_START = "Kernel died before replying"
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")  # colours
@@ -43,22 +42,19 @@ class Kernel(AsyncKernelManager):
 def main() -> None:
     """Execute the step named on the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("tier")
     parser.add_argument("step", help="as in the plan: paper/notebook or paper/notebook/point")
     parser.add_argument("runs", type=Path, help="folder of the executed notebooks")
     arguments = parser.parse_args()
     step = read(arguments.runs)[arguments.step]
     output = arguments.runs / f"{step.name}.ipynb"
-    output.parent.mkdir(parents=True, exist_ok=True)
     # A killed pipeline may leave this very step running; wait for it rather than share its files.
-    with open(output.with_name(f".{output.stem}.lock"), "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with locked(output.with_name(f".{output.stem}.lock")):
         began = time.monotonic()
-        execute(step, output, arguments.tier)
+        execute(step, output)
     print(f"{step.name}: {time.monotonic() - began:.0f} s", flush=True)
 
 
-def execute(step: Step, output: Path, tier: str) -> None:
+def execute(step: Step, output: Path) -> None:
     """Execute a step's notebook, and name it `output` once it is complete."""
     started = output.with_suffix(".running.ipynb")
     # the default of numpy and torch; a training sets the number in its recipe
@@ -70,10 +66,9 @@ def execute(step: Step, output: Path, tier: str) -> None:
     except (PapermillExecutionError, DeadKernelError) as error:
         failed = output.with_suffix(".failed.ipynb")
         started.replace(failed)
-        sys.exit(explanation(step, tier, error, failed))
-    # of this process and of the kernel, which has ended
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    executed.metadata.papermill.cpu_seconds = sum(usage.ru_utime + usage.ru_stime for usage in used)
+        sys.exit(explanation(step, error, failed))
+    # of this process and of the kernel, which has ended: time in programs and in the system
+    executed.metadata.papermill.cpu_seconds = sum(os.times()[:4])
     nbformat.write(executed, started)
     started.replace(output)
 
@@ -96,11 +91,11 @@ def run_notebook(step: Step, started: Path) -> nbformat.NotebookNode:
                 raise
 
 
-def explanation(step: Step, tier: str, error: Exception, failed: Path) -> str:
+def explanation(step: Step, error: Exception, failed: Path) -> str:
     """Return which notebook failed, in which cell, with which parameters, and what to do."""
     if isinstance(error, PapermillExecutionError):
         where, what = f"code cell {error.exec_count}", f"{error.ename}: {error.evalue}"
-        last = "\n".join(_ANSI.sub("", "\n".join(error.traceback)).splitlines()[-SHOWN:])
+        last = "\n".join(_ANSI.sub("", "\n".join(error.traceback)).splitlines()[-12:])
     else:
         cells = nbformat.read(failed, as_version=4).cells
         begun = [cell for cell in cells if cell.metadata.papermill.start_time]
@@ -109,7 +104,7 @@ def explanation(step: Step, tier: str, error: Exception, failed: Path) -> str:
     given = "\n".join(f"    {name}: {value!r}" for name, value in step.parameters.items())
     values = {"given": given, "last": textwrap.indent(last, "    | "), "where": where, "what": what}
     text = (ROOT / "workflow" / "templates" / "failed.txt").read_text(encoding="utf-8")
-    return text.format(notebook=step.notebook, tier=tier, failed=failed, **values)
+    return text.format(notebook=step.notebook, failed=failed, **values)
 
 
 if __name__ == "__main__":

@@ -3,8 +3,6 @@
 matplotlib draws the curves; the script in the template moves a line and changes the sentence.
 """
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -109,12 +107,11 @@ def detection_errors(pack: FeaturePack) -> Figure:
     test, _, far = groups_of(pack, "max_logit")
     values, known = join([test, far]), join([pack.test.correct, np.zeros(len(far), bool)])
     thresholds = np.linspace(*np.quantile(values, [0.005, 0.995]), STEPS)
+    rates = [metrics.detection_error_rate(values, known, t) for t in thresholds]
     curves = {
         "correct, rejected": [(values[known] < t).mean() for t in thresholds],
         "incorrect or unknown, accepted": [(values[~known] >= t).mean() for t in thresholds],
-        "detection error rate": [
-            metrics.detection_error_rate(values, known, t) for t in thresholds
-        ],
+        "detection error rate": rates,
     }
     return Figure("threshold of the maximum logit", "share", thresholds, curves)
 

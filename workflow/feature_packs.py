@@ -1,37 +1,29 @@
 """Make feature packs for `known_unknowns.bench`: a network's outputs on ID, near and far images.
 
-    DATA_ROOT=... NETWORK_ROOT=... python workflow/feature_packs.py FOLDER [NETWORK ...]
+    DATA_ROOT=... NETWORK_ROOT=... python workflow/feature_packs.py FOLDER
 
 For the published networks of the synthesis at tier `pretrained`.  Outputs come from the cache;
 existing packs stay.  `manifest.json` describes all packs of the folder, with their hashes.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
-import logging
 from pathlib import Path
 
-import numpy as np
-
-from helpers import metrics, scores
 from helpers.data import cards, subsample
 from helpers.files import atomic_path, sha256_file
 from helpers.networks import published
-from known_unknowns.bench import FeaturePack, packs, values_on
+from known_unknowns.bench import FeaturePack, packs
 from known_unknowns.chapters import CHAPTERS, load
 
 CHAPTER = "synthesis"
 """The chapter whose networks and sets the packs have."""
 TRAIN, TEST = 5000, 2000
 """Numbers of training images and of ID test images of a pack."""
-PROBES = ("msp", "energy", "mahalanobis", "knn", "vim", "ash")
-"""Scores on which the cost of half precision is measured."""
 
 
 def make(parameters, part) -> FeaturePack:
-    """Return the pack of a part's network, with the cost of half precision among its facts."""
+    """Return the pack of a part's network."""
     experiment = CHAPTERS[CHAPTER].experiment
     roles = experiment.roles(parameters, part)
     model = experiment.models(parameters, part, roles)
@@ -48,9 +40,7 @@ def make(parameters, part) -> FeaturePack:
     }
     train = model.outputs(subsample(roles.train, TRAIN, seed=parameters.seed))
     test = model.outputs(roles.test)
-    pack = FeaturePack(part.name, id_set, model.head, train, test, near, far, facts)
-    pack.facts["half_precision"] = cost(pack)
-    return pack
+    return FeaturePack(part.name, id_set, model.head, train, test, near, far, facts)
 
 
 def describe(folder: Path) -> None:
@@ -71,35 +61,18 @@ def describe(folder: Path) -> None:
         temporary.write_text(f"{text}\n", encoding="utf-8")
 
 
-def cost(pack: FeaturePack) -> dict[str, float]:
-    """Return for each probe the largest change of its AUROCs if features are rounded."""
-    changes = {}
-    for name in PROBES:
-        areas = []
-        for values in (values_on(each, scores.create(name)) for each in (pack, pack.rounded())):
-            known = values.pop("test")
-            areas.append([metrics.auroc(known, unknown) for unknown in values.values()])
-        changes[name] = round(float(np.abs(np.diff(areas, axis=0)).max()), 6)
-    return changes
-
-
 def main(command_line: list[str] | None = None) -> None:
     """Make the packs that the command line names, and their manifest."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("folder", type=Path)
-    parser.add_argument("networks", nargs="*", metavar="NETWORK", help="by default all")
-    arguments = parser.parse_args(command_line)
-    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    folder = parser.parse_args(command_line).folder
     parameters = load(CHAPTER, "pretrained", published_images=TEST)
-    folder = arguments.folder
     folder.mkdir(parents=True, exist_ok=True)
     for part in CHAPTERS[CHAPTER].experiment.parts(parameters):
         path = folder / f"{part.name}.safetensors"
-        if path.exists() or (arguments.networks and part.name not in arguments.networks):
-            continue
-        pack = make(parameters, part)
-        pack.write(path)
-        logging.info("%s: half precision costs %s", path, pack.facts["half_precision"])
+        if not path.exists():
+            make(parameters, part).write(path)
+            print(path, flush=True)
     describe(folder)
 
 

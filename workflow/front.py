@@ -4,8 +4,6 @@ README, front page and the chapter on human-centric evaluation read these number
 agrees with the picture.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path

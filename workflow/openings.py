@@ -4,8 +4,6 @@ The introduction and the README have a table of the main claims.  An overview pa
 claim with its verdict, and a figure of all claims, each at the largest tier that can test it.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Mapping
@@ -137,15 +135,14 @@ def measured(line) -> str:
     bounds = "" if pd.isna(line.low) else f" [{low}, {high}]"
     text = (above if sign > 0 else below).format(*words, size=f"{size}{unit}{bounds}")
     other = (below if sign > 0 else above).format(*words, size=printed[1:] + unit)
-    return render(
-        "measured.md",
-        line=line,
-        text=f"{text[0].upper()}{text[1:]}",
-        needs=f"{NEEDS[relation]} {number(factor * sign * line.margin, 'g')}",
-        reason=re.search("(?:doubted|not testable): (.*)", line.note),
-        printed="" if pd.isna(line.printed) else printed,
-        opposite=other if sign * line.printed < 0 else "",
-    )
+    values = {
+        "text": f"{text[0].upper()}{text[1:]}",
+        "needs": f"{NEEDS[relation]} {number(factor * sign * line.margin, 'g')}",
+        "reason": re.search("(?:doubted|not testable): (.*)", line.note),
+        "printed": "" if pd.isna(line.printed) else printed,
+        "opposite": other if sign * line.printed < 0 else "",
+    }
+    return render("measured.md", line=line, **values)
 
 
 def together(claims: pd.DataFrame, folder: Path) -> str:

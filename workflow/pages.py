@@ -1,7 +1,5 @@
 """The reference pages of the book: templates filled from the package's records."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import pkgutil
@@ -13,17 +11,15 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from pyarrow import csv
 
 import helpers
-import helpers.data
-import helpers.metrics
-import helpers.report.results
-import helpers.scores
 import known_unknowns
+from helpers import data, metrics, scores
+from helpers.networks import published
+from helpers.report import results
 from helpers.scores import calibration, openset
 from helpers.scores.info import Info
 from known_unknowns.chapters import CHAPTERS
 
 ROOT = Path(__file__).resolve().parent.parent
-LEVEL = 6  # of compression: 9 takes twice the time for a few hundredths of the size
 TEMPLATES = Environment(
     loader=FileSystemLoader(ROOT / "workflow" / "templates"),
     trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined,
@@ -37,12 +33,10 @@ def render(template: str, **values) -> str:
 
 def reference(runs: Path, tier: str, downloads: Path) -> dict[str, str]:
     """Return every generated page, as Markdown, by its name; write downloads into a folder."""
-    from helpers.networks import published
-
     return {
         "methods": render("methods.md", **infos()),
-        "metrics": render("metrics.md", records=helpers.metrics.RECORDS, papers=CHAPTERS.values()),
-        "data_sets": render("data_sets.md", cards=helpers.data.cards()),
+        "metrics": render("metrics.md", records=metrics.RECORDS, papers=CHAPTERS.values()),
+        "data_sets": render("data_sets.md", cards=data.cards()),
         "networks": render("networks.md", records=published.records().values()),
         "reproducibility": reproducibility(runs, tier, downloads),
         **api(),
@@ -54,7 +48,7 @@ def infos() -> dict[str, list[Info]]:
     """Return the records of the scores, and of calibration and open-set answers."""
     values = [value for module in (calibration, openset) for value in vars(module).values()]
     return {
-        "scores": [helpers.scores.create(name).info for name in helpers.scores.names()],
+        "scores": [scores.create(name).info for name in scores.names()],
         "others": [value for value in values if isinstance(value, Info)],
     }
 
@@ -93,27 +87,20 @@ def reproducibility(runs: Path, tier: str, downloads: Path) -> str:
     """Return the page of provenance, and write the results tables that it offers."""
     files = sorted(runs.rglob("results.parquet"))
     if not files and runs.resolve() != ROOT / "notebooks":
-        raise FileNotFoundError(
-            f"{runs}: no results.parquet in it; make them: make run TIER={tier}"
-        )
+        raise FileNotFoundError(f"{runs}: no results.parquet in it; first: make run TIER={tier}")
     committed = sorted((ROOT / "results").rglob("*.parquet"))
     others = [file for file in committed if file.parent.name != tier]
-    results = helpers.report.results.read([*files, *others])
+    table = results.read([*files, *others])
     if files:
-        helpers.report.results.join(files, downloads / f"results_{tier}.parquet")
-    numbers = pa.Table.from_pandas(results.drop(columns="bootstrap"), preserve_index=False)
-    # without the time of day: the same numbers give the same file
-    with gzip.GzipFile(downloads / f"results_{tier}.csv.gz", "wb", LEVEL, mtime=0) as file:
+        results.join(files, downloads / f"results_{tier}.parquet")
+    numbers = pa.Table.from_pandas(table.drop(columns="bootstrap"), preserve_index=False)
+    # without the time of day: the same numbers give the same file; compression at level 9 takes
+    # twice the time for a few hundredths of the size
+    with gzip.GzipFile(downloads / f"results_{tier}.csv.gz", "wb", 6, mtime=0) as file:
         csv.write_csv(numbers, file)  # pandas takes six times as long
-    origins = results.groupby(["tier", "code", "device", "versions"], sort=False)["row"].count()
-    groups = results.groupby(["tier", "paper", "data_set", "backbone"], sort=False, as_index=False)
+    origins = table.groupby(["tier", "code", "device", "versions"], sort=False)["row"].count()
+    groups = table.groupby(["tier", "paper", "data_set", "backbone"], sort=False, as_index=False)
     experiments = groups.agg(runs=("run", "nunique"), rows=("row", "count"))
-    return render(
-        "reproducibility.md",
-        tier=tier,
-        count=len(results),
-        has_tables=bool(files),
-        origins=origins.items(),
-        loads=json.loads,
-        experiments=experiments.to_dict("records"),
-    )
+    values = {"origins": origins.items(), "experiments": experiments.to_dict("records")}
+    values |= {"tier": tier, "count": len(table), "has_tables": bool(files), "loads": json.loads}
+    return render("reproducibility.md", **values)

@@ -4,8 +4,6 @@ All parameters are checked here, before anything runs, except the ranges of an o
 arguments: that check needs torch, and comes when the training begins.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping
@@ -41,11 +39,8 @@ def papers(tier: str) -> list[str]:
 def code_cells(notebook: str) -> list[tuple[str, list[str]]]:
     """Return source and tags of a notebook's code cells."""
     cells = json.loads((ROOT / notebook).read_text(encoding="utf-8"))["cells"]
-    return [
-        ("".join(cell["source"]), cell["metadata"].get("tags", []))
-        for cell in cells
-        if cell["cell_type"] == "code"
-    ]
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    return [("".join(cell["source"]), cell["metadata"].get("tags", [])) for cell in code]
 
 
 def declared(notebook: str) -> list[str]:
@@ -103,11 +98,8 @@ def steps_of(tier: str, paper: str) -> list[Step]:
     """
     parameters = load(paper, tier, root=ROOT)
     used, needed = tuple(parameters.data_sets_used()), parameters.data_sets_needed()
-    common = {
-        "settings": parameters.model_dump(),
-        "data_sets": used,
-        "spared": tuple(name for name in used if name not in needed),
-    }
+    spared = tuple(name for name in used if name not in needed)
+    common = {"settings": parameters.model_dump(), "data_sets": used, "spared": spared}
     beyond = [name for name, lender in PARAMETERS_OF.items() if lender == paper]
     before = _BEFORE | dict.fromkeys(beyond, "evaluation")
     steps: dict[str, list[Step]] = {}

@@ -6,8 +6,6 @@ The README gets the picture and the main claim of each paper with its verdict, b
 The README of ``results/`` gets each chapter's main table and the verdicts on all claims.
 """
 
-from __future__ import annotations
-
 import front
 import openings
 import pandas as pd
@@ -25,8 +23,7 @@ RESULTS = ROOT / "results"
 
 def picture() -> str:
     """Return the README's front picture, with what it shows in words."""
-    place = front.PICTURE.relative_to(ROOT).as_posix()
-    return f"![{front.text('describe', front.stored())}]({place})"
+    return f"![{front.text('describe', front.stored())}](book/_static/{front.PICTURE.name})"
 
 
 def block() -> str:

@@ -1,7 +1,6 @@
 """Store in the repository's notebooks the outputs of their last execution by the pipeline.
 
-    python workflow/refresh.py                    all of them
-    python workflow/refresh.py notebooks/X/Y.ipynb
+    python workflow/refresh.py
 
 Times, progress bars and the error stream are left out, so that a review shows real changes.
 Figures get a palette, which makes their files a third as large.
@@ -27,9 +26,8 @@ _SLIGHT = 7  # levels on average
 
 
 def main() -> None:
-    """Refresh the notebooks named on the command line, by default all."""
-    named = [Path(name).resolve() for name in sys.argv[1:]]
-    for path in named or sorted((ROOT / "notebooks").rglob("*.ipynb")):
+    """Refresh all notebooks."""
+    for path in sorted((ROOT / "notebooks").rglob("*.ipynb")):
         executed = RUNS / path.relative_to(ROOT / "notebooks")
         try:
             stored = with_outputs(nbformat.read(path, 4), nbformat.read(executed, 4))

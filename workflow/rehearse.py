@@ -6,8 +6,6 @@ the published architectures, random weights, and a head fitted to a few images, 
 are correct.
 """
 
-from __future__ import annotations
-
 import tempfile
 import zlib
 from collections.abc import Collection, Iterable
@@ -23,13 +21,11 @@ from helpers.data import ImageStream, corruptions, write_pack
 from helpers.data.cards import find
 from helpers.data.class_lists import names_of, wnids_of
 from helpers.data.listing import Listing
-from helpers.files import data_root
+from helpers.files import atomic_path, data_root
 from helpers.papers import REHEARSAL
 from known_unknowns.chapters import load
 
 SIZES = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
-FITTED = 5
-"""Every fifth class of ImageNet is one that made-up networks can predict."""
 JUDGED = "human_centric"
 """The chapter with published networks."""
 
@@ -135,13 +131,11 @@ def networks(root: Path) -> None:
     from safetensors.torch import save_file
 
     parameters = load(JUDGED, REHEARSAL)
-    (root / "weights").mkdir(exist_ok=True)
     for name in parameters.names:
         path = root / "weights" / f"{name}.safetensors"
         if not path.exists():
-            tensors = draw_weights(parameters.pretrained.get(name, name), root)
-            save_file(tensors, path.with_suffix(".new"))
-            path.with_suffix(".new").rename(path)
+            with atomic_path(path) as temporary:
+                save_file(draw_weights(parameters.pretrained.get(name, name), root), temporary)
             print(f"weights of {name}: drawn", flush=True)
 
 
@@ -162,7 +156,7 @@ def draw_weights(name: str, root: Path) -> dict:
         save_file(model.state_dict(), temporary.name)
         network = zoo.load(name, weights=temporary.name, device="cpu", progress=False)
     listing = Listing.scan(root / "imagenet", split="train")
-    labels = np.flatnonzero(np.bincount(listing.labels))[::FITTED]
+    labels = np.flatnonzero(np.bincount(listing.labels))[::5]
     first = np.searchsorted(listing.labels, labels)  # of each class
     stream = ImageStream.open(listing.subset(first))
     with torch.inference_mode():
@@ -178,9 +172,7 @@ def draw_weights(name: str, root: Path) -> dict:
     return {key: tensor.contiguous() for key, tensor in tensors.items()}
 
 
-def nearest_mean(
-    features: np.ndarray, labels: Collection[int], classes: int
-) -> tuple[np.ndarray, np.ndarray]:
+def nearest_mean(features: np.ndarray, labels: Collection[int], classes: int) -> tuple:
     """Return weight [K, D] and bias [K] whose largest logit is the class of the nearest features.
 
     The other classes get small random weights and a lower bias.

@@ -1,7 +1,5 @@
 """A step of the plan, and the file that hands the plan to Snakemake and to `execute.py`."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Mapping
@@ -57,8 +55,7 @@ class Step:
 def write(steps: Mapping[str, Step], runs: Path) -> None:
     """Write a plan into the folder of its executed notebooks."""
     with atomic_path(runs / PLAN) as temporary:
-        content = json.dumps([asdict(step) for step in steps.values()])
-        temporary.write_text(content, encoding="utf-8")
+        temporary.write_text(json.dumps([*map(asdict, steps.values())]), encoding="utf-8")
 
 
 def read(runs: Path) -> dict[str, Step]:

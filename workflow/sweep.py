@@ -9,12 +9,15 @@ and rows are in the cache as soon as they are complete.
 
 import argparse
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import ProcessPoolExecutor
+from itertools import repeat
 from multiprocessing import current_process, get_context
 from pathlib import Path
 
@@ -36,12 +39,10 @@ def parse(command_line: list[str] | None = None) -> tuple[argparse.Namespace, Pa
     parser.add_argument("tier")
     parser.add_argument("paper")
     several = {"nargs": "+", "action": "extend"}  # once with all of them, or once for each
-    instead = "instead of the file's values"
     parallel = "parts at a time; by default one on each GPU"
     parser.add_argument("--only", **several, metavar="PART", help="by default all parts")
-    parser.add_argument("--set", **several, metavar="NAME=VALUE", default=[], help=instead)
+    parser.add_argument("--set", **several, metavar="NAME=VALUE", default=[])
     parser.add_argument("--processes", type=int, default=max(1, len(gpus())), help=parallel)
-    parser.add_argument("--device", help="cpu or cuda; by default a GPU if there is one")
     parser.add_argument("--out", type=Path, help="by default results/TIER/PAPER.parquet")
     arguments = parser.parse_args(command_line)
     tier, paper = arguments.tier, arguments.paper
@@ -49,9 +50,7 @@ def parse(command_line: list[str] | None = None) -> tuple[argparse.Namespace, Pa
     pairs = (assignment.partition("=") for assignment in arguments.set)
     given = {name: yaml.safe_load(value) for name, _, value in pairs}
     try:
-        if arguments.processes < 1:
-            raise ValueError("--processes: at least 1 expected")
-        parameters = load(paper, tier, root=ROOT, device=arguments.device, **given)
+        parameters = load(paper, tier, root=ROOT, **given)
         parts = run.parts(parameters, arguments.only)
         arguments.out.parent.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=arguments.out.parent).close()  # else an error at the end
@@ -74,33 +73,24 @@ def main() -> None:
 
 def table_of(parameters: Parameters, parts: list, processes: int) -> pd.DataFrame:
     """Return the rows of all parts, in their order; print a line when a part is done."""
-    start, tables = time.monotonic(), {}
+    start, tables = time.monotonic(), []
     with ProcessPoolExecutor(processes, get_context("spawn"), initializer=begin) as pool:
-        waiting = {pool.submit(run.rows_of_part, parameters, part): part.name for part in parts}
-        for done in as_completed(waiting):
-            part = waiting[done]
-            try:
-                tables[part] = done.result()
-            except Exception:
-                print(f"{part} failed; the rows of finished parts are kept", flush=True)
-                pool.shutdown(cancel_futures=True)
-                raise
-            progress = f"{len(tables)} of {len(parts)} parts"
-            progress += f", {(time.monotonic() - start) / 60:.1f} minutes"
-            print(f"{part} done, {len(tables[part])} rows, {progress}", flush=True)
-    return pd.concat([tables[part.name] for part in parts], ignore_index=True)
+        for table in pool.map(run.rows_of_part, repeat(parameters), parts):
+            tables.append(table)
+            minutes = (time.monotonic() - start) / 60
+            progress = f"{len(tables)} of {len(parts)} parts, {minutes:.1f} minutes"
+            print(f"{parts[len(tables) - 1].name} done, {len(table)} rows, {progress}", flush=True)
+    return pd.concat(tables, ignore_index=True)
 
 
 def gpus() -> list[str]:
     """Return the names of the GPUs that may be used, without loading torch."""
     if VISIBLE in os.environ:
         return [name for name in os.environ[VISIBLE].split(",") if name]
-    try:
-        listing = subprocess.run(["nvidia-smi", "-L"], stdout=subprocess.PIPE, text=True).stdout
-    except OSError:  # there is no such program
+    if not shutil.which("nvidia-smi"):
         return []
-    count = sum(line.startswith("GPU ") for line in listing.splitlines())  # parts are indented
-    return [str(number) for number in range(count)]
+    listing = subprocess.run(["nvidia-smi", "-L"], stdout=subprocess.PIPE, text=True).stdout
+    return re.findall(r"^GPU (\d+)", listing, re.M)  # parts of a GPU are indented
 
 
 def begin() -> None:

@@ -73,10 +73,10 @@ def test_a_killed_queue_resumes_and_ends_with_the_weights_of_an_uninterrupted_on
     entry = background.Entry(["p", "t", "net"], tmp_path / "killed" / "queue")
     while "accuracy" not in background.status([entry]):
         time.sleep(0.05)
-    assert "t/p/net: epoch" in (line := background.status([entry])) and "of 8, " in line
+    assert "t/p/net running: epoch" in (line := background.status([entry])) and "of 8, " in line
     killed.send_signal(signal.SIGKILL)
     killed.wait()
-    while background.status([entry]) != "nothing runs; 1 waiting":  # ended with its queue
+    while background.status([entry]) != "t/p/net waiting":  # ended with its queue
         time.sleep(0.05)
     assert 0 < len(checkpoints.load(partial[0])[1]["epochs"]) < 8
     assert not [*networks.glob("*.safetensors")]
@@ -86,28 +86,22 @@ def test_a_killed_queue_resumes_and_ends_with_the_weights_of_an_uninterrupted_on
     assert "epoch 0 of 8" not in entry.log.read_text()
 
 
-@pytest.mark.parametrize("finished", [False, True])
-def test_what_another_queue_trains_is_left_to_it_until_that_ends(tmp_path, monkeypatch, finished):
-    """What it has finished meanwhile is not trained again."""
-    first, second = (background.Entry(["p", "t", name], tmp_path) for name in "ab")
+def test_a_network_that_another_queue_trains_or_has_finished_is_passed_over(tmp_path, monkeypatch):
+    first, second, third = (background.Entry(["p", "t", name], tmp_path) for name in "abc")
     held, trained = first.try_lock(), []
+    third.record.write_text("finished: accuracy 0.5")
 
     def train_in(path, entry, lock):
         assert entry.try_lock() is None
         trained.append(entry.name)
         return "finished: "
 
-    def end(seconds):
-        if finished:
-            first.record.write_text("finished: accuracy 0.5")
-        held.close()
-
     monkeypatch.setattr(background, "train_in", train_in)
-    monkeypatch.setattr(background.time, "sleep", end)
-    background.train_all([first, second], tmp_path)
-    assert trained == ["t/p/b", *["t/p/a"] * (not finished)]
-    line = "nothing runs; 1 finished: t/p/a (accuracy 0.5); 1 waiting"
-    assert background.status([first, second]) == (line if finished else "nothing runs; 2 waiting")
+    background.train_all([first, second, third], tmp_path)
+    assert trained == ["t/p/b"]
+    lines = ["t/p/a running: ", "t/p/b waiting", "t/p/c finished: accuracy 0.5"]
+    assert background.status([first, second, third]).splitlines() == lines
+    held.close()
 
 
 def test_training_takes_place_in_the_code_of_the_commit(tmp_path, monkeypatch):

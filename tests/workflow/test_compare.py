@@ -17,10 +17,10 @@ def table(value=0.5, replicate=0.25, metric="aurc", device="cpu") -> pd.DataFram
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"device": "another"}, "all rows are equal"),
-        ({"value": 0.6, "replicate": 0.3}, "2 value"),
-        ({"replicate": 0.3}, "2 replicates"),
-        ({"metric": "auroc"}, "1 missing, 1 added"),
+        ({"device": "another"}, "0 rows differ"),
+        ({"value": 0.6, "replicate": 0.3}, "4 rows differ"),  # two in each folder
+        ({"replicate": 0.3}, "4 rows differ"),
+        ({"metric": "auroc"}, "2 rows differ"),
     ],
 )
 def test_what_differs_is_named(changed, words, tmp_path, monkeypatch, capsys):

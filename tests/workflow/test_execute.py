@@ -31,7 +31,7 @@ def step(tmp_path, monkeypatch):
         one = steps.Step("paper/divide", str(tmp_path / "divide.ipynb"), parameters, needs)
         (tmp_path / "runs").mkdir()
         steps.write({one.name: one}, tmp_path / "runs")
-        command_line = ["execute.py", "mini", one.name, str(tmp_path / "runs")]
+        command_line = ["execute.py", one.name, str(tmp_path / "runs")]
         monkeypatch.setattr(sys, "argv", command_line)
         execute.main()
         return tmp_path / "runs" / "paper"

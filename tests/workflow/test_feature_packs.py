@@ -36,7 +36,6 @@ def stages(monkeypatch):
     )
     monkeypatch.setitem(feature_packs.CHAPTERS, "synthesis", SimpleNamespace(experiment=stages))
     monkeypatch.setattr(feature_packs, "load", lambda *given, **more: SimpleNamespace(seed=0))
-    monkeypatch.setattr(feature_packs, "PROBES", ("msp",))
 
 
 def files_of(folder):

@@ -43,7 +43,6 @@ def test_what_is_not_asked_for_may_lack_its_data(tmp_path, monkeypatch):
         ("--cores 0 all", "--cores: a whole number, at least 1, .* '0'$"),  # it would wait for ever
         ("--cores 1.5 all", "--cores: a whole number, at least 1, .* '1.5'$"),
         ("--step uimnet/figures book", "2"),
-        ("--tier small preview", "2"),
     ],
 )
 def test_a_command_line_that_makes_no_sense_is_refused_at_once(words, message, monkeypatch):
