@@ -12,7 +12,7 @@ images alone, or of OOD images alone, has a Gscore too: no score can tell.
 
 from helpers.labelfree.evaluators import EVALUATORS, TAUS, gscores
 from helpers.labelfree.gaussians import Mixture, fit_mixture, mixture_parts
-from helpers.labelfree.mixtures import counts_in_ratio, draw_counts, draw_places
+from helpers.labelfree.mixtures import counts_at_share, counts_in_ratio, draw_places
 from helpers.labelfree.parts import (
     DISTANCES,
     Parts,

@@ -19,8 +19,14 @@ EVALUATORS = {
     "ude_l2": "UDE + ℓ2",
     "ude_kl": "UDE + KL",
     "ude_wasserstein": "UDE + Wasserstein",
+    "components_kl": "GMM's components + KL",
+    "components_wasserstein": "GMM's components + Wasserstein",
+    "ude_reversed_kl": "UDE + reversed KL",
+    "statistic_mean": "mean score",
+    "statistic_moment": "second moment",
+    "statistic_share": "share below the 5 % quantile",
 }
-"""Titles of the evaluators; a name is a split and a distance."""
+"""Titles of the evaluators; a name is a split and a distance, or a statistic of the scores."""
 
 TAUS = np.arange(101) / 100
 """Thresholds from 0 to 1 in steps of 0.01, which `fit_regression` searches."""
@@ -34,25 +40,46 @@ def gscores(
     validation=None,
     one_sided: bool = False,
 ) -> dict[str, np.ndarray]:
-    """Return the Gscores [T] of a mixture by several evaluators, for all thresholds at once."""
+    """Return the Gscores [T] of a mixture by several evaluators, for all thresholds at once.
+
+    ``components`` takes the parts of a Gaussian mixture from its own means and deviations, without
+    a threshold.  A ``statistic`` has no parts: the mean score, the second moment about the mean of
+    the validation scores, and the share of scores below their 5 % quantile.
+    """
     scores, taus = parts.SortedScores.of(scores), share_array("taus", taus)
-    splits, distances = {}, {}
-    for evaluator in evaluators:
-        split, kind = known_name("evaluator", evaluator, EVALUATORS).split("_")
-        if split not in splits:  # once for all distances
-            splits[split] = _split(scores, split, taus, validation, one_sided)
-        distances[evaluator] = parts.distance(splits[split], kind) + np.zeros(taus.shape)
-    return distances
+    names = [known_name("evaluator", name, EVALUATORS).split("_", 1) for name in evaluators]
+    mixed = any(split in ("gmm", "components") for split, _ in names)
+    mixture = fit_mixture(scores) if mixed else None
+    splits, values = {}, {}
+    for split, kind in names:
+        if split in ("ude", "statistic") and validation is None:
+            raise ValueError(
+                f"validation: '{split}_{kind}' needs the scores of held-out ID images; pass them, "
+                "or leave out the evaluators whose names begin with 'ude_' or 'statistic_'"
+            )
+        if split == "statistic":
+            value = _statistic(scores.values, parts.check_spread("validation", validation), kind)
+        else:
+            if split not in splits:  # once for all distances
+                splits[split] = _split(scores, split, mixture, taus, validation, one_sided)
+            value = parts.distance(splits[split], kind)
+        values[f"{split}_{kind}"] = value + np.zeros(taus.shape)
+    return values
 
 
-def _split(scores, split: str, taus: np.ndarray, validation, one_sided: bool) -> parts.Parts:
+def _split(scores, split: str, mixture, taus: np.ndarray, validation, one_sided) -> parts.Parts:
     if split == "kmeans":
         return parts.two_means(scores)
     if split == "gmm":
-        return mixture_parts(scores, fit_mixture(scores), taus)
-    if validation is None:
-        raise ValueError(
-            "validation: UDE needs the scores of held-out ID images; pass them, or leave out the "
-            "evaluators whose names begin with 'ude_'"
-        )
+        return mixture_parts(scores, mixture, taus)
+    if split == "components":
+        return mixture.components(len(scores.values))
     return parts.density_parts(scores, validation, taus, one_sided=one_sided)
+
+
+def _statistic(scores: np.ndarray, validation: np.ndarray, kind: str) -> float:
+    if kind == "mean":
+        return scores.mean()
+    if kind == "moment":
+        return np.mean((scores - validation.mean()) ** 2)
+    return np.mean(scores < np.quantile(validation, 0.05))

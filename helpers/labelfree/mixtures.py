@@ -21,12 +21,14 @@ def counts_in_ratio(
     return first, second
 
 
-def draw_counts(known: int, unknown: int, least: int, generator: np.random.Generator) -> list[int]:
-    """Draw the numbers of ID and OOD images of a mixture, each uniform from `least` to all."""
-    return [
-        int(generator.integers(min(least, count), count, endpoint=True))
-        for count in (known, unknown)
-    ]
+def counts_at_share(known: int, unknown: int, share: float, size: float = np.inf) -> list[int]:
+    """Return how many ID and OOD images make the largest mixture with a share of OOD images.
+
+    >>> counts_at_share(400, 150, 0.5), counts_at_share(400, 150, 0.01, 200)
+    ([150, 150], [198, 2])
+    """
+    total = min(size, unknown / share, known / (1 - share))
+    return [max(1, round(part * total)) for part in (1 - share, share)]
 
 
 def draw_places(name: str, count: int, chosen: int, seed: int) -> np.ndarray:

@@ -13,7 +13,7 @@ import numpy as np
 from helpers.checks import float_array, known_name
 from helpers.metrics.inputs import share_array
 
-DISTANCES = ("l2", "kl", "wasserstein")
+DISTANCES = ("l2", "kl", "reversed_kl", "wasserstein")
 """The distances between two parts, by name."""
 
 
@@ -37,7 +37,7 @@ class SortedScores:
         """Sort scores [N], unless they are sorted already."""
         if isinstance(scores, cls):
             return scores
-        values = np.sort(_check_spread("scores", scores))
+        values = np.sort(check_spread("scores", scores))
         centre, scale = float(values.mean()), float(values.std())
         standard = (values - centre) / scale
         sums, squares = (
@@ -110,7 +110,7 @@ def density_parts(scores, validation, taus, *, one_sided: bool = False) -> Parts
     a band on both sides of their mean, so very high scores are treated as OOD too.
     """
     scores, taus = SortedScores.of(scores), share_array("taus", taus)
-    validation = _check_spread("validation", validation)
+    validation = check_spread("validation", validation)
     with np.errstate(divide="ignore"):
         width = validation.std() * np.sqrt(-2 * np.log(taus))
     first = np.searchsorted(scores.values, validation.mean() - width, side="right")
@@ -126,9 +126,12 @@ def distance(parts: Parts, kind: str) -> np.ndarray:
     With part 1 as ID and part 2 as OOD: ``l2`` is :math:`|\mu_1 - \mu_2|`;
     ``wasserstein`` is :math:`(\mu_1 - \mu_2)^2 + (\sigma_1 - \sigma_2)^2`, the squared
     2-Wasserstein distance; ``kl`` is the Kullback–Leibler divergence of part 2 from part 1,
-    :math:`\log(\sigma_1 / \sigma_2) + (\sigma_2^2 + (\mu_1 - \mu_2)^2) / 2 \sigma_1^2 - 1/2`.
+    :math:`\log(\sigma_1 / \sigma_2) + (\sigma_2^2 + (\mu_1 - \mu_2)^2) / 2 \sigma_1^2 - 1/2`;
+    ``reversed_kl`` is that of part 1 from part 2.
     """
     known_name("distance", kind, DISTANCES)
+    if kind == "reversed_kl":
+        return distance(parts.swap(), "kl")
     gap = parts.means[..., 0] - parts.means[..., 1]
     inner, outer = parts.deviations[..., 0], parts.deviations[..., 1]
     if kind == "l2":
@@ -141,7 +144,7 @@ def distance(parts: Parts, kind: str) -> np.ndarray:
     return np.where(spread, np.maximum(divergence, 0), 0.0)
 
 
-def _check_spread(name: str, values) -> np.ndarray:
+def check_spread(name: str, values) -> np.ndarray:
     """Return scores that have a spread."""
     array = float_array(name, values)
     if len(array) < 2:

@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from helpers.checks import float_array, open_share
-from helpers.labelfree import METRICS, PREDICTED, Estimate
+from helpers.labelfree import METRICS, PREDICTED, Estimate, counts_at_share
 from helpers.metrics import RankedGroups
 from known_unknowns.without_labels.accuracy import FEWEST
 from known_unknowns.without_labels.share import share_bound
@@ -29,16 +29,6 @@ _NOTHING = (np.nan, np.nan, np.nan)
 def draw_share(generator: np.random.Generator) -> float:
     """Return a share of unknown images, log-uniform in `SHARES`: small ones are not rare."""
     return float(np.exp(generator.uniform(*np.log(SHARES))))
-
-
-def counts_at_share(known: int, unknown: int, share: float, size: float = np.inf) -> list[int]:
-    """Return how many known and unknown images make the largest mixture with a share.
-
-    >>> counts_at_share(400, 150, 0.5), counts_at_share(400, 150, 0.01, 200)
-    ([150, 150], [198, 2])
-    """
-    total = min(size, unknown / share, known / (1 - share))
-    return [max(1, round(part * total)) for part in (1 - share, share)]
 
 
 @dataclass(frozen=True)

@@ -10,21 +10,22 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import yaml
 
 from helpers import scores
-from helpers.labelfree import PREDICTED, draw_places
+from helpers.labelfree import PREDICTED, counts_at_share, draw_places
 from helpers.networks.model import Model, Network
 from helpers.papers.gscore.experiment import divide, models, parts, roles
 from helpers.papers.gscore.mixtures import DetectorScores, Places, score_suite
-from helpers.papers.gscore.roles import kind_of
 from helpers.papers.run import Draw, Part
 from helpers.report import results
 from known_unknowns import without_labels
 from known_unknowns.without_labels import FEWEST
-from known_unknowns.without_labels.detection import counts_at_share, draw_share
+from known_unknowns.without_labels.detection import draw_share
 
 if TYPE_CHECKING:
     from helpers.outputs import Outputs as NetworkOutputs
@@ -35,8 +36,8 @@ __all__ = ["models", "outputs", "parts", "roles", "rows"]
 
 DRAWN = "share drawn"
 """The protocol of every detector."""
-OTHER_KIND = f"{DRAWN}, other kinds"
-"""The protocol in which drawn sets teach and all others test."""
+KINDS = yaml.safe_load(Path(__file__).with_name("kinds.yaml").read_text(encoding="utf-8"))
+"""Names of sets by kind.  In the protocol "share drawn, new KIND", all other sets teach."""
 ESTIMATORS = ("constant", "curve_regression")
 RATE = 0.1
 """Largest expected share of known images on a list."""
@@ -110,19 +111,20 @@ def rows_of_protocols(
 ) -> Iterator[dict]:
     """Yield the rows of the first detector in all divisions, and of the others in one.
 
-    In one division the first detector is also tested by size and under a shift; and on other kinds
-    of sets than those that it learned from: drawn families teach, and all other sets test.
+    In one division the first detector is also tested by size and under a shift, and on each kind of
+    sets after learning from the other kinds.
     """
     first, plain = parameters.detectors[0], [Protocol()]
-    drawn = np.array([kind_of(name) == "drawn" for name in detectors[first].sets])
     further = [
         *(Protocol(f"{DRAWN}, size {n}", size=n) for n in parameters.sizes if n >= FEWEST),
         *(Protocol(f"{DRAWN}, shift {shift}", known=shift) for shift in parameters.shifts),
     ]
     tasks = [(first, divisions[:1], plain + further, 0), (first, divisions[1:], plain, 1)]
-    if drawn.sum() >= 3 and not drawn.all():
-        kinds = [(np.flatnonzero(drawn), np.flatnonzero(~drawn))]
-        tasks.append((first, kinds, [Protocol(OTHER_KIND)], 0))
+    for kind, names in KINDS.items():
+        new = np.isin(list(detectors[first].sets), names)
+        if new.any() and (~new).sum() >= 3:
+            kinds = [(np.flatnonzero(~new), np.flatnonzero(new))]
+            tasks.append((first, kinds, [Protocol(f"{DRAWN}, new {kind}")], 0))
     tasks += [(name, divisions[:1], plain, 0) for name in detectors if name != first]
     for name, some, asked, run in tasks:
         yield from rows_of_estimators(name, detectors[name], some, parameters, asked, run)

@@ -159,7 +159,7 @@ def test_every_tier_but_mini_lists_only_differences(file):
 SIZES = set(
     "epochs batch_size image_size threads depth width learning_rate tier download replicates runs "
     "names examples shown members passes trials temperatures epsilons alphas tails tta_copies "
-    "jacobian_images repeats sizes validations least_images validation_images set_images "
+    "jacobian_images repeats sizes validations validation_images set_images "
     "far_images external_validation train_per_class held_out_per_class "
     "input_shifted_images label_shifted_images".split()
 )

@@ -147,6 +147,7 @@ def uimnet(*changes, spread=0.001, runs=2, replicates=40):
 
 UDE = "ude_wasserstein"
 EVALUATORS = ("kmeans_l2", "gmm_wasserstein", "confidence", "auto_evaluation", "gmm_kl", "ude_kl")
+MIXED = {UDE: 0.1, "gmm_wasserstein": 0.15, "kmeans_l2": 0.2}
 NETWORKS = ("resnet8", "resnet14", "densenet", "vit")
 VARIANTS = ("size 20", "size 50", "size 400")
 VARIANTS += ("ratio 1:100", "ratio 1:10", "ratio 1:1", "ratio 10:1")
@@ -177,11 +178,19 @@ def gscore(changes=(), *, runs=3, spread=0.001, noise=0.02):
                 add(network, method, f"rmse_{metric}", "primary", run=run)
                 if method.endswith(UDE):
                     add(network, method, f"pearson_{metric}", "primary", run=run)
-            for variant in VARIANTS if metric == "fpr95" else ():
-                add(network, f"msp/{UDE}", "pearson_fpr95", variant, run=run)
+        for run, variant in product(range(runs), VARIANTS):
+            for metric in ("pearson_fpr95", "rmse_fpr95"):
+                add(network, f"msp/{UDE}", metric, variant, run=run)
+        for run, (method, by) in product(range(runs), MIXED.items()):
+            value = by - 1 + spread * generator.standard_normal()
+            value += changes.get(f"mixed {method}", 0)
+            add(network, f"msp/{method}", "pearson_fpr95", "mixed", value=value, run=run)
         for (number, score), detector in product(enumerate(np.linspace(0, 1, 60)), DETECTORS):
             near, name = generator.standard_normal(2) * noise, f"set {number}"
             fpr95 = 0.8 - 0.6 * score - 0.02 * place + near[0]
+            for run in range(runs) if detector == "msp" and number % 4 == 0 else ():
+                guess = {"value": 0.8 - 0.6 * score - 0.02 * place, "test_set": name, "run": run}
+                add(network, f"msp/{UDE}", "predicted_fpr95", "primary", **guess)
             for variant in ("meta", "test"):
                 add(network, detector, "fpr95", variant, value=fpr95, test_set=name)
                 auroc = 0.6 + 0.3 * score + near[1]

@@ -1,9 +1,7 @@
 """*Unsupervised Evaluation of Out-of-distribution Detection*.
 
 Zhang, Deng and Zheng (2023): a regression over many sets of unknown images predicts from the
-scores of a mixture without labels how well a detector tells its images apart.  `measuring` shows
-every set to a network once and measures every mixture, `regressing` learns and tests the
-regressions, `experiment` writes the rows.
+scores of a mixture without labels how well a detector tells its images apart.
 """
 
 from helpers.papers import Paper
@@ -20,7 +18,8 @@ PAPER = Paper(
     networks={
         **dict.fromkeys(["resnet8", "resnet8_erm", "resnet20", "resnet18"], "ResNet-18"),
         "densenet22": "DenseNet-121", "densenet121": "DenseNet-121", "resnet101": "ResNet-101",
-        "resnet20.akamaster_cifar10": "ResNet-18", "densenet100.dice_cifar10": "DenseNet-121",
+        **{f"resnet{depth}.akamaster_cifar10": "ResNet-18" for depth in (20, 32, 44, 56)},
+        "densenet100.dice_cifar10": "DenseNet-121",
     },
     beside="rows_beside",
     metrics=("accuracy", "auroc", "aupr", "fpr_at_tpr", "detection_error"),

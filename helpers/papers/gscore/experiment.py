@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from helpers import scores
-from helpers.labelfree import METRICS, TAUS, fit_regression
+from helpers.labelfree import METRICS, PREDICTED, TAUS, fit_regression
 from helpers.metrics.correlation import pearson, spearman
 from helpers.networks.model import Model, Network
 from helpers.papers.gscore import mixtures as mixing
@@ -30,8 +30,10 @@ __all__ = ["models", "outputs", "parts", "roles", "rows"]
 
 CONFIDENCE, AUTOMATIC = "confidence", "auto_evaluation"
 """The baselines: labels by confidence, and distances of features."""
-VARIED = ("kmeans_l2", "gmm_wasserstein", "ude_wasserstein")
+VARIED = ("kmeans_l2", "gmm_wasserstein", "ude_wasserstein", "statistic_share")
 """The evaluators in variants, with the first detector."""
+SHARED = "shared τ"
+"""The variant where all distances of a split have the threshold of Wasserstein, as in the paper."""
 REDRAWN = "redrawn"
 """The mixtures with other ID images, see `redraw_mixtures`."""
 BY_SETS = "msp/ude_wasserstein"
@@ -140,7 +142,8 @@ def predict(
     line = fit_regression(gscores[:, None], metrics, TAUS[[tau]])
     if evaluator in redrawn.gscores:
         again = redrawn.gscores[evaluator][learnt, tau], redrawn.truths[metric][learnt]
-    predicted, (lower, upper) = line.predict(unseen), line.interval(unseen, level, redrawn=again)
+    predicted = np.clip(line.predict(unseen), 0, 1)
+    lower, upper = line.interval(unseen, level, redrawn=again)
     numbers = {
         "rmse": np.sqrt(np.mean((predicted - truths) ** 2)),
         "pearson": float(pearson(gscores, metrics)),
@@ -160,7 +163,8 @@ def rows(parameters: Parameters, part: Part, outputs: SuiteOutputs, draw: Draw) 
     * ``DETECTOR/EVALUATOR``, the same variants: ``gscore``, at the τ of run 0.
     * ``DETECTOR/EVALUATOR`` on ``all`` sets, for each run: ``tau``; and for each true metric
       ``rmse_``, ``pearson_``, ``spearman_``, ``coverage_`` and ``width_METRIC``, or ``failed``.
-      Variants other than ``primary`` have these of the FPR95 alone.
+      Variants other than ``primary`` have these of the FPR95 alone; `SHARED`, of all detectors, of
+      the AUROC too.
     * msp/ude_wasserstein, for each run and each set that tests it: ``predicted_``, ``lower_`` and
       ``upper_METRIC`` of AUROC and FPR95.
     """
@@ -178,12 +182,21 @@ def rows(parameters: Parameters, part: Part, outputs: SuiteOutputs, draw: Draw) 
     divisions = [divide(len(names), run, parameters) for run in range(parameters.repeats)]
     for run, division in enumerate(divisions):
         taus = _taus(every[first], division[0])
+        shared = {
+            name: taus[other]
+            for name in taus
+            if name.startswith(("gmm", "ude"))
+            and (other := f"{name.split('_')[0]}_wasserstein") in taus.keys() - {name}
+        }
         for detector, mixtures in every.items():
             if run == 0:
                 yield from _rows_of_sets(detector, mixtures, names, taus)
-            regressions = mixtures, taus, division, parameters.level
-            for row in _rows_of_regressions(detector, *regressions, names=names):
+            rest = division, parameters.level
+            for row in _rows_of_regressions(detector, mixtures, taus, *rest, names=names):
                 yield {"run": run} | row
+            asked = {"metrics": PREDICTED}
+            for row in _rows_of_regressions(detector, mixtures, shared, *rest, **asked):
+                yield {"run": run, "variant": SHARED} | row
             test, tested = mixtures["test"], division[1]
             for metric, values in guesses[detector].items():
                 rmse = np.sqrt(np.mean((values - test.truths[metric])[tested] ** 2))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from helpers import labelfree, scores
 from helpers.labelfree import METRICS, TAUS, draw_places
@@ -115,10 +118,7 @@ def choose_images(
         known, unknown = len(scores.known[part]), len(scores.sets[name])
         if variant.drawn:
             generator = np.random.default_rng([seed, number, zlib.crc32(name.encode())])
-            counts = labelfree.draw_counts(known, unknown, parameters.least_images, generator)
-            if variant.size and sum(counts) > variant.size:  # in the same share
-                first = max(1, round(variant.size * counts[0] / sum(counts)))
-                counts = min(first, variant.size - 1), max(variant.size - first, 1)
+            counts = labelfree.counts_at_share(known, unknown, generator.choice(printed_shares()))
         else:
             counts = labelfree.counts_in_ratio(known, unknown, variant.ratio, variant.size)
         places[part][name] = (
@@ -126,6 +126,13 @@ def choose_images(
             draw_places(name, unknown, counts[1], seed),
         )
     return places
+
+
+@functools.cache
+def printed_shares() -> np.ndarray:
+    """Return the shares of OOD images in the paper's mixtures of drawn sizes (appendix C)."""
+    sizes = pd.read_csv(Path(__file__).with_name("mixed_sizes.csv"), comment="#")
+    return (sizes["unknown"] / sizes.sum(axis=1)).to_numpy()
 
 
 @dataclass(frozen=True)

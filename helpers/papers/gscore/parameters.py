@@ -57,7 +57,6 @@ class Parameters(parameters.Parameters):
     ratios: list[Annotated[list[Count], Field(min_length=2, max_length=2)]]
     sizes: list[Annotated[int, Field(ge=4)]]
     validations: list[Several]
-    least_images: Count
     shifts: list[str]
     level: Share
     replicates: Repeats = 1

@@ -87,7 +87,7 @@ def _predict(gscores: pd.DataFrame, truths: np.ndarray, learnt: np.ndarray) -> z
         line = fit_regression(meta[learnt, None], truths, [0.0])
     except ValueError:  # the same Gscore for all sets: the table has a row `failed`
         return zip()
-    return zip(gscores.index[~learnt], line.predict(test[~learnt]), strict=True)
+    return zip(gscores.index[~learnt], np.clip(line.predict(test[~learnt]), 0, 1), strict=True)
 
 
 def skills(errors: pd.DataFrame) -> pd.DataFrame:

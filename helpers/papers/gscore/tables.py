@@ -10,14 +10,17 @@ from helpers.labelfree import EVALUATORS
 from helpers.networks.published import records
 from helpers.papers.gscore import PAPER
 from helpers.papers.gscore.parameters import DETECTORS
-from helpers.papers.gscore.skills import METRIC_TITLES
+from helpers.papers.gscore.skills import CONSTANT, KEY, METRIC_TITLES, set_errors
 from helpers.report import published, results
 from helpers.report.table import DOWN, Table, categories, mark_best, numbers
 from helpers.report.tables import comparisons
 
-EVALUATOR_TITLES = {"confidence": "confidence", "auto_evaluation": "auto-evaluation"} | EVALUATORS
+_BASELINES = {name: name.replace("_", "-") for name in (CONSTANT, "confidence", "auto_evaluation")}
+EVALUATOR_TITLES = _BASELINES | EVALUATORS
 """Titles of the baselines and of the evaluators."""
 
+_MAIN = ("kmeans_l2", "gmm_wasserstein", "ude_wasserstein", "ude_l2", "statistic_mean")
+_MAIN = (*_BASELINES, *_MAIN, "statistic_moment", "statistic_share")
 _RMSE = ("rmse_fpr95", "rmse_auroc")
 
 
@@ -57,14 +60,18 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
     if others < len(names):
         tier += f", {parameters.training['epochs']} epochs"
     right = own.loc[own["metric"] == "accuracy", "value"]
-    means = own[own["test_set"] == "all"].groupby(["method", "metric"], as_index=False)
-    means = means.agg(mean=("value", "mean"), rows=("row", " ".join))
+    number = ["method", "metric"]
+    means = pd.concat([own[own["test_set"] == "all"], _constant(table, detector)])
+    means = means.groupby(number, as_index=False).agg(
+        mean=("value", "mean"), rows=("row", " ".join)
+    )
     printed = published.load("gscore").query("table == '1'").rename(columns={"value": "paper"})
-    part = _of(printed.drop(columns="std").merge(means, on=["method", "metric"]), _RMSE)
-    part = part[part["detector"] == detector].assign(std=float("nan"))
+    part = _of(means.merge(printed[[*number, "paper"]], how="left", on=number), _RMSE)
+    part = part[(part["detector"] == detector) & part["evaluator"].isin(_MAIN)]
+    part = part.assign(std=float("nan"))
     titles = {name: f"RMSE of {METRIC_TITLES[name.removeprefix('rmse_')]}" for name in _RMSE}
     cells = part.assign(
-        text=comparisons.numbers_beside(part, 100, ".1f"),
+        text=[text.removesuffix(" (–)") for text in comparisons.numbers_beside(part, 100, ".1f")],
         evaluator=categories(part["evaluator"], EVALUATOR_TITLES),
         metric=categories(part["metric"], titles),
     )
@@ -79,6 +86,20 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
     )
     name = f"gscore-{parameters.tier}-main"
     return Table(cells, ["evaluator"], ["metric"], name=name, caption=caption, data=part)
+
+
+def _constant(table: pd.DataFrame, detector: str) -> pd.DataFrame:
+    """Return rows with the error of the constant, the mean over the sets that teach."""
+    rows = table[table["method"].str.partition("/")[0] == detector]
+    errors = set_errors(rows).drop_duplicates(KEY)
+    squares = errors.assign(value=errors["guessed"] ** 2)
+    means = squares.groupby(["backbone", "run", "metric"], as_index=False)
+    means = means.agg(value=("value", "mean"), row=("row", " ".join))
+    return means.assign(
+        method=f"{detector}/{CONSTANT}",
+        metric="rmse_" + means["metric"],
+        value=means["value"] ** 0.5,
+    )
 
 
 def over_test_sets(table: pd.DataFrame) -> pd.DataFrame:

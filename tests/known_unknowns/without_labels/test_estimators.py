@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import betabinom, false_discovery_control
 
-from helpers.labelfree import PREDICTED
+from helpers.labelfree import PREDICTED, counts_at_share
 from helpers.metrics import auroc, fpr_at_tpr
 from known_unknowns import without_labels
 from known_unknowns.guarantees import coverage_threshold
@@ -109,7 +109,7 @@ def test_intervals_hold_in_every_bin_of_shares_and_the_regression_beats_the_cons
         for number in range(40):
             share = (0.02, 0.1, 0.3, 0.7)[number % 4]
             known, unknown = world.known(600), world.unknown(200)
-            ours, others = detection.counts_at_share(600, 200, share)
+            ours, others = counts_at_share(600, 200, share)
             mixture = np.concatenate([known[:ours], unknown[:others]])
             estimate = curve.estimate(mixture, level=0.8)["auroc"]
             if np.isnan(estimate.value):

@@ -17,6 +17,7 @@ from helpers.papers.gscore.mixtures import (
     DetectorScores,
     choose_images,
     evaluate_mixtures,
+    printed_shares,
     redraw_mixtures,
     score_suite,
     variants,
@@ -29,7 +30,7 @@ PARAMETERS = load(
     "gscore", "mini", networks={"tiny": {"width": 4, "stem_stride": 2, "objective": "erm"}},
     epochs=6, batch_size=16, learning_rate=0.05, augmentation=[], nesterov=False, momentum=0.9,
     repeats=2, ratios=[[1, 2]], sizes=[20], validations=[10], validation_images=30,
-    least_images=10, shifts=["fog/3"], score_arguments={"odin": {"epsilon": 0.01}},
+    shifts=["fog/3"], score_arguments={"odin": {"epsilon": 0.01}},
 )  # fmt: skip
 (PART,) = run.parts(PARAMETERS)
 SETS = 14
@@ -66,8 +67,17 @@ def test_every_number_has_its_row(table):
         rows = plain[plain["metric"].isin([f"rmse_{metric}", "failed"])]
         assert set(rows["method"]) == methods and len(rows) == 2 * len(methods)
     taus = plain[plain["metric"] == "tau"]
-    assert set(taus["method"].str.split("/").str[1]) == {*EVALUATORS} - {"kmeans_l2"}
-    other = table[~table["variant"].isin(["primary", "meta", "test"])].groupby("variant")["method"]
+    with_tau = {name for name in EVALUATORS if name.startswith(("gmm", "ude"))}
+    assert set(taus["method"].str.split("/").str[1]) == with_tau
+    shared = table[table["variant"] == "shared τ"]
+    assert set(shared["metric"].str.split("_").str[-1]) <= {"auroc", "fpr95", "tau", "failed"}
+    shared = set(shared["method"].str.split("/").str[1])
+    assert shared == with_tau - {"gmm_wasserstein", UDE}
+    taus = table[(table["metric"] == "tau") & table["method"].str.startswith("msp")]
+    taus = taus.set_index(["variant", "run", "method"])["value"]
+    assert taus["shared τ", 0, "msp/ude_kl"] == taus["primary", 0, f"msp/{UDE}"]
+    usual = ["primary", "meta", "test", "shared τ"]
+    other = table[~table["variant"].isin(usual)].groupby("variant")["method"]
     names = {"ratio 1:2", "size 20", "validation 10", "mixed", "shift fog/3", "learnt", "one-sided"}
     assert {variant.name for variant in variants(PARAMETERS)} == names == {*other.groups}
     for variant in ("validation 10", "learnt", "one-sided"):
@@ -167,7 +177,9 @@ def test_mixtures_of_the_variants(suite, network):
     sizes = {name: [*map(len, places["set 13"])] for name, places in chosen.items()}
     assert sizes["primary"] == sizes["shift fog/3"] == [29, 29] and sizes["size 20"] == [10, 10]
     assert sizes["ratio 1:2"] == [14, 29]
-    assert 10 <= sizes["mixed"][0] <= 50 and 10 <= sizes["mixed"][1] <= 29
+    assert np.abs(printed_shares() - sizes["mixed"][1] / sum(sizes["mixed"])).min() < 0.02
+    assert sizes["mixed"][0] == 50 or sizes["mixed"][1] == 29
+    assert printed_shares()[0] == 3255 / (6990 + 3255) and len(printed_shares()) == 150
     assert len(scores.known["fog/3"]) == len(suite.test)
     seen = network.outputs(suite.train).probabilities.max(axis=1)
     assert {*scores.learnt} <= {*seen} and len(scores.learnt) == len(scores.validation)
