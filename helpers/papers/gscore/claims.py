@@ -62,8 +62,8 @@ def derive(table: pd.DataFrame) -> pd.DataFrame:
     * ``excess_METRIC`` of an evaluator: its RMSE minus that of UDE + Wasserstein, mean over the
       detectors that have both.  Of two readings of GMM, the lower RMSE counts.
     * ``least_skill_of_sizes``: the least skill of the predicted FPR95 over sizes.
-    * ``mixed_gain``: in mixtures of drawn shares, |r| with FPR95 of UDE minus that of GMM, and of
-      GMM minus that of k-means.
+    * ``mixed_gain``: in mixtures of drawn shares, the absolute correlation with FPR95 of UDE minus
+      that of GMM, and of GMM minus that of k-means.
     * ``least_of_networks``, ``least_of_sizes``, ``least_of_ratios``: the least correlation with
       FPR95 over networks and over variants.
     * ``accuracy_correlation``: Spearman's correlation over networks of accuracy and FPR95, the
