@@ -43,10 +43,8 @@ def find_related(images: Images, data_set: str) -> tuple[str, ...]:
     nouns, own = class_lists.wnids_of(images.name), class_lists.wnids_of(data_set)
     if _are_wnids(images.class_names):
         nouns = dict(zip(images.class_names, images.class_names, strict=True))
-    for name, known in (
-        (images.name, set(images.class_names) <= {*nouns.values()}),
-        (data_set, own),
-    ):
+    all_known = set(images.class_names) <= {*nouns.values()}
+    for name, known in ((images.name, all_known), (data_set, own)):
         if not known:
             raise ValueError(
                 f"data set '{name}': which classes '{images.name}' and '{data_set}' share cannot "

@@ -49,14 +49,9 @@ def digits(split: str, *, size: int | None = None, antialias: bool = True) -> Im
         chosen[indices[:first] if split == "train" else indices[first:]] = True
     pixels = np.rint(grey[chosen].reshape(-1, 8, 8, 1) * (255 / 16)).astype(np.uint8)
     images = resize(np.repeat(pixels, 3, axis=3), 32)
-    return Images(
-        images if size is None else resize(images, size, antialias=antialias),
-        labels[chosen].astype(np.int64),
-        tuple("0123456789"),
-        "digits",
-        split,
-        find("digits").record,
-    )
+    images = images if size is None else resize(images, size, antialias=antialias)
+    numbers = labels[chosen].astype(np.int64)
+    return Images(images, numbers, tuple("0123456789"), "digits", split, find("digits").record)
 
 
 def photographs(split: str, *, size: int | None = None, antialias: bool = True) -> Images:
@@ -103,14 +98,9 @@ def generated_set(
     Images(mazes/test: 500 images of 32x32, 1 classes)
     """
     images = cache.array("drawn", _drawing(name, split), lambda: pictures.draw(name, split))
-    return Images(
-        images if size is None else resize(images, size, antialias=antialias),
-        np.zeros(len(images), np.int64),
-        (name,),
-        name,
-        split,
-        find(name).record,
-    )
+    images = images if size is None else resize(images, size, antialias=antialias)
+    labels = np.zeros(len(images), np.int64)
+    return Images(images, labels, (name,), name, split, find(name).record)
 
 
 def _drawing(name: str, split: str) -> str:
@@ -168,10 +158,8 @@ def torchvision_set(
     return Images(images, labels, tuple(names), card.name, split, card.record)
 
 
-def _arrays(
-    data_set, size: int | None, antialias: bool, name: str
-) -> tuple[np.ndarray, np.ndarray]:
-    """Images and labels of a torchvision data set, whichever way it keeps them."""
+def _arrays(data_set, size: int | None, antialias: bool, name: str) -> tuple:
+    """Return the images and labels of a torchvision data set, whichever way it keeps them."""
     if hasattr(data_set, "data"):  # in memory: grey [N, H, W], or RGB with channels first or last
         images = np.asarray(data_set.data)
         if images.ndim == 3:

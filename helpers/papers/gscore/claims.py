@@ -28,7 +28,7 @@ import pandas as pd
 from helpers.labelfree import EVALUATORS
 from helpers.metrics.correlation import spearman
 from helpers.papers.gscore.parameters import DETECTORS
-from helpers.papers.gscore.skills import pooled_skill, set_errors
+from helpers.papers.gscore.skills import constant_errors, pooled_skill, set_errors
 from helpers.report.claim_files import read_claims
 from helpers.report.paper_claims import Claims, refuse_duplicates
 
@@ -152,10 +152,9 @@ def _squared_errors(variants: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame
     if rows.empty:
         return rows
     own = table[(table["detector"] == "msp") & table["evaluator"].isin(["", _PROPOSED])]
-    errors = set_errors(own, ["fpr95"])
-    constant = errors.assign(constant=errors["guessed"] ** 2).groupby(_PLACE)["constant"].mean()
-    rows = rows.join(constant, on=_PLACE)
-    return rows.assign(value=rows["value"] ** 2 / rows["constant"] - 1).dropna(subset="value")
+    constant = constant_errors(set_errors(own, ["fpr95"]), _PLACE).drop(columns="row")
+    rows = rows.merge(constant, on=_PLACE)
+    return rows.assign(value=(rows["value"] / rows["constant"]) ** 2 - 1)
 
 
 def _turning(correlations: pd.DataFrame, level: str) -> set[tuple[str, str]]:

@@ -90,6 +90,14 @@ def _predict(gscores: pd.DataFrame, truths: np.ndarray, learnt: np.ndarray) -> z
     return zip(gscores.index[~learnt], np.clip(line.predict(test[~learnt]), 0, 1), strict=True)
 
 
+def constant_errors(errors: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """Return the RMSE of the constant for each group of `set_errors`, and the rows behind it."""
+    once = errors.drop_duplicates(KEY).assign(square=lambda rows: rows["guessed"] ** 2)
+    groups = once.groupby(list(by), as_index=False)
+    means = groups.agg(constant=("square", "mean"), row=("row", " ".join))
+    return means.assign(constant=means["constant"] ** 0.5)
+
+
 def skills(errors: pd.DataFrame) -> pd.DataFrame:
     """Return the skill of every evaluator for each network; `text` has it in words."""
     place = ["data_set", "backbone", "variant", "detector", "evaluator", "metric"]

@@ -10,7 +10,7 @@ from helpers.labelfree import EVALUATORS
 from helpers.networks.published import records
 from helpers.papers.gscore import PAPER
 from helpers.papers.gscore.parameters import DETECTORS
-from helpers.papers.gscore.skills import CONSTANT, KEY, METRIC_TITLES, set_errors
+from helpers.papers.gscore.skills import CONSTANT, METRIC_TITLES, constant_errors, set_errors
 from helpers.report import published, results
 from helpers.report.table import DOWN, Table, categories, mark_best, numbers
 from helpers.report.tables import comparisons
@@ -91,15 +91,9 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
 def _constant(table: pd.DataFrame, detector: str) -> pd.DataFrame:
     """Return rows with the error of the constant, the mean over the sets that teach."""
     rows = table[table["method"].str.partition("/")[0] == detector]
-    errors = set_errors(rows).drop_duplicates(KEY)
-    squares = errors.assign(value=errors["guessed"] ** 2)
-    means = squares.groupby(["backbone", "run", "metric"], as_index=False)
-    means = means.agg(value=("value", "mean"), row=("row", " ".join))
-    return means.assign(
-        method=f"{detector}/{CONSTANT}",
-        metric="rmse_" + means["metric"],
-        value=means["value"] ** 0.5,
-    )
+    errors = constant_errors(set_errors(rows), ["backbone", "run", "metric"])
+    errors = errors.assign(method=f"{detector}/{CONSTANT}", metric="rmse_" + errors["metric"])
+    return errors.rename(columns={"constant": "value"})
 
 
 def over_test_sets(table: pd.DataFrame) -> pd.DataFrame:

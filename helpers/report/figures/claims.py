@@ -13,28 +13,19 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from helpers.report.claims import ALL, Verdict
-from helpers.report.figures.style import (
-    BLUE,
-    GREEN,
-    GREY,
-    LIGHT,
-    ORANGE,
-    RED,
-    axes_grid,
-    check_columns,
-)
+from helpers.report.figures import style
 
 VERDICTS = {
-    Verdict.SUPPORTED: ("o", BLUE, ""),
-    Verdict.CONTRADICTED: ("X", RED, "////"),
-    Verdict.UNDECIDED: ("s", GREY, ".."),
-    Verdict.NOT_TESTABLE: ("d", LIGHT, ""),
+    Verdict.SUPPORTED: ("o", style.BLUE, ""),
+    Verdict.CONTRADICTED: ("X", style.RED, "////"),
+    Verdict.UNDECIDED: ("s", style.GREY, ".."),
+    Verdict.NOT_TESTABLE: ("d", style.LIGHT, ""),
     Verdict.NO_DATA: ("", "none", ""),
 }
 """Marker, colour and hatch of each verdict."""
 
-_CLAIMED = {"color": GREEN, "alpha": 0.12, "linewidth": 0}
-_PRINTED = {"marker": "D", "color": ORANGE, "markerfacecolor": "none", "linestyle": "none",
+_CLAIMED = {"color": style.GREEN, "alpha": 0.12, "linewidth": 0}
+_PRINTED = {"marker": "D", "color": style.ORANGE, "markerfacecolor": "none", "linestyle": "none",
             "markersize": 8}  # fmt: skip
 
 
@@ -45,12 +36,12 @@ def claim_effects(checks: pd.DataFrame) -> np.ndarray:
     """
     columns = ["claim", "check", "data_set", "backbone", "effect", "low", "high", "relation",
                "margin", "decides", "verdict"]  # fmt: skip
-    check_columns("checks", checks, columns)
+    style.check_columns("checks", checks, columns)
     shown = checks[checks["data_set"] == ALL]
     blocks = [b for _, b in shown.groupby(["claim", "relation", "margin"], sort=False)]
     heads = [_names(block) for block in blocks]
     heights = [0.19 * sum(1 + name.count("\n") for name in names) + 0.55 for names, _ in heads]
-    axes = axes_grid(len(blocks), 1, sum(heights) + 0.7, height_ratios=heights)[:, 0]
+    axes = style.axes_grid(len(blocks), 1, sum(heights) + 0.7, height_ratios=heights)[:, 0]
     for block, (names, title), ax in zip(blocks, heads, axes, strict=True):
         _intervals(block, ax)
         ax.set_title(title, loc="left", weight="bold", fontsize="small")
@@ -79,12 +70,12 @@ def _intervals(block: pd.DataFrame, ax: Axes) -> None:
     first = block.iloc[0]
     for y, row in enumerate(block.to_dict("records")):
         if row["verdict"] == Verdict.NO_DATA:
-            ax.text(first["margin"], y, " no data", color=GREY, va="center", fontsize="small")
+            ax.text(first["margin"], y, " no data", color=style.GREY, va="center", fontsize="small")
             continue
         marker, colour, _ = VERDICTS[row["verdict"]]
         ax.plot([row["low"], row["high"]], [y, y], color=colour, linewidth=2.5)
         ax.plot(row["effect"], y, marker, color=colour, markersize=8)
-    ax.axvline(first["margin"], linestyle=":", color=GREY, linewidth=1)
+    ax.axvline(first["margin"], linestyle=":", color=style.GREY, linewidth=1)
     ax.margins(x=0.1)
     left, right = ax.get_xlim()
     claimed = (left, first["margin"]) if first["relation"] == "<" else (first["margin"], right)
@@ -106,7 +97,7 @@ def decisive_effects(lines: pd.DataFrame) -> Axes:
     from helpers.report.table import number  # needs Jinja2; other figures do not
 
     columns = ["text", "tier", "verdict", "effect", "low", "high", "relation", "margin", "printed"]
-    check_columns("lines", lines, columns)
+    style.check_columns("lines", lines, columns)
     names = [fill(text, 33) for text in lines["text"]]
     heights = [0.165 * (name.count("\n") + 3) + 0.16 for name in names]
     top = sum(heights) + 0.75
@@ -125,8 +116,8 @@ def decisive_effects(lines: pd.DataFrame) -> Axes:
         numbers += f"\nclaimed {row.relation} {number(row.margin, 'g')}"
         numbers += "" if pd.isna(row.printed) else f", paper {printed}"
         below = start + 0.07 + 0.165 * (name.count("\n") + 1)
-        ax.text(y=below, s=numbers, color=GREY, fontsize=9, **text)
-    ax.axvline(0, linestyle=":", color=GREY, linewidth=1)
+        ax.text(y=below, s=numbers, color=style.GREY, fontsize=9, **text)
+    ax.axvline(0, linestyle=":", color=style.GREY, linewidth=1)
     ax.axvspan(0, 1.15, **_CLAIMED, zorder=0)
     ax.set(xlim=(-1.15, 1.15), ylim=(ends[-1], 0))
     ax.set_axis_off()
@@ -154,13 +145,13 @@ def _decisive(row, y: float, ax: Axes) -> None:
 
 def tally_bars(counts: pd.DataFrame, *, titles: Mapping[str, str]) -> Axes:
     """Draw how many claims of each paper the numbers of each tier support."""
-    check_columns("counts", counts, [*map(str, Verdict)])
+    style.check_columns("counts", counts, [*map(str, Verdict)])
     names = [f"{titles[paper]}, {tier}" for paper, tier in counts.index]
     size = (6, 0.21 * len(counts) + 1.0)
     ax = plt.subplots(figsize=size, layout="constrained")[1]
     left = np.zeros(len(counts))
     for verdict, (_, colour, hatch) in VERDICTS.items():
-        widths, edge = counts[str(verdict)].to_numpy(), "white" if hatch else GREY
+        widths, edge = counts[str(verdict)].to_numpy(), "white" if hatch else style.GREY
         look = {"color": colour, "hatch": hatch, "edgecolor": edge, "label": verdict}
         bars = ax.barh(range(len(counts)), widths, 0.82, left=left, **look, linewidth=0.6)
         box = {"boxstyle": "round,pad=0.1", "facecolor": "white", "edgecolor": "none"}

@@ -13,19 +13,8 @@ from matplotlib.patches import Rectangle
 
 from helpers.checks import float_array, label_array
 from helpers.metrics import ReliabilityCurve
-from helpers.report.figures.style import (
-    BLUE,
-    GREEN,
-    GREY,
-    PURPLE,
-    RED,
-    axes_grid,
-    axes_or_new,
-    check_columns,
-    curve_style,
-    legend_outside,
-    method_styles,
-)
+from helpers.report.figures import style
+from helpers.report.figures.style import BLUE, GREEN, GREY, PURPLE, RED
 
 _GROUPS = ((BLUE, "-", ""), (RED, "--", "////"), (GREEN, ":", "...."), (PURPLE, "-.", "xxxx"))
 _ABOVE = {"loc": "lower center", "bbox_to_anchor": (0.5, 1)}
@@ -58,7 +47,7 @@ def contact_sheet(
             left = column * width
             sheet[top : top + height - gap, left : left + width - gap] = image
 
-    ax = axes_or_new(None, figsize=(6, 6 * sheet.shape[0] / sheet.shape[1]))
+    ax = style.axes_or_new(None, figsize=(6, 6 * sheet.shape[0] / sheet.shape[1]))
     ax.imshow(sheet, interpolation="nearest")
     names = [class_names[label] for label in present]
     ax.set_xticks([])
@@ -95,7 +84,7 @@ def score_histograms(
     limits = limits or ends
     if ends[0] < limits[0] or ends[1] > limits[1]:
         raise ValueError(f"groups: values from {limits[0]} to {limits[1]} expected, got {ends}")
-    ax = axes_or_new(ax, figsize=(6, 3.2))
+    ax = style.axes_or_new(ax, figsize=(6, 3.2))
     for (label, values), (colour, line, hatch) in zip(arrays.items(), _GROUPS, strict=False):
         ax.hist(
             values, bins=bins, range=limits, weights=np.full(len(values), 1 / len(values)),
@@ -117,7 +106,7 @@ def reliability_grid(panels: Mapping[tuple[str, str], ReliabilityCurve]) -> np.n
     if len(panels) != len(methods) * len(calibrations) or not panels:
         raise ValueError(f"panels: each method with each calibration expected, got {[*panels]}")
     rows, columns = len(methods), len(calibrations)
-    axes = axes_grid(rows, columns, 3.5 * rows, 3 * columns)
+    axes = style.axes_grid(rows, columns, 3.5 * rows, 3 * columns)
     shares = {key: curve.count / curve.count.sum() for key, curve in panels.items()}
     top = max(np.ceil(10 * share.max()) / 10 for share in shares.values())  # one scale
     bars = {"align": "edge", "linewidth": 0.6}
@@ -143,7 +132,7 @@ def reliability_grid(panels: Mapping[tuple[str, str], ReliabilityCurve]) -> np.n
         below.set(ylim=(0, top), yticks=[0, top], ylabel="" if column else "share")
         below.set_xlabel("confidence" if row + 1 == rows else "")
         below.tick_params(labelbottom=True)
-    legend_outside(axes, 3)
+    style.legend_outside(axes, 3)
     return axes
 
 
@@ -156,7 +145,7 @@ def risk_coverage_curves(curves: Mapping[str, tuple[np.ndarray, np.ndarray]]) ->
     if not curves:
         raise ValueError("curves: empty")
     ax = plt.subplots(figsize=(6, 4.8), layout="constrained")[1]
-    styles = method_styles(curves, max(len(coverage) for coverage, _ in curves.values()))
+    styles = style.method_styles(curves, max(len(coverage) for coverage, _ in curves.values()))
     for method, (coverage, risk) in curves.items():
         ax.plot(coverage, risk, label=method, **styles[method])
     coverage, risk = map(np.asarray, next(iter(curves.values())))
@@ -172,17 +161,18 @@ def risk_coverage_curves(curves: Mapping[str, tuple[np.ndarray, np.ndarray]]) ->
 
 def learning_curves(table: pd.DataFrame) -> np.ndarray:
     """Draw loss and accuracy against the epoch, side by side, one curve per network."""
-    check_columns("table", table, ["epoch", "loss", "accuracy"])
+    style.check_columns("table", table, ["epoch", "loss", "accuracy"])
     axes = plt.subplots(1, 2, figsize=(6, 2.8), layout="constrained")[1]
-    groups = dict([*table.groupby("network", sort=False)]) if "network" in table else {"": table}
-    styles = method_styles(groups) if "network" in table else {"": curve_style(0)}
-    for name, rows in groups.items():
+    named = "network" in table
+    table = table if named else table.assign(network="")
+    styles = style.method_styles(table["network"]) if named else {"": style.curve_style(0)}
+    for name, rows in table.groupby("network", sort=False):
         look = {part: styles[name][part] for part in ("color", "linestyle")}
         for ax, column in zip(axes, ("loss", "accuracy"), strict=True):
             ax.plot(rows["epoch"], rows[column], label=name, **look)
             ax.set(xlabel="epoch", title=column)
             ax.xaxis.get_major_locator().set_params(integer=True)
-    if "network" in table:
+    if named:
         axes[1].legend(loc="lower right")
     return axes
 
