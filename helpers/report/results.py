@@ -49,11 +49,12 @@ _PACKAGES = ("numpy", "torch", "torchvision", "timm")
 _DIGEST = b"known_unknowns.sha256"  # where a file keeps the digest of its own content
 _REPLICATES = "bootstrap.list.element"  # how parquet names the numbers of a list
 _REMEDY = "delete the file and rerun the notebook that writes it"
+_STORED = SCHEMA.remove(0)  # "row" is computed; it would be half of a large file
+_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode
 
 
 def _short_hash(value) -> str:
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
+    return hashlib.sha256(_encode(value).encode()).hexdigest()[:12]
 
 
 @functools.cache
@@ -128,8 +129,8 @@ def write(table: pd.DataFrame, path: str | os.PathLike) -> None:
 
 
 def _write(arrow: pa.Table, path: str | os.PathLike) -> None:
-    arrow = arrow.replace_schema_metadata({_DIGEST: _digest(arrow)})
-    columns = [_REPLICATES if name == "bootstrap" else name for name in SCHEMA.names]
+    arrow = arrow.drop_columns("row").replace_schema_metadata({_DIGEST: _digest(arrow)})
+    columns = [_REPLICATES if name == "bootstrap" else name for name in _STORED.names]
     files = []
     for split in ([], [_REPLICATES], ["value", _REPLICATES]):
         # the bytes of a number apart: smaller for replicates that differ, larger if many are equal
@@ -243,16 +244,16 @@ def _problems(arrow: pa.Table) -> Iterator[tuple[str, str]]:
 def _digest(arrow: pa.Table) -> str:
     """Return the SHA-256 of a table's content, however parquet lays it out."""
     digest = hashlib.sha256()
-    for name in SCHEMA.names:
+    for name in _STORED.names:
         column = arrow[name].combine_chunks()
         if name == "bootstrap":
             digest.update(column.value_lengths().to_numpy().tobytes())
             column = column.flatten()
         if column.type == pa.string():
-            texts = column.to_numpy(zero_copy_only=False).tolist()
-            digest.update(json.dumps(texts).encode())
-        else:
-            digest.update(column.to_numpy().tobytes())
+            column = column.dictionary_encode()
+            digest.update(json.dumps(column.dictionary.to_pylist()).encode())
+            column = column.indices
+        digest.update(column.to_numpy().tobytes())
     return digest.hexdigest()
 
 
@@ -261,11 +262,10 @@ def _read_file(path: Path) -> pa.Table:
         raise FileNotFoundError(f"{path}: no such results table; run the notebook that writes it")
     try:
         arrow = pq.ParquetFile(path).read()
-        metadata = arrow.schema.metadata or {}
-        arrow = arrow.replace_schema_metadata(None)
-        whole = arrow.schema.equals(SCHEMA) and metadata[_DIGEST] == _digest(arrow).encode()
+        stored = (arrow.schema.metadata or {})[_DIGEST]
+        whole = arrow.schema.equals(_STORED) and stored == _digest(arrow).encode()
     except (pa.ArrowException, OSError, KeyError, UnicodeDecodeError, MemoryError) as error:
         raise ValueError(f"{path}: not a whole results table ({error}); {_REMEDY}") from None
     if not whole:
         raise ValueError(f"{path}: altered since it was written; {_REMEDY}")
-    return arrow
+    return arrow.add_column(0, "row", [row_ids(arrow.select(IDENTITY).to_pandas())])

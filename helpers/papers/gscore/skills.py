@@ -1,7 +1,6 @@
 """How much better the chapter's predictions are than a constant, from a results table alone.
 
-The constant is the mean of the metric over the sets that teach.  A results table has the true
-metrics of all sets, so older tables have a skill too.
+The constant is the mean of the metric over the sets that teach; older tables have it, too.
 """
 
 from __future__ import annotations
