@@ -30,20 +30,20 @@ PRINTED = ""
 class Second:
     """Numbers without whose agreement no effect is supported or contradicted.
 
-    They are of a `variant`, compared with "primary" if a table has it; an effect that it lacks is
-    decided by "primary" alone.  Or they are of other test sets: `test_sets` are pairs of a test set
-    and the other one; an effect on the former is undecided if a table lacks the latter.
+    They are of a `variant`, if a table has it; an effect that it lacks is decided by the variant
+    that judges alone.  Or they are of other test sets: `test_sets` are pairs of a test set and the
+    other one; an effect on the former is undecided if a table lacks the latter.
     """
 
     name: str
     variant: str = ""
     test_sets: tuple[tuple[str, str], ...] = ()
 
-    def rows(self, table: pd.DataFrame, judged: pd.DataFrame, variant: str) -> pd.DataFrame | None:
-        """Return the rows with these numbers for the rows `judged` of a variant; None if none."""
+    def rows(self, table: pd.DataFrame, judged: pd.DataFrame, usual: bool) -> pd.DataFrame | None:
+        """Return the rows with these numbers for rows `judged` of the usual or another variant."""
         if self.variant:
             rows = table[table["variant"] == self.variant]
-            return rows if variant == "primary" and len(rows) else None
+            return rows if usual and len(rows) else None
         rows = judged[~judged["test_set"].isin([first for first, _ in self.test_sets])]
         names = {second: first for first, second in self.test_sets}
         return rows.assign(test_set=rows["test_set"].replace(names))
@@ -79,8 +79,8 @@ class Claims:
             tiers = ", ".join(sorted(table["tier"].unique()))
             raise ValueError(f"table: several tiers ({tiers}); choose one")
         there = set(table["variant"])
-        if not variant:
-            variant = self.judges if self.judges in there else "primary"
+        usual = self.judges if self.judges in there else "primary"
+        variant = variant or usual
         if len(table):
             known_name("variant", variant, there & {"primary"} if self.every_variant else there)
         rows = table if self.every_variant else table[table["variant"] == variant]
@@ -92,7 +92,7 @@ class Claims:
         barred = preconditions.unlearnt(table), preconditions.behind(table, printed)
         given = *barred, table["tier"].iloc[0] if len(table) else ""
         checks = self._evaluate(rows, *given)
-        again = self.second.rows(table, rows, variant) if self.second else None
+        again = self.second.rows(table, rows, variant == usual) if self.second else None
         if again is None:
             return checks
         return _agree(checks, self._evaluate(again, *given), self.second)

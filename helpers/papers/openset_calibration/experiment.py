@@ -154,24 +154,24 @@ def _refused(network: SplitOutputs, parameters: Parameters, tail: int) -> float:
 
 
 def open_set_openmax(
-    network: SplitOutputs, parameters: Parameters, *, shared_temperature: bool = False
+    network: SplitOutputs, parameters: Parameters, least=0.0, *, shared_temperature: bool = False
 ) -> dict[str, Answers]:
     """Return answers of OpenMax, before and after temperature scaling of the revised logits.
 
-    The temperature is fitted to the revised logits of the held-out images; with
-    `shared_temperature` it is the temperature of the plain softmax.
+    An unscaled probability below `least` is no answer.  The temperature is fitted to the revised
+    logits of the held-out images; with `shared_temperature` it is that of the plain softmax.
     """
     model = openset.OpenMax(parameters.tail, parameters.alpha or None, parameters.distance)
     model.fit(network.train.logits, network.train.labels)
     held = network.calibration
     logits = held.logits if shared_temperature else model.revised_logits(held.logits)
     temperatures = {"before": 1.0, "after": calibration.fit_temperature(logits, held.labels)}
-    every, labels = {}, network.test.labels
+    decisive, every = model.probabilities(network.test.logits), {}
+    answers = np.where(decisive.max(axis=1) >= least, openset.openmax_answer(decisive), -1)
     for when, temperature in temperatures.items():
         probabilities = model.probabilities(network.test.logits, temperature)
         known, unknown = probabilities[:, :-1], probabilities[:, -1]
-        answers = openset.openmax_answer(probabilities)
-        every[when] = Answers(known, unknown, answers, labels, temperature)
+        every[when] = Answers(known, unknown, answers, network.test.labels, temperature)
     return every
 
 
@@ -190,12 +190,15 @@ def panels(
         parameters = parameters.replace(tail=matched_tail(opened, parameters))
     if variant == "cosine":
         parameters = parameters.replace(distance="euclidean_cosine")
+    if variant == "one threshold":
+        parameters = parameters.replace(tail=20, alpha=min(3, parameters.known))
     moving, shared = variant == "moving decision", variant == "shared temperature"
-    threshold = 0.5 if variant == "half" else rejection_threshold(opened, parameters)
+    fixed = {"half": 0.5, "one threshold": parameters.threshold}.get(variant, 0.0)
+    threshold = fixed or rejection_threshold(opened, parameters)
     make = {
         METHODS[0]: lambda: closed_set(closed),
         METHODS[1]: lambda: open_set(opened, threshold, moving_decision=moving),
-        METHODS[2]: lambda: open_set_openmax(opened, parameters, shared_temperature=shared),
+        METHODS[2]: lambda: open_set_openmax(opened, parameters, fixed, shared_temperature=shared),
     }
     methods = {method: make[method]() for method in VARIANTS[variant]}
     every = {

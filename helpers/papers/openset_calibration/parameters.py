@@ -20,6 +20,7 @@ class Parameters(parameters.Parameters):
     known: Annotated[int, Field(ge=2)]  # classes in the open set
     calibration_share: Share  # of the training images, for the temperature and the threshold
     keep: Share  # of the held-out images, by the rejection threshold
+    threshold: Share  # of the variant "one threshold"
     # of `helpers.scores.openset.OpenMax`; ``alpha: 0`` revises all known classes
     tail: Annotated[int, Field(ge=2)]
     alpha: Annotated[int, Field(ge=0)]

@@ -77,6 +77,10 @@ def test_variants_differ_as_documented(pair, panels):
     assert np.array_equal(known.confidence[~rejected], plain.confidence[~rejected])
     total = of("normalised", "open-set")
     np.testing.assert_allclose(total.probabilities.sum(axis=1) + total.unknown, 1)
+    for method in METHODS[1:]:
+        fixed = of("one threshold", method, "before")
+        low = fixed.probabilities.max(axis=1) < PARAMETERS.threshold
+        assert np.array_equal(fixed.answers < 0, low) and 0 < low.mean() < 1
     shared = of("shared temperature", OPENMAX)
     assert shared.temperature == plain.temperature != openmax.temperature
     with pytest.raises(ValueError, match="unknown variant 'halve'; did you mean 'half'"):
