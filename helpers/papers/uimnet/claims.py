@@ -26,6 +26,9 @@ PAPERS_FORM = "weights"  # of spectral normalisation: the form in the paper's te
 ALL_SIZES = "all sizes"
 """The ``backbone`` of rows of `derive` over networks of several sizes."""
 
+_APART = 0.3
+"""Nats between the members of an ensemble, above which it shows little about ensembles."""
+
 _OTHERS = ("mixup", "mc_dropout", "mimo", "soft_labels")
 _STUDENTS = ("rnd", "oc")
 _PAPERS = ("erm", *_OTHERS, *_STUDENTS, "rbf")
@@ -48,7 +51,7 @@ def derive(table: pd.DataFrame) -> pd.DataFrame:
 
     ``method`` names the difference; ``backbone`` is a network or `ALL_SIZES`.  ``untestable`` has
     the reason if the Entropy of ERM does not detect out-domain images, if a member of an ensemble
-    has not learned its classes, or if ACC@5 is always 1.
+    has not learned its classes or is far behind the best member, or if ACC@5 is always 1.
     """
     wanted = table["variant"].isin(["primary", "ensemble"]) & table["metric"].isin(list(_TITLES))
     split = split_columns(table[wanted])
@@ -78,6 +81,8 @@ def _untestable(rows: pd.DataFrame, table: pd.DataFrame) -> list[str]:
     members = split[split["test_set"].eq("validation") & split["metric"].eq("nll")]
     worst = members.groupby(_PLACE)["value"].max()
     worst /= np.log(classes.reindex(worst.index))
+    nats = members.groupby([*_PLACE, "run", "algorithm"])["value"]
+    apart = (nats.max() - nats.min()).groupby(_PLACE).max()
     blind = {*areas.index[areas < LEAST_AUROC]}
     most = areas.groupby(level="data_set").max()
     blind |= {(name, ALL_SIZES) for name in most.index[most < LEAST_AUROC]}
@@ -89,6 +94,8 @@ def _untestable(rows: pd.DataFrame, table: pd.DataFrame) -> list[str]:
             why.append(f"the AUROC of ERM's Entropy is below {LEAST_AUROC:g}")
         if "ensemble" in row.method and network in untaught:
             why.append(f"a member's NLL is not below {100 * MOST_LOSS:.0f} % of guessing's")
+        if "ensemble" in row.method and (gap := apart.get(network, 0.0)) > _APART:
+            why.append(f"a member is {gap:.1f} nats behind the best")
         if row.method == _ENSEMBLE and row.metric == "accuracy_top5" and network in few:
             why.append("of five classes or fewer ACC@5 is 1 and cannot rise")
         reasons.append("; ".join(why))
