@@ -76,7 +76,7 @@ def small_book(tmp_path, monkeypatch):
     """Return the root of a repository whose book has two pages, with this one's settings."""
     root = tmp_path / "repository"
     (root / "book" / "_static").mkdir(parents=True)
-    files = ("book/extra", "book/reference/speed", "notebooks/openset_calibration/dataset")
+    files = ("book/extra", "book/reference/api", "notebooks/openset_calibration/dataset")
     toc = {"format": "jb-book", "root": "book/intro", "chapters": [{"file": f} for f in files]}
     opening = "```{include} reference/toy_found.txt\n```\n"
     texts = {
@@ -89,7 +89,7 @@ def small_book(tmp_path, monkeypatch):
     for name, text in texts.items():
         (root / name).write_text(text, "utf-8")
     monkeypatch.setattr(book, "ROOT", root)
-    monkeypatch.setattr(pages, "reference", lambda *arguments, **keywords: {"speed": "# Speed\n"})
+    monkeypatch.setattr(pages, "reference", lambda *arguments, **keywords: {"api": "# API\n"})
     monkeypatch.setattr(openings, "judge", lambda runs, tier: (None, {}))
     monkeypatch.setattr(openings, "write", lambda *arguments: {"toy": "What was found of toys."})
     monkeypatch.setattr(explore, "write", lambda: {})

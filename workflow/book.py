@@ -35,6 +35,7 @@ from kernels import INJECTED
 from plan import notebooks_of, plan
 from refresh import reduce_pictures
 
+from helpers.papers import PAPERS
 from known_unknowns.chapters import CHAPTERS, OTHERS, package_of
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -55,23 +56,17 @@ def toc_files(entry: dict) -> list[str]:
 
 
 def contents() -> dict:
-    """Return the table of contents, with the chapters of the papers' records.
+    """Return the table of contents, with the chapters of the papers in place of ``papers``.
 
-    In a part of the file, the word ``papers`` in place of ``chapters`` stands for the chapters of
-    the papers, and ``across`` for the chapters about all papers.
+    Each chapter has its overview and its notebooks.
     """
     toc = yaml.safe_load((ROOT / TOC).read_text(encoding="utf-8"))
     for part in toc.get("parts", []):
-        if (kind := part["chapters"]) in ("papers", "across"):
-            papers = [p for p in CHAPTERS.values() if bool(p.main_claim) == (kind == "papers")]
-            part["chapters"] = [chapter(paper.name) for paper in papers]
+        if part["chapters"] == "papers":
+            part["chapters"] = [{"file": f"book/{paper}", "sections": [
+                {"file": f"notebooks/{paper}/{name}"} for name in notebooks_of(paper)
+            ]} for paper in PAPERS]  # fmt: skip
     return toc
-
-
-def chapter(paper: str) -> dict:
-    """Return the entry of a paper's chapter in the table of contents."""
-    sections = [{"file": f"notebooks/{paper}/{name}"} for name in notebooks_of(paper)]
-    return {"file": f"book/{paper}", "sections": sections}
 
 
 def assemble(tree: Path, runs: Path, tier: str) -> None:
@@ -96,7 +91,7 @@ def assemble(tree: Path, runs: Path, tier: str) -> None:
     folder.mkdir()
     texts = pages.reference(runs, tier, downloads=folder)
     found = openings.write(*openings.judge(runs, tier), folder)
-    endings = {".md": texts, ".txt": front.parts()}
+    endings = {".md": texts, ".txt": front.parts() | {"speed": pages.speed()}}
     endings |= {"_found.txt": found, "_explore.txt": explore.write()}
     for ending, texts in endings.items():
         for name, text in texts.items():

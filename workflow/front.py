@@ -1,7 +1,7 @@
 """The front picture, from committed results and packs; its metadata hold its numbers.
 
-README, front page and the chapter on human-centric evaluation read these numbers, so that the text
-agrees with the picture.
+README, front page and the page on scores and tools read these numbers, so that the text agrees with
+the picture.
 """
 
 import json

@@ -39,8 +39,7 @@ def reference(runs: Path, tier: str, downloads: Path) -> dict[str, str]:
         "data_sets": render("data_sets.md", cards=data.cards()),
         "networks": render("networks.md", records=published.records().values()),
         "reproducibility": reproducibility(runs, tier, downloads),
-        **api(),
-        "speed": speed(),
+        "api": api(),
     }
 
 
@@ -54,33 +53,21 @@ def infos() -> dict[str, list[Info]]:
 
 
 def speed() -> str:
-    """Return the page of the benchmarks, from ``benchmarks/results``."""
+    """Return the table of the benchmarks, from ``benchmarks/results``, for the page on quality."""
     stored = ROOT / "benchmarks" / "results"
     tables = [pd.read_parquet(stored / f"{name}.parquet") for name in ("peers", "training")]
     return render("speed.md", rows=pd.concat(tables).to_dict("records"))
 
 
-ON_A_PAGE = ("networks", "papers", "report", "training")
-"""The packages of `helpers` on a second page: one page would be too heavy."""
-
-
-def api() -> dict[str, str]:
-    """Return the API reference in three pages: every public module, in alphabetical order."""
-    core, tool = (
-        [
-            module.name
-            for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
-            if "._" not in module.name and not module.name.endswith("__main__")
-        ]
+def api() -> str:
+    """Return the API reference: every public module, in alphabetical order."""
+    names = [
+        module.name
         for package in (helpers, known_unknowns)
-    )
-    chapters = [name for name in core if name.split(".")[1] in ON_A_PAGE]
-    core = [name for name in core if name not in chapters]
-    pages = {"api": core, "api_chapters": chapters, "api_tool": ["known_unknowns", *tool]}
-    return {
-        page: render("api.md", page=page, names=names, packages=ON_A_PAGE)
-        for page, names in pages.items()
-    }
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+        if "._" not in module.name and not module.name.endswith("__main__")
+    ]
+    return render("api.md", names=sorted([*names, "known_unknowns"]))
 
 
 def reproducibility(runs: Path, tier: str, downloads: Path) -> str:
