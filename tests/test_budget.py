@@ -19,7 +19,7 @@ CODE = {
     "helpers/scores": 1292,  # the design allows 1,250
     "helpers/training": 1230,  # the design allows 1,150
     "known_unknowns": 4489,
-    "workflow": 1804,  # the design allows 1,800
+    "workflow": 1793,  # the design allows 1,800
     "pictures": 967,
     "benchmarks": 372,
     "tests": 11080,  # the design allows 9,500
