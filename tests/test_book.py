@@ -17,11 +17,7 @@ from helpers.networks import published
 from helpers.report import results
 
 ROOT = Path(__file__).resolve().parent.parent
-PROSE = [
-    *ROOT.glob("*.md"),
-    *(ROOT / "book").glob("*.md"),
-    *(ROOT / "notebooks").rglob("*.ipynb"),
-]
+PROSE = [*ROOT.glob("*.md"), *(ROOT / "book").glob("*.md"), *(ROOT / "notebooks").rglob("*.ipynb")]
 
 
 @pytest.fixture

@@ -142,17 +142,14 @@ def test_a_file_of_another_program_is_never_to_be_deleted(tmp_path, name):
         assert "delete" not in str(refused.value)
 
 
-@pytest.mark.parametrize(
-    ("values", "options", "message"),
-    [
-        ([], {}, "scores: empty"),
-        ([1.0, np.nan], {}, r"scores: contains NaN \(1 of 2\)"),
-        ([1.0, np.inf], {}, "scores: contains infinite"),
-        ([[1.0]], {}, "scores: 1 dimension"),
-        ([1.0], {"length": 2}, "scores: length 2 expected, got 1"),
-        (["a"], {}, "scores: numbers expected"),
-    ],
-)
+@pytest.mark.parametrize(("values", "options", "message"), [
+    ([], {}, "scores: empty"),
+    ([1.0, np.nan], {}, r"scores: contains NaN \(1 of 2\)"),
+    ([1.0, np.inf], {}, "scores: contains infinite"),
+    ([[1.0]], {}, "scores: 1 dimension"),
+    ([1.0], {"length": 2}, "scores: length 2 expected, got 1"),
+    (["a"], {}, "scores: numbers expected"),
+])  # fmt: skip
 def test_float_array_says_what_is_wrong(values, options, message):
     with pytest.raises(ValueError, match=message):
         float_array("scores", values, **options)

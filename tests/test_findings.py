@@ -105,20 +105,17 @@ def test_it_is_refused_by_name(named, call, tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
-    ("named", "changed"),
-    [
-        ("labels", {"labels": [0.5] * 50}),
-        ("labels", {"labels": [True] * 50}),
-        ("should be 1000000000000 images", {"n": 10**12}),
-        ("size", {"size": 10**6}),
-        ("per_sheet", {"per_sheet": 0}),
-        ("cols", {"cols": 0}),
-        ("class_names", {"class_names": ["a", "a"]}),
-        ("origin", {"origin": ["a"]}),
-        ("name", {"name": None, "origin": None}),
-    ],
-)
+@pytest.mark.parametrize(("named", "changed"), [
+    ("labels", {"labels": [0.5] * 50}),
+    ("labels", {"labels": [True] * 50}),
+    ("should be 1000000000000 images", {"n": 10**12}),
+    ("size", {"size": 10**6}),
+    ("per_sheet", {"per_sheet": 0}),
+    ("cols", {"cols": 0}),
+    ("class_names", {"class_names": ["a", "a"]}),
+    ("origin", {"origin": ["a"]}),
+    ("name", {"name": None, "origin": None}),
+])  # fmt: skip
 def test_numbers_and_names_that_no_pack_has_are_refused(tmp_path, named, changed):
     """Before memory is taken for them; of a pack without checksums, which a stranger made."""
     path, splits = tmp_path / "toy.zip", {"test": (np.zeros((50, 8, 8, 3), np.uint8), LABELS[:50])}

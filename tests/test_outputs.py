@@ -38,18 +38,15 @@ def test_derived_values():
     np.testing.assert_allclose(members.probabilities, both.probabilities, atol=1e-7)
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"labels": np.array([0, 1])}, "labels: 5 images expected, got 2"),
-        ({"labels": np.full(5, 3)}, "labels: −1 … 2 expected"),
-        ({"logits": np.full((5, 3), np.nan)}, "logits: contains NaN"),
-        ({"features": np.zeros(5)}, "features: 2 dimension"),
-        ({"members": np.zeros((2, 4, 3))}, "members: 5 images expected, got 4"),
-        ({"members": np.zeros((2, 5, 7))}, "members: 3 classes expected, got 7"),
-        ({"labels": np.full(5, 0.5)}, "labels: integers expected"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "message"), [
+    ({"labels": np.array([0, 1])}, "labels: 5 images expected, got 2"),
+    ({"labels": np.full(5, 3)}, "labels: −1 … 2 expected"),
+    ({"logits": np.full((5, 3), np.nan)}, "logits: contains NaN"),
+    ({"features": np.zeros(5)}, "features: 2 dimension"),
+    ({"members": np.zeros((2, 4, 3))}, "members: 5 images expected, got 4"),
+    ({"members": np.zeros((2, 5, 7))}, "members: 3 classes expected, got 7"),
+    ({"labels": np.full(5, 0.5)}, "labels: integers expected"),
+])  # fmt: skip
 def test_bad_arrays_are_refused(changes, message):
     with pytest.raises(ValueError, match=message):
         outputs(**changes)

@@ -6,12 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from known_unknowns.guarantees import (
-    clopper_pearson,
-    images_needed,
-    larger_risk,
-    risk_threshold,
-)
+from known_unknowns.guarantees import clopper_pearson, images_needed, larger_risk, risk_threshold
 
 SEED = st.integers(0, 2**32 - 1)
 

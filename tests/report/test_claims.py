@@ -21,17 +21,14 @@ def read_effects(folder, effects):
     return list(claim.effects)
 
 
-@pytest.mark.parametrize(
-    ("line", "effect"),
-    [
-        ("['n: x of a - y of b - z of c < 0.5']",
-         Effect("n", (Term(1, "a", "x"), Term(-1, "b", "y"), Term(-1, "c", "z")), "<", 0.5)),
-        ("['NLL: fall: nll after@out of a + b >= -0.5']",
-         Effect("NLL: fall", (Term(1, "a + b", "nll", "after", "out"),), ">=", -0.5)),
-        ("[{effect: 'n: auroc@far set of a < 1', decides: false}]",
-         Effect("n", (Term(1, "a", "auroc", test_set="far set"),), "<", 1.0, decides=False)),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("line", "effect"), [
+    ("['n: x of a - y of b - z of c < 0.5']",
+     Effect("n", (Term(1, "a", "x"), Term(-1, "b", "y"), Term(-1, "c", "z")), "<", 0.5)),
+    ("['NLL: fall: nll after@out of a + b >= -0.5']",
+     Effect("NLL: fall", (Term(1, "a + b", "nll", "after", "out"),), ">=", -0.5)),
+    ("[{effect: 'n: auroc@far set of a < 1', decides: false}]",
+     Effect("n", (Term(1, "a", "auroc", test_set="far set"),), "<", 1.0, decides=False)),
+])  # fmt: skip
 def test_a_line_is_an_effect(tmp_path, line, effect):
     assert read_effects(tmp_path, line) == [effect]
 
@@ -51,16 +48,13 @@ def test_there_is_an_effect_for_each_combination(tmp_path, keys, expected):
     ]
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("['no terms > 0']", "METRIC of METHOD"),
-        ("['n: ece a > 0']", "METRIC of METHOD"),
-        ("['n: ece of a']", "METRIC of METHOD"),
-        ("[{effect: 'n: ece of a > 0', over: {method: not d}}]", "got 'not d'"),
-        ("[{effect: 'n: ece of a > 0', over: {other: all}}]", "got 'all'"),
-    ],
-)
+@pytest.mark.parametrize(("line", "message"), [
+    ("['no terms > 0']", "METRIC of METHOD"),
+    ("['n: ece a > 0']", "METRIC of METHOD"),
+    ("['n: ece of a']", "METRIC of METHOD"),
+    ("[{effect: 'n: ece of a > 0', over: {method: not d}}]", "got 'not d'"),
+    ("[{effect: 'n: ece of a > 0', over: {other: all}}]", "got 'all'"),
+])  # fmt: skip
 def test_other_lines_are_refused(tmp_path, line, message):
     with pytest.raises(ValueError, match=message):
         read_effects(tmp_path, line)
@@ -151,17 +145,14 @@ def test_what_cannot_be_paired_is_refused():
         pooled(pd.concat([table, table]))
 
 
-@pytest.mark.parametrize(
-    ("relation", "low", "high", "expected"),
-    [
-        (">", 0.0, 0.0, "contradicted"),  # no difference is no gain
-        (">=", 0.0, 0.0, "supported"),
-        (">=", -0.1, 0.0, "undecided"),
-        ("<", -0.1, 0.0, "undecided"),
-        ("<", 0.0, 0.1, "contradicted"),
-        ("<", -0.2, -0.1, "supported"),
-    ],
-)
+@pytest.mark.parametrize(("relation", "low", "high", "expected"), [
+    (">", 0.0, 0.0, "contradicted"),  # no difference is no gain
+    (">=", 0.0, 0.0, "supported"),
+    (">=", -0.1, 0.0, "undecided"),
+    ("<", -0.1, 0.0, "undecided"),
+    ("<", 0.0, 0.1, "contradicted"),
+    ("<", -0.2, -0.1, "supported"),
+])  # fmt: skip
 def test_sides_of_the_margin(relation, low, high, expected):
     assert Effect("", (), relation, 0.0).verdict(low, high) == expected
 

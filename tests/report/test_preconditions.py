@@ -58,15 +58,12 @@ def judged(gain, *, tier="toy", right=None, **claim):
     return str(verdict), checks.loc[checks["data_set"] == "all", "note"].item()
 
 
-@pytest.mark.parametrize(
-    ("claim", "gain", "blocked", "reason"),
-    [
-        ({"about": ("training",)}, 0.05, "not testable", "the schedule is short (ten epochs)"),
-        ({"about": ("training",)}, -0.05, "not testable", "the schedule is short (ten epochs)"),
-        ({}, 0.05, "supported", ""),
-        ({}, -0.05, "undecided", "the schedule is short (ten epochs)"),
-    ],
-)
+@pytest.mark.parametrize(("claim", "gain", "blocked", "reason"), [
+    ({"about": ("training",)}, 0.05, "not testable", "the schedule is short (ten epochs)"),
+    ({"about": ("training",)}, -0.05, "not testable", "the schedule is short (ten epochs)"),
+    ({}, 0.05, "supported", ""),
+    ({}, -0.05, "undecided", "the schedule is short (ten epochs)"),
+])  # fmt: skip
 def test_a_short_schedule_tests_no_training_and_contradicts_nothing(
     monkeypatch, claim, gain, blocked, reason
 ):

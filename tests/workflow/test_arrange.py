@@ -106,22 +106,19 @@ def empty(folder):
     return lambda archive: [shutil.rmtree(archive / folder), (archive / folder).mkdir()]
 
 
-@pytest.mark.parametrize(
-    ("kind", "mistake", "message"),
-    [
-        ("imagenet", rename(f"val/{WNIDS[3]}", "val/goldfish"), "goldfish: is the name of no cla"),
-        ("imagenet_v2", rename(f"{V2}/3", f"{V2}/1000"), "1000: is the name of no class"),
-        ("imagenet_r", rename(f"imagenet-r/{WNIDS[1]}", "imagenet-r/cat"), "4 folders of classes"),
-        # a class is missing or empty
-        ("imagenet_c", empty("fog/3"), f"fog/3/{WNIDS[0]}: is absent, like 12"),
-        ("imagenet_v2", empty(f"{V2}/3"), "val/3: no images in"),
-        ("textures", lambda archive: shutil.rmtree(archive / "dtd/images/t00"), "47 folders of"),
-        # another layout
-        ("imagenet", rename("val", "validation"), "a folder val expected in it"),
-        ("imagenet_c", rename("snow", "snows"), "a folder snow or weather/snow exp"),
-        ("sun", empty("SUN/images"), "archive: no images in it"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("kind", "mistake", "message"), [
+    ("imagenet", rename(f"val/{WNIDS[3]}", "val/goldfish"), "goldfish: is the name of no cla"),
+    ("imagenet_v2", rename(f"{V2}/3", f"{V2}/1000"), "1000: is the name of no class"),
+    ("imagenet_r", rename(f"imagenet-r/{WNIDS[1]}", "imagenet-r/cat"), "4 folders of classes"),
+    # a class is missing or empty
+    ("imagenet_c", empty("fog/3"), f"fog/3/{WNIDS[0]}: is absent, like 12"),
+    ("imagenet_v2", empty(f"{V2}/3"), "val/3: no images in"),
+    ("textures", lambda archive: shutil.rmtree(archive / "dtd/images/t00"), "47 folders of"),
+    # another layout
+    ("imagenet", rename("val", "validation"), "a folder val expected in it"),
+    ("imagenet_c", rename("snow", "snows"), "a folder snow or weather/snow exp"),
+    ("sun", empty("SUN/images"), "archive: no images in it"),
+])  # fmt: skip
 def test_a_broken_archive_is_refused_and_leaves_nothing(kind, mistake, message, places):
     archive, root = places
     make(kind, archive)

@@ -14,15 +14,12 @@ def table(value=0.5, replicate=0.25, metric="aurc", device="cpu") -> pd.DataFram
     return results.tidy(rows, results.provenance({}, seed=0, device=device, seconds=1.0))
 
 
-@pytest.mark.parametrize(
-    ("changed", "words"),
-    [
-        ({"device": "another"}, "0 rows differ"),
-        ({"value": 0.6, "replicate": 0.3}, "4 rows differ"),  # two in each folder
-        ({"replicate": 0.3}, "4 rows differ"),
-        ({"metric": "auroc"}, "2 rows differ"),
-    ],
-)
+@pytest.mark.parametrize(("changed", "words"), [
+    ({"device": "another"}, "0 rows differ"),
+    ({"value": 0.6, "replicate": 0.3}, "4 rows differ"),  # two in each folder
+    ({"replicate": 0.3}, "4 rows differ"),
+    ({"metric": "auroc"}, "2 rows differ"),
+])  # fmt: skip
 def test_what_differs_is_named(changed, words, tmp_path, monkeypatch, capsys):
     results.write(table(**changed), tmp_path / "now" / "uimnet" / "results.parquet")
     results.write(table(), tmp_path / "before" / "uimnet" / "results.parquet")

@@ -37,14 +37,11 @@ def test_a_notebook_without_parameters_cell_is_refused(tmp_path):
         plan.declared(str(tmp_path / "empty.ipynb"))
 
 
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"held_out": ["brid"]}, r"in held_out 'brid'.* 'bird'"),
-        ({"replicatse": 3}, "unknown parameter 'replicatse'; did you mean 'replicates'"),
-        ({"replicates": "many"}, "replicates"),
-    ],
-)
+@pytest.mark.parametrize(("changed", "message"), [
+    ({"held_out": ["brid"]}, r"in held_out 'brid'.* 'bird'"),
+    ({"replicatse": 3}, "unknown parameter 'replicatse'; did you mean 'replicates'"),
+    ({"replicates": "many"}, "replicates"),
+])  # fmt: skip
 def test_a_slip_in_a_parameter_file_is_refused(changed, message, tmp_path, monkeypatch):
     monkeypatch.setattr(plan, "ROOT", tmp_path)
     values = yaml.safe_load((ROOT / "params/mini/gscore.yaml").read_text())
