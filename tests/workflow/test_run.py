@@ -62,9 +62,7 @@ def test_a_checkout_that_cannot_be_written_is_told_so(planned):
         run.main()
 
 
-@pytest.mark.parametrize(
-    ("notes", "code"), [("part a/0 failed: OSError: no", 1), ("OSError: no", 0)]
-)
+@pytest.mark.parametrize(("notes", "code"), [("part a/0 failed: no", 1), ("OSError: no", 0)])
 def test_a_part_that_failed_fails_the_pipeline(notes, code, planned, monkeypatch, capsys):
     """After its table is written; a score or a data set that a part does without does not."""
     table = pd.DataFrame({"metric": ["auroc", "failed"], "notes": ["", notes]})
