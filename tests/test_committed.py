@@ -30,21 +30,19 @@ def test_no_path_of_a_machine_and_no_registry_address():
     files += [path for path in ROOT.iterdir() if path.is_file()]
     binary = {".npy", ".png", ".pyc", ".safetensors", ".xz", ".zip"}
     for path in files:
+        text = ""
         if path.suffix == ".parquet":
             columns = pyarrow.parquet.read_table(path).columns
-            columns = [column.unique() for column in columns if "string" in str(column.type)]
-            text = "\n".join(str(text) for column in columns for text in column.to_pylist())
-        elif path.suffix in binary or path.name == ".git":  # a file in a second work tree
-            continue
-        else:
+            texts = [column.unique() for column in columns if "string" in str(column.type)]
+            text = "\n".join(str(text) for column in texts for text in column.to_pylist())
+        elif path.suffix not in binary and path.name != ".git":  # a file in a second work tree
             text = path.read_text(encoding="utf-8")
         assert not [word for word in forbidden if word in text], path
 
 
 def test_the_licence_of_the_authors_travels_with_their_features():
     """Next to the feature packs, and in the wheel."""
-    packs = ROOT / "known_unknowns" / "bench" / "packs"
-    licence = packs / "dice.LICENSE.txt"
+    licence = ROOT / "known_unknowns" / "bench" / "packs" / "dice.LICENSE.txt"
     original = ROOT / "tests" / "networks" / "dice" / "LICENSE"
     assert licence.read_text("utf-8") == original.read_text("utf-8")
     globs = PYPROJECT["tool"]["setuptools"]["package-data"]["*"]
@@ -56,19 +54,16 @@ def test_no_page_or_message_advises_a_name_that_the_index_does_not_have():
     folders = ("book", "helpers", "known_unknowns", "notebooks", "workflow")
     files = [ROOT / "README.md", *(file for part in folders for file in (ROOT / part).rglob("*"))]
     advised = re.compile(r"install\s+(-\S+ +)*[\"'\\]*known-unknowns(\[[\w,]+\])?+(?! @)")
-    for file in files:
-        if file.suffix in (".md", ".py", ".ipynb"):
-            found = advised.search(file.read_text(encoding="utf-8"))
-            assert not found, f"{file}: {found[0]}"
+    for file in (file for file in files if file.suffix in (".md", ".py", ".ipynb")):
+        assert not advised.search(file.read_text(encoding="utf-8")), file
 
 
 @pytest.mark.parametrize("python", ["3.11", "3.12", "3.13"])
 def test_the_lock_satisfies_pyproject(python):
-    environment = {
-        "python_version": python, "python_full_version": f"{python}.1", "sys_platform": "linux",
-        "platform_system": "Linux", "platform_machine": "x86_64", "os_name": "posix", "extra": "",
-        "platform_python_implementation": "CPython", "implementation_name": "cpython",
-    }  # fmt: skip
+    environment = {"python_version": python, "python_full_version": f"{python}.1", "extra": "",
+                   "sys_platform": "linux", "platform_system": "Linux", "os_name": "posix",
+                   "platform_machine": "x86_64", "implementation_name": "cpython",
+                   "platform_python_implementation": "CPython"}  # fmt: skip
     assert not re.search(r"https?:|file:|--(extra-)?index-url|--find-links|@", LOCK)
     chosen = {}
     for requirement in PINS:

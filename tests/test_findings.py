@@ -1,4 +1,4 @@
-"""Bad input that was once accepted: each case is refused by name."""
+"""Bad input, most of which was once accepted: each case is refused by name."""
 
 import json
 import zipfile
@@ -10,6 +10,7 @@ import pytest
 import helpers.scores
 import known_unknowns
 from helpers import data, metrics
+from helpers.checks import float_array, known_name
 from helpers.data.packs import read_pack, write_pack
 from helpers.outputs import Head, Outputs
 from helpers.scores.calibration import softmax
@@ -45,10 +46,9 @@ def fit(name, head=HEAD, outputs=OUTPUTS, **arguments):
 NEEDY = ("react", "she", "gradnorm", "ash", "dice", "fdbd", "gmm", "knn", "nnguide", "scale")
 
 
-def given(**arrays):
+def given(kind=known_unknowns.Outputs, **arrays):
     """Make outputs as who uses the package does."""
-    whole = {"logits": OUTPUTS.logits, "features": FEATURES, "labels": LABELS}
-    return known_unknowns.Outputs(**whole | arrays)
+    return kind(**{"logits": OUTPUTS.logits, "features": FEATURES, "labels": LABELS} | arrays)
 
 
 def score_bare(name):
@@ -84,6 +84,20 @@ REFUSED = [  # the argument that the message names, and the call
     ("logits", lambda: RULE.accepts([[1], [1, 2]])),
     ("logits", lambda: RULE.accepts([[0.5, 0.5], [0.9, 0.1]])),  # probabilities
     ("logits|could not", lambda: Outputs([["a"]], [[0]], [0])),
+    ("labels: 60 images expected, got 2", lambda: given(Outputs, labels=np.array([0, 1]))),
+    ("labels: −1 … 3 expected", lambda: given(Outputs, labels=np.full(60, CLASSES))),
+    ("labels: integers expected", lambda: given(Outputs, labels=np.full(60, 0.5))),
+    ("logits: contains NaN", lambda: given(Outputs, logits=np.full((60, 4), np.nan))),
+    ("features: 2 dimension", lambda: given(Outputs, features=np.zeros(60))),
+    ("members: 60 images expected, got 4", lambda: given(Outputs, members=np.zeros((2, 4, 4)))),
+    ("members: 4 classes expected, got 7", lambda: given(Outputs, members=np.zeros((2, 60, 7)))),
+    ("scores: empty", lambda: float_array("scores", [])),
+    ("scores: contains NaN .1 of 2", lambda: float_array("scores", [1.0, np.nan])),
+    ("scores: contains infinite", lambda: float_array("scores", [1.0, np.inf])),
+    ("scores: 1 dimension", lambda: float_array("scores", [[1.0]])),
+    ("scores: length 2 expected, got 1", lambda: float_array("scores", [1.0], length=2)),
+    ("scores: numbers expected", lambda: float_array("scores", ["a"])),
+    ("unknown tier 'x'; There are: mini, y", lambda: known_name("tier", "x", ["y", "mini"])),
     ("logits", lambda: given(logits=OUTPUTS.logits * 1j)),
     ("logits", lambda: given(logits=np.ma.masked_less(OUTPUTS.logits, 0))),
     ("logits", lambda: given(logits=[[1.0], [1.0, 2.0]])),
@@ -105,32 +119,21 @@ def test_it_is_refused_by_name(named, call, tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
-    ("named", "changed"),
-    [
-        ("labels", {"labels": [0.5] * 50}),
-        ("labels", {"labels": [True] * 50}),
-        ("should be 1000000000000 images", {"n": 10**12}),
-        ("size", {"size": 10**6}),
-        ("per_sheet", {"per_sheet": 0}),
-        ("cols", {"cols": 0}),
-        ("class_names", {"class_names": ["a", "a"]}),
-        ("origin", {"origin": ["a"]}),
-        ("name", {"name": None, "origin": None}),
-    ],
-)
+@pytest.mark.parametrize(("named", "changed"), [
+    ("labels", {"labels": [0.5] * 50}), ("labels", {"labels": [True] * 50}),
+    ("should be 1000000000000 images", {"n": 10**12}), ("size", {"size": 10**6}),
+    ("per_sheet", {"per_sheet": 0}), ("cols", {"cols": 0}), ("origin", {"origin": ["a"]}),
+    ("class_names", {"class_names": ["a", "a"]}), ("name", {"name": None, "origin": None}),
+])  # fmt: skip
 def test_numbers_and_names_that_no_pack_has_are_refused(tmp_path, named, changed):
     """Before memory is taken for them; of a pack without checksums, which a stranger made."""
     path, splits = tmp_path / "toy.zip", {"test": (np.zeros((50, 8, 8, 3), np.uint8), LABELS[:50])}
     write_pack(path, name="toy", class_names=list("abcd"), splits=splits, origin={"title": "Toy"})
     with zipfile.ZipFile(path) as archive:
         meta, sheet = json.loads(archive.read("meta.json")), archive.read("test_0000.webp")
-    del meta["sha256"]
-    for name, value in changed.items():
-        place = meta["splits"]["test"] if name in ("labels", "n", "size") else meta
-        place[name] = value
-        if value is None:
-            del place[name]
+    meta["splits"]["test"] |= {name: changed[name] for name in changed if name not in meta}
+    meta = {name: changed.get(name, value) for name, value in meta.items() if name != "sha256"}
+    meta = {name: value for name, value in meta.items() if value is not None}
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("meta.json", json.dumps(meta))
         archive.writestr("test_0000.webp", sheet)

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-import helpers
-import known_unknowns
+import helpers.outputs
+import known_unknowns.auditing
 
 HELPERS = [module.name for module in pkgutil.walk_packages(helpers.__path__, "helpers.")]
 TOOL = [module.name for module in pkgutil.walk_packages(known_unknowns.__path__, "known_unknowns.")]
@@ -30,16 +30,12 @@ about theirs."""
 VISION = ("torchvision", "torch._dynamo")
 """torchvision imports the other one, a compiler that nothing here uses."""
 
-WITHOUT_TORCH = (
-    "helpers.data", "helpers.labelfree", "helpers.metrics", "helpers.networks.recipe",
-    "helpers.outputs", "helpers.report", "helpers.scores", "known_unknowns.bench",
-    "known_unknowns.checks",
-)  # fmt: skip
-HEAVY = (
-    "helpers.networks.inference", "helpers.networks.zoo",
-    "helpers.report.tables.interactive", "known_unknowns.__main__", "known_unknowns.auditing",
-    "known_unknowns.guarantees",
-)  # fmt: skip
+WITHOUT_TORCH = ("helpers.data", "helpers.labelfree", "helpers.metrics", "helpers.networks.recipe",
+                 "helpers.outputs", "helpers.report", "helpers.scores", "known_unknowns.bench",
+                 "known_unknowns.checks")  # fmt: skip
+HEAVY = ("helpers.networks.inference", "helpers.networks.zoo", "helpers.report.tables.interactive",
+         "known_unknowns.__main__", "known_unknowns.auditing",
+         "known_unknowns.guarantees")  # fmt: skip
 """All other modules with torch load no torchvision."""
 
 SHOW_IMAGES = ("known_unknowns.auditing.networks",)
@@ -58,14 +54,11 @@ def run(names, first: str, then: str = "") -> None:
     assert not done.returncode, done.stderr[-500:]
 
 
-@pytest.mark.parametrize(
-    ("names", "absent"),
-    [(ARRAYS, (*RARE, *VISION, "torch")), (NETWORKS, (*RARE, *VISION))],
-    ids=["results and figures", "networks and experiments"],
-)
-def test_what_is_not_used_is_not_loaded(names, absent):
+@pytest.mark.parametrize(("names", "also"), [(ARRAYS, {"torch"}), (NETWORKS, set())])
+def test_what_is_not_used_is_not_loaded(names, also):
     """Every module of these packages, one after the other."""
-    run(names, f"absent = {set(absent)}", "assert not absent & set(sys.modules), name")
+    absent = {*RARE, *VISION} | also
+    run(names, f"absent = {absent}", "assert not absent & set(sys.modules), name")
 
 
 def room(name: str) -> str:
@@ -95,23 +88,33 @@ def imports(name: str) -> set[str]:
 
 def test_a_package_imports_only_from_those_before_it():
     """Inside functions, too: `helpers` never imports `known_unknowns`."""
-    pairs = ((name, imported) for name in MODULES for imported in imports(name))
-    assert not [
-        (name, imported)
-        for name, imported in pairs
-        if imported.startswith(("helpers.", "known_unknowns"))
-        and room(imported) in ROOMS
-        and ROOMS.index(room(imported)) > ROOMS.index(room(name))
-    ]
+    for name in MODULES:
+        later = ROOMS[ROOMS.index(room(name)) + 1 :]
+        ours = (one for one in imports(name) if one.startswith(("helpers.", "known_unknowns")))
+        assert not [one for one in ours if room(one) in later], name
 
 
 def test_arrays_need_no_torch():
     """From outputs to reports, an audit of them, and of a paper all but its experiment."""
-    papers = r"helpers\.papers\.\w+\.(roles|claims|tables|parameters)"
-    wanted = [name for name in MODULES if re.fullmatch(papers, name)]
-    wanted += [*ARRAYS, "known_unknowns"]
-    wanted += [name for name in MODULES if name.startswith("known_unknowns.auditing.")]
-    run((name for name in wanted if name not in SHOW_IMAGES), "sys.modules['torch'] = None")
+    some = r"helpers\.papers\.\w+\.(roles|claims|tables|parameters)|known_unknowns\.auditing\..+"
+    parts = [name for name in MODULES if re.fullmatch(some, name)]
+    wanted = (name for name in (*ARRAYS, "known_unknowns", *parts) if name not in SHOW_IMAGES)
+    run(wanted, "sys.modules['torch'] = None")
+
+
+def test_names_mean_what_they_mean_within():
+    assert known_unknowns.audit is known_unknowns.auditing.audit
+    assert issubclass(known_unknowns.Outputs, helpers.outputs.Outputs)
+    with pytest.raises(AttributeError, match="no attribute 'audti'"):
+        _ = known_unknowns.audti
+
+
+def test_nothing_is_imported_before_it_is_asked_for():
+    """And every name of the package is there, without torch."""
+    program = "import sys, known_unknowns as ku\n"
+    program += "assert not {'numpy', 'pandas', 'torch'} & set(sys.modules)\n"
+    program += "sys.modules['torch'] = None\nassert all(getattr(ku, name) for name in ku.__all__)"
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def test_there_are_no_import_cycles():

@@ -13,8 +13,8 @@ TRAINING = ("helpers.training.loop.train", "helpers.networks.models.create")
 
 def codes(root):
     """Return what stands for the code of each training, of outputs and of all."""
-    networks = {one: (*TRAINING, f"helpers.training.objectives.{one}") for one in OBJECTIVES}
-    asked = networks | {"outputs": OUTPUTS, "all": ("helpers",)}
+    asked = {one: (*TRAINING, f"helpers.training.objectives.{one}") for one in OBJECTIVES}
+    asked |= {"outputs": OUTPUTS, "all": ("helpers",)}
     return {name: modules.code(names, root) for name, names in asked.items()}
 
 
@@ -48,9 +48,9 @@ def test_a_change_makes_anew_what_imports_it_and_no_more(tmp_path, before, chang
     ignored = shutil.ignore_patterns("embedded", "__pycache__", "weights")
     for package in modules.PACKAGES:
         shutil.copytree(modules.ROOT / package, tmp_path / package, ignore=ignored)
-    text = (tmp_path / "helpers" / file).read_text("utf-8")
+    text = (path := tmp_path / "helpers" / file).read_text("utf-8")
     assert old in text
-    (tmp_path / "helpers" / file).write_text(text.replace(old, new), "utf-8")
+    path.write_text(text.replace(old, new), "utf-8")
     after = codes(tmp_path)
     assert {name for name in before if before[name] != after[name]} == expected
 
@@ -60,10 +60,8 @@ def test_modules_that_a_package_imports_by_their_names_count(tmp_path, package):
     """Scores register themselves on import."""
     folder = tmp_path / "helpers"
     (folder / "kinds").mkdir(parents=True)
-    (folder / "kinds/__init__.py").write_text(
-        "for one in pkgutil.iter_modules(__path__): import_module(one)\n"
-        "def create(name): return known[name]\n"
-    )
+    code = "for one in pkgutil.iter_modules(__path__): import_module(one)\n"
+    (folder / "kinds/__init__.py").write_text(code + "def create(name): return known[name]\n")
     (folder / "use.py").write_text(f"{package}\n")
     (folder / "kinds/ant.py").write_text("x = 1")
     first = modules.code(["helpers.use"], tmp_path)

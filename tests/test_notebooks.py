@@ -2,7 +2,6 @@
 
 import ast
 import json
-import re
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -19,19 +18,14 @@ each = pytest.mark.parametrize("path", EVERY, ids=lambda path: f"{path.parent.na
 def cells(path: Path, kind: str) -> list[dict]:
     """Return the cells of one kind, their sources joined."""
     found = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    return [
-        cell | {"source": "".join(cell["source"]), "tags": cell["metadata"].get("tags", [])}
-        for cell in found
-        if cell["cell_type"] == kind
-    ]
+    for cell in found:
+        cell |= {"source": "".join(cell["source"]), "tags": cell["metadata"].get("tags", [])}
+    return [cell for cell in found if cell["cell_type"] == kind]
 
 
 def test_every_chapter_has_its_notebooks():
-    others = {
-        "audit": {"audit"},
-        "beyond": {"without_labels"},
-        "synthesis": {"evaluation", *CHAPTERS["synthesis"].about_all},
-    }
+    others = {"audit": {"audit"}, "beyond": {"without_labels"}}
+    others["synthesis"] = {"evaluation", *CHAPTERS["synthesis"].about_all}
     for paper in {*CHAPTERS, *others}:
         stems = {path.stem for path in EVERY if path.parent.name == paper}
         assert stems == others.get(paper, {"dataset", "training", "evaluation", "figures"})
@@ -52,25 +46,8 @@ def test_the_result_comes_first_then_the_parameters_then_the_setup(path):
 
 
 @each
-def test_each_exercise_has_a_folded_answer(path):
-    text = "\n".join(cell["source"] for cell in cells(path, "markdown"))
-    text = text.partition("## Exercises")[2]
-    numbers = re.findall(r"^\*\*(\d+)\.\*\* ", text, re.M)
-    answers = re.findall(r"^```{dropdown} Answer (\d+)$", text, re.M)
-    assert numbers == answers == ["1", "2"][: len(numbers)] != []
-
-
-@each
-def test_cells_and_functions_are_short_and_outputs_are_clean(path):
+def test_stored_outputs_are_clean_and_some_are_compared(path):
     code = cells(path, "code")
-    for cell in code:
-        assert len(cell["source"].splitlines()) <= 40
-        for node in ast.walk(ast.parse(cell["source"])):
-            assert not isinstance(node, ast.ClassDef)
-            if isinstance(node, ast.FunctionDef):
-                assert node.end_lineno - node.lineno < 12, node.name
-        assert "globals()" not in cell["source"]
-        assert not re.search(r"figure\.dpi|set_dpi|\bdpi=", cell["source"])
     assert [cell["execution_count"] for cell in code] == list(range(1, len(code) + 1))
     assert "stderr" not in {out.get("name") for cell in code for out in cell["outputs"]}
     assert path.stat().st_size < 2_000_000
@@ -94,10 +71,3 @@ def test_the_shared_style_is_sharp_enough_and_fits_the_column():
         assert dpi >= 96 and dpi * width <= 704
         sizes = [plt.rcParams[f"{name}.labelsize"] for name in ("xtick", "ytick", "axes")]
         assert min(*sizes, plt.rcParams["legend.fontsize"]) / 72 * dpi >= 9
-
-
-def test_titles_of_pages_are_unique():
-    titles = [cells(path, "markdown")[0]["source"].splitlines()[0] for path in EVERY]
-    pages = [page.read_text(encoding="utf-8") for page in (ROOT / "book").glob("*.md")]
-    titles += [re.search(r"^# .+$", page, re.M)[0] for page in pages]
-    assert len(titles) == len(set(titles))

@@ -6,12 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from known_unknowns.guarantees import (
-    clopper_pearson,
-    images_needed,
-    larger_risk,
-    risk_threshold,
-)
+from known_unknowns.guarantees import clopper_pearson, images_needed, larger_risk, risk_threshold
 
 SEED = st.integers(0, 2**32 - 1)
 
@@ -41,18 +36,19 @@ def test_so_many_images_all_right_are_enough_and_one_less_is_not(risk, confidenc
             risk_threshold(np.zeros(needed - 1), np.ones(needed - 1), **wish)
 
 
-@given(SEED, st.integers(1, 400), st.floats(0.02, 0.6), st.floats(0.5, 0.99), st.integers(0, 3))
-def test_a_threshold_says_the_truth_of_the_images_that_gave_it(
-    seed, images, risk, confidence, digits
-):
+WISH = st.fixed_dictionaries({"risk": st.floats(0.02, 0.6), "confidence": st.floats(0.5, 0.99)})
+
+
+@given(SEED, st.integers(1, 400), WISH, st.integers(0, 3))
+def test_a_threshold_says_the_truth_of_the_images_that_gave_it(seed, images, wish, digits):
     generator = np.random.default_rng(seed)
     scores = generator.random(images).round(digits)
-    correct = generator.random(images) < scores
+    correct, risk = generator.random(images) < scores, wish["risk"]
     try:
-        found = risk_threshold(scores, correct, risk=risk, confidence=confidence)
+        found = risk_threshold(scores, correct, **wish)
     except ValueError as error:
         assert str(error).startswith(("scores: at least", "risk: no threshold"))
-        larger = larger_risk(scores, correct, risk=risk, confidence=confidence)
+        larger = larger_risk(scores, correct, **wish)
         assert larger is None or risk < larger < 1
         return
     accepted = scores >= found.threshold
@@ -60,7 +56,6 @@ def test_a_threshold_says_the_truth_of_the_images_that_gave_it(
     assert found.risk == pytest.approx((~correct[accepted]).mean())
     assert found.risk <= found.bound <= risk + 1e-7
     order = generator.permutation(images)
-    wish = {"risk": risk, "confidence": confidence}
     assert risk_threshold(scores[order], correct[order], **wish) == found
     doubled = risk_threshold(2 * scores + 1, correct, **wish)
     assert doubled.coverage == found.coverage  # a change of units changes nothing

@@ -31,9 +31,8 @@ def table_of(records, **shared):
 
 def by_number(values):
     """Return values by what tells their numbers, as a tuple if it has several parts."""
-    return {
-        tuple(name.split(" | ")) if "|" in name else name: value for name, value in values.items()
-    }
+    parts = [tuple(name.split(" | ")) for name in values]
+    return {p if p[1:] else p[0]: value for p, value in zip(parts, values.values(), strict=True)}
 
 
 def verdicts(paper, table, **given):
@@ -95,12 +94,12 @@ def human_centric(changes=(), models=(), rankings=(), *, spread=0.001, runs=2, r
         rates = {name: changes.get((model, name), msp + by) for name, by in BEHIND.items()}
         numbers = {(name, "der99", "average"): rate for name, rate in rates.items()}
         numbers["network", "accuracy", "test"] = accuracy
-        for metric, (msp_rate, gradnorm_rate) in rankings.items():
-            numbers["msp", metric, "label-shifted"] = msp_rate
-            numbers["gradnorm", metric, "label-shifted"] = gradnorm_rate
+        for metric, rates in rankings.items():
+            for name, rate in zip(("msp", "gradnorm"), rates, strict=True):
+                numbers[name, metric, "label-shifted"] = rate
         pairs += named(numbers, "method", "metric", "test_set", backbone=model)
-        pairs += named({("network", "parameters"): size}, "method", "metric", backbone=model,
-                       bootstrap=())  # fmt: skip
+        counted = {"method": "network", "metric": "parameters", "bootstrap": ()}
+        pairs.append((counted | {"backbone": model}, size))
     return noisy("human_centric", pairs, runs=runs, spread=spread, replicates=replicates)
 
 
@@ -145,12 +144,11 @@ def uimnet(*changes, spread=0.001, runs=2, replicates=40):
     return noisy("uimnet", pairs, runs=runs, spread=spread, replicates=replicates)
 
 
-UDE = "ude_wasserstein"
+UDE, NETWORKS = "ude_wasserstein", ("resnet8", "resnet14", "densenet", "vit")
 EVALUATORS = ("kmeans_l2", "gmm_wasserstein", "confidence", "auto_evaluation", "gmm_kl", "ude_kl")
 MIXED = {UDE: 0.1, "gmm_wasserstein": 0.15, "kmeans_l2": 0.2}
-NETWORKS = ("resnet8", "resnet14", "densenet", "vit")
-VARIANTS = ("size 20", "size 50", "size 400")
-VARIANTS += ("ratio 1:100", "ratio 1:10", "ratio 1:1", "ratio 10:1")
+SIZES, RATIOS = ("size 20", "size 50", "size 400"), ("1:100", "1:10", "1:1", "10:1")
+VARIANTS = (*SIZES, *(f"ratio {ratio}" for ratio in RATIOS))
 
 
 def gscore(changes=(), *, runs=3, spread=0.001, noise=0.02):
@@ -191,15 +189,11 @@ def gscore(changes=(), *, runs=3, spread=0.001, noise=0.02):
             for run in range(runs) if detector == "msp" and number % 4 == 0 else ():
                 guess = {"value": 0.8 - 0.6 * score - 0.02 * place, "test_set": name, "run": run}
                 add(network, f"msp/{UDE}", "predicted_fpr95", "primary", **guess)
-            for variant in ("meta", "test"):
-                add(network, detector, "fpr95", variant, value=fpr95, test_set=name)
-                auroc = 0.6 + 0.3 * score + near[1]
-                add(network, detector, "auroc", variant, value=auroc, test_set=name)
+            truths = {"fpr95": fpr95, "auroc": 0.6 + 0.3 * score + near[1]}
+            for variant, (metric, truth) in product(("meta", "test"), truths.items()):
+                add(network, detector, metric, variant, value=truth, test_set=name)
             add(network, f"{detector}/{UDE}", "gscore", "meta", value=score, test_set=name)
     return table_of(records, paper="gscore")
-
-
-OPENMAX = "open-set + OpenMax"
 
 
 OF_TWO_FAMILIES = tuple(("digits", name) for name in ("resnet8", "resnet14", "densenet16"))
@@ -211,12 +205,10 @@ def openset_calibration(changes=(), *, spread=0.001, runs=3, cells=OF_TWO_FAMILI
     for data_set, backbone in cells:
         place = dict(data_set=data_set, backbone=backbone)
         pairs += named(numbers, "method", "calibration", "metric", **place)
-    for columns, _ in pairs:
-        columns |= {"bootstrap": ()} if columns["metric"] == "ece_floor" else {}
+    for columns, _ in (pair for pair in pairs if pair[0]["metric"] == "ece_floor"):
+        columns["bootstrap"] = ()
     return noisy("openset_calibration", pairs, runs=runs, spread=spread)
 
 
-MAKE = {
-    make.__name__: make
-    for make in (unknown_detection, human_centric, uimnet, gscore, openset_calibration)
-}
+MAKERS = (unknown_detection, human_centric, uimnet, gscore, openset_calibration)
+MAKE = {make.__name__: make for make in MAKERS}

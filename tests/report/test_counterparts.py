@@ -1,33 +1,20 @@
-from pathlib import Path
-
 import pandas as pd
 import pytest
 
+from helpers.files import project_root
 from helpers.papers import PAPERS
 from helpers.papers.parameters import values_of
 from helpers.report import published
-from helpers.report.tables.comparisons import (
-    caption_of,
-    comparison,
-    head_stand_ins,
-    overview,
-    printed_alone,
-    stack_sources,
-)
+from helpers.report.tables import comparisons
 from helpers.report.tables.published import counterparts, printed_once
 from tests.report.claim_tables import table_of
-
-ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 def table(paper, *numbers, **columns):
     """A results table of (method, metric, test set, calibration) with the values of its runs."""
-    names = ("method", "metric", "test_set", "calibration")
-    records = [
-        dict(zip(names, key, strict=True)) | {"run": run, "value": value}
-        for *key, values in numbers
-        for run, value in enumerate(values)
-    ]
+    names = ("method", "metric", "test_set", "calibration", "run", "value")
+    rows = [(*key, *one) for *key, values in numbers for one in enumerate(values)]
+    records = [dict(zip(names, row, strict=True)) for row in rows]
     shared = dict(tier="small", data_set="cifar10", backbone="resnet14", paper=paper)
     return table_of(records, **shared | columns)
 
@@ -35,7 +22,7 @@ def table(paper, *numbers, **columns):
 def test_an_overview_has_metrics_across_and_names_test_sets_only_if_there_are_several():
     numbers = [("b", "ece", "near", "", [0.1, 0.3]), ("a", "ece", "near", "", [0.5, 0.5]),
                ("b", "accuracy", "near", "", [0.25, 0.25])]  # fmt: skip
-    shown = overview(table("uimnet", *numbers), ["accuracy", "ece"])
+    shown = comparisons.overview(table("uimnet", *numbers), ["accuracy", "ece"])
     assert shown.caption == "Mean ± standard deviation over 2 runs."
     assert shown.markdown().splitlines() == [
         "| data_set | backbone | method | calibration | accuracy | ece |",
@@ -44,38 +31,37 @@ def test_an_overview_has_metrics_across_and_names_test_sets_only_if_there_are_se
         "| cifar10 | resnet14 | a |  | – | 0.500 ± 0.000 |",
     ]
     more = table("uimnet", *numbers, ("b", "ece", "far", "", [0.1]))
-    assert overview(more, ["ece"]).markdown().startswith("| data_set | test_set | backbone |")
+    markdown = comparisons.overview(more, ["ece"]).markdown()
+    assert markdown.startswith("| data_set | test_set | backbone |")
 
 
 def test_a_comparison_is_in_the_order_of_the_paper():
     """Numbers that the paper does not print come last; a stand-in is named above its column."""
     place = {"data_set": "CIFAR10", "backbone": "ResNet", "calibration": "", "table": "I"}
-    printed = pd.DataFrame(
-        {"method": ["b", "a"], "test_set": ["SVHN", "near"], "value": [0.3, 0.5]}
-    )
-    printed = printed.assign(**place, metric="ece", std=0.01, source="")
+    place |= {"metric": "ece", "std": 0.01, "source": ""}
+    numbers = {"method": ["b", "a"], "test_set": ["SVHN", "near"], "value": [0.3, 0.5]}
+    printed = pd.DataFrame(numbers).assign(**place)
     sets = [(method, name) for method in "ab" for name in ("near", "letters")]
     ours = table("uimnet", *[(method, "ece", name, "", [0.2, 0.4]) for method, name in sets])
-    published_as = {"cifar10": "CIFAR10", "letters": "SVHN"}
-    names = {"published_as": published_as, "families": {"resnet14": "ResNet"}}
-    both = comparison(ours, printed, **names)
+    names = {"published_as": {"cifar10": "CIFAR10", "letters": "SVHN"}}
+    names["families"] = {"resnet14": "ResNet"}
+    both = comparisons.comparison(ours, printed, **names)
     order = ["b letters", "a near", "a letters", "b near"]
     assert (both["method"] + " " + both["test_set"]).tolist() == order
     assert both["difference"][:2].tolist() == pytest.approx([0.0, -0.2])
     assert both["paper"].isna().tolist() == [False, False, True, True]
-    stacked, across = head_stand_ins(stack_sources(both))
+    stacked, across = comparisons.head_stand_ins(comparisons.stack_sources(both))
     assert across == ["test_set", "beside"] and stacked["source"].value_counts()["paper"] == 2
     assert set(stacked["beside"][stacked["test_set"] == "letters"]) == {"for SVHN"}
-    assert caption_of(both).startswith("cifar10 with resnet14, tier small: mean ± standard dev")
-    alone = printed_alone(printed)
+    start = "cifar10 with resnet14, tier small: mean ± standard dev"
+    assert comparisons.caption_of(both).startswith(start)
+    alone = comparisons.printed_alone(printed)
     assert alone["paper"].tolist() == [0.3, 0.5] and alone["mean"].isna().all()
-    for rows, changes, message in (
-        (ours, {"families": {"x": "VGG"}}, "of the paper"),
-        (ours, {"published_as": {"x": "MNIST"}}, "of the paper"),
-        (pd.concat([ours, ours.assign(tier="paper")]), {}, "table: several of tier"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            comparison(rows, printed, **names | changes)
+    for changes in ({"families": {"x": "VGG"}}, {"published_as": {"x": "MNIST"}}):
+        with pytest.raises(ValueError, match="of the paper"):
+            comparisons.comparison(ours, printed, **names | changes)
+    with pytest.raises(ValueError, match="table: several of tier"):
+        comparisons.comparison(pd.concat([ours, ours.assign(tier="paper")]), printed, **names)
 
 
 def test_a_difference_is_in_printed_deviations_where_there_are_some():
@@ -104,33 +90,27 @@ def test_stand_ins_are_named():
 
 def test_the_first_network_stands_for_dla_in_correlations_alone():
     """Accuracy and predictions are set beside the network that is nearest in kind."""
-    numbers = [
-        ("msp/ude_wasserstein", "pearson_fpr95", "all", "", [-0.9]),
-        ("msp/ude_wasserstein", "predicted_fpr95", "digits", "", [0.4]),
-        ("network", "accuracy", "test", "", [0.8]),
-    ]
-    tested = ("msp", "fpr95", "digits", "", [0.5])
-    ours = [table("gscore", *numbers, backbone=name) for name in ("resnet20", "vit")]
-    ours += [table("gscore", tested, backbone=name, variant="test") for name in ("resnet20", "vit")]
+    numbers = [("msp/ude_wasserstein", "pearson_fpr95", "all", "", [-0.9]),
+               ("msp/ude_wasserstein", "predicted_fpr95", "digits", "", [0.4]),
+               ("network", "accuracy", "test", "", [0.8])]  # fmt: skip
+    tested, ours = ("msp", "fpr95", "digits", "", [0.5]), []
+    for name in ("resnet20", "vit"):
+        ours.append(table("gscore", *numbers, backbone=name))
+        ours.append(table("gscore", tested, backbone=name, variant="test"))
     beside = counterparts(PAPERS, {("small", "gscore"): pd.concat(ours)}).set_index("metric")
-    columns = ["table", "backbone", "paper_backbone", "reproduced"]
-    assert beside[columns].T.to_dict("list") == {
-        "pearson_fpr95": ["4", "resnet20", "DLA", -0.9],
-        "accuracy": ["2", "resnet20", "ResNet-18", 0.8],
-        "fpr95": ["2", "resnet20", "ResNet-18", 0.5],
-        "predicted_fpr95": ["2", "resnet20", "ResNet-18", 0.4],
-    }
+    assert set(beside["backbone"]) == {"resnet20"}
+    assert beside[["table", "paper_backbone", "reproduced"]].T.to_dict("list") == {
+        "pearson_fpr95": ["4", "DLA", -0.9], "accuracy": ["2", "ResNet-18", 0.8],
+        "fpr95": ["2", "ResNet-18", 0.5], "predicted_fpr95": ["2", "ResNet-18", 0.4],
+    }  # fmt: skip
 
 
 def test_an_accuracy_counts_once_though_it_is_printed_for_both_temperatures():
     """Tiers are compared one by one; a paper without printed numbers is left out."""
     numbers = [("closed-set", "accuracy", "test", when, [0.9]) for when in ("before", "after")]
     numbers.append(("open-set", "ece", "test", "after", [0.2]))
-    tiers = ("small", "small_cpu")
-    tables = {
-        (tier, "openset_calibration"): table("openset_calibration", *numbers, tier=tier)
-        for tier in tiers
-    }
+    paper, tiers = "openset_calibration", ("small", "small_cpu")
+    tables = {(tier, paper): table(paper, *numbers, tier=tier) for tier in tiers}
     tables["small", "uimnet"] = table("uimnet", ("erm", "accuracy", "test", "before", [0.5]))
     compared = counterparts(PAPERS, tables)
     expected = [(tier, metric) for tier in tiers for metric in ("accuracy", "ece")]
@@ -141,5 +121,5 @@ def test_an_accuracy_counts_once_though_it_is_printed_for_both_temperatures():
 
 def test_every_network_of_the_parameter_files_has_a_nearest():
     for paper in ("openset_calibration", "unknown_detection"):
-        for file in ROOT.glob(f"params/*/{paper}.yaml"):
+        for file in project_root().glob(f"params/*/{paper}.yaml"):
             assert set(values_of(file)["networks"]) <= set(PAPERS[paper].networks)

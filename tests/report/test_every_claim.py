@@ -40,14 +40,11 @@ def test_a_table_that_agrees_supports_every_claim(agreeing, paper):
 
 @pytest.mark.parametrize(("paper", "case"), FLAT)
 def test_a_change_moves_its_claim_and_no_other(paper, case):
-    case = {"verdict": "contradicted", "also": (), **case}
-    claim, expected, also = (case.pop(name) for name in ("claim", "verdict", "also"))
-    if paper == "uimnet":
-        table = MAKE[paper](*case["changes"])
-    else:
-        case |= {"data_set": "imagenet"} if claim in IMAGENET else {}
-        table = MAKE[paper](by_number(case.pop("changes", {})), **case)
-    verdict = verdicts(paper, table)
+    case = {"verdict": "contradicted", "also": (), "changes": {}, **case}
+    claim, expected, also, changes = map(case.pop, ("claim", "verdict", "also", "changes"))
+    case |= {"data_set": "imagenet"} if claim in IMAGENET else {}
+    given = changes if paper == "uimnet" else [by_number(changes)]
+    verdict = verdicts(paper, MAKE[paper](*given, **case))
     assert verdict.pop(claim) == expected
     moved = {name for name, other in verdict.items() if other in ("contradicted", "undecided")}
     assert moved <= {*also}

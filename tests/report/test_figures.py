@@ -1,13 +1,10 @@
 """Figures show the given numbers, and methods differ by colour and without colour."""
 
-import re
-
 import numpy as np
 import pandas as pd
 import pytest
 
 from helpers import scores
-from helpers.files import project_root
 from helpers.metrics import calibration_error, reliability_curve, risk_coverage_curve
 from helpers.papers.human_centric import parameters as human_centric
 from helpers.papers.openset_calibration.claims import CLAIMS
@@ -15,7 +12,7 @@ from helpers.papers.uimnet.names import ALGORITHMS, MEASURES
 from helpers.papers.unknown_detection import parameters as unknown_detection
 from helpers.report import figures, results
 from helpers.report.claims import Verdict
-from helpers.report.figures.style import SMALLEST, method_styles
+from helpers.report.figures.style import method_styles
 
 IMAGES = np.arange(6 * 4 * 4 * 3, dtype=np.uint8).reshape(6, 4, 4, 3)
 SHEET = (IMAGES, np.array([2, 0, 2, 1, 2, 0]), ("cat", "dog", "ship", "not shown"))
@@ -52,11 +49,8 @@ def test_claims_are_drawn_with_their_intervals(texts):
 def test_the_claimed_side_of_a_decisive_effect_is_right():
     """The unit is the largest distance from the margin in the row."""
     names = ["relation", "effect", "low", "high", "printed", "verdict"]
-    rows = [
-        (">", 0.25, 0.0, 0.5, 1.0, "undecided"),
-        ("<", -0.25, -0.5, -0.125, np.nan, "supported"),
-        ("<", 0.25, -0.5, 0.25, np.nan, "supported"),
-    ]
+    rows = [(">", 0.25, 0.0, 0.5, 1.0, "undecided"), ("<", 0.25, -0.5, 0.25, np.nan, "supported")]
+    rows.insert(1, ("<", -0.25, -0.5, -0.125, np.nan, "supported"))
     lines = pd.DataFrame(rows, columns=names).assign(text="A helps.", tier="small", margin=0.0)
     ax = figures.decisive_effects(lines)
     drawn = [np.atleast_1d(line.get_xdata()).tolist() for line in ax.lines]
@@ -127,31 +121,18 @@ def test_curves_are_drawn_as_given():
     given, ideal, chance = figures.risk_coverage_curves({"best": curve}).lines
     assert np.array_equal(given.get_data(), curve) and set(chance.get_ydata()) == {0.25}
     assert ideal.get_ydata() == pytest.approx(curve[1])
-    history = {"epoch": [1, 2], "loss": [2.0, 1.0], "accuracy": [0.2, 0.5]}
-    loss, accuracy = figures.learning_curves(pd.DataFrame(history))
-    assert loss.lines[0].get_ydata().tolist() == [2.0, 1.0]
-    assert accuracy.lines[0].get_ydata().tolist() == [0.2, 0.5]
+    history = pd.DataFrame({"epoch": [1, 2], "loss": [2.0, 1.0], "accuracy": [0.2, 0.5]})
+    drawn = [ax.lines[0].get_ydata().tolist() for ax in figures.learning_curves(history)]
+    assert drawn == [[2.0, 1.0], [0.2, 0.5]]
 
 
-@pytest.mark.parametrize(
-    ("draw", "message"),
-    [
-        (lambda: figures.reliability_grid({}), "each method with each calibration"),
-        (lambda: figures.contact_sheet(IMAGES / 255, *SHEET[1:]), "images: uint8"),
-        (lambda: figures.score_histograms({}, score="x"), "groups: 1 to 4 expected, got 0"),
-        (lambda: figures.score_histograms({"a": [1.5]}, score="x", limits=(0, 1)), "from 0 to 1"),
-        (lambda: figures.learning_curves(pd.DataFrame({"epoch": [1]})), "no column loss, accuracy"),
-    ],
-)
+@pytest.mark.parametrize(("draw", "message"), [
+    (lambda: figures.reliability_grid({}), "each method with each calibration"),
+    (lambda: figures.contact_sheet(IMAGES / 255, *SHEET[1:]), "images: uint8"),
+    (lambda: figures.score_histograms({}, score="x"), "groups: 1 to 4 expected, got 0"),
+    (lambda: figures.score_histograms({"a": [1.5]}, score="x", limits=(0, 1)), "from 0 to 1"),
+    (lambda: figures.learning_curves(pd.DataFrame({"epoch": [1]})), "no column loss, accuracy"),
+])  # fmt: skip
 def test_bad_input(draw, message):
     with pytest.raises(ValueError, match=message):
         draw()
-
-
-def test_no_figure_has_letters_below_the_smallest():
-    root = project_root()
-    for path in [*root.glob("helpers/**/*.py"), *root.glob("notebooks/**/*.ipynb")]:
-        sizes = re.findall(r"(?:font|label)size=\\?\W?([\w.-]+)", path.read_text(encoding="utf-8"))
-        small = [size for size in sizes if size.endswith("x-small")]
-        small += [size for size in sizes if size[0].isdigit() and float(size) < SMALLEST]
-        assert not small, path

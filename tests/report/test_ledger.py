@@ -16,17 +16,13 @@ from helpers.papers import PAPERS
 from helpers.report import results
 from helpers.report.claims import Verdict
 from helpers.report.ledger import LARGER, anchor, ledger, read, tally
-from tests.report.claim_tables import MAKE
+from tests.report.claim_tables import table_of
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 FILE = Path(__file__).with_name("ledger.csv")
 TIERS = sorted({file.parent.name for file in ROOT.glob("results/*/*.parquet")})
 LEFT_OUT = ["text", "source", "check", "needs", "clearance", "notebook", "anchor"]
 NO_RESULTS = "no results of this tier"
-
-
-def judge_committed():
-    return ledger(PAPERS, read(PAPERS, "runs/none", TIERS), TIERS)
 
 
 def as_csv(found):
@@ -36,7 +32,7 @@ def as_csv(found):
 
 @pytest.fixture(scope="module")
 def found():
-    return judge_committed()
+    return ledger(PAPERS, read(PAPERS, "runs/none", TIERS), TIERS)
 
 
 def test_the_verdicts_on_committed_tables_are_as_before(found):
@@ -64,9 +60,8 @@ def test_the_tally_counts_each_claim_once(found):
 def test_tables_are_read_where_they_lie(tmp_path, monkeypatch):
     """The tier's own runs first, then committed tiers; another paper's table is refused."""
     monkeypatch.setattr("helpers.report.ledger.project_root", lambda: tmp_path)
-    paper, mini = "openset_calibration", MAKE["openset_calibration"]()
-    small = mini.assign(tier="small")
-    small["row"] = results.row_ids(small)
+    paper, number = "openset_calibration", {"method": "closed-set", "metric": "ece", "value": 0.1}
+    mini, small = (table_of([number], paper=paper, tier=tier) for tier in ("mini", "small"))
     results.write(mini, tmp_path / "runs" / "mini" / paper / "results.parquet")
     results.write(small, tmp_path / "results" / "small" / f"{paper}.parquet")
     tables = read(PAPERS, "runs/mini", ["small", "mini", "paper"])
@@ -76,17 +71,18 @@ def test_tables_are_read_where_they_lie(tmp_path, monkeypatch):
         read(PAPERS, "runs/mini", [])
 
 
-def test_unknown_papers_and_tiers_are_refused():
-    with pytest.raises(ValueError, match="unknown paper 'gscor'; did you mean 'gscore'"):
-        ledger(PAPERS, {("mini", "gscor"): None}, ["mini"])
-    with pytest.raises(ValueError, match="unknown tier 'small'"):
-        ledger(PAPERS, {("small", "gscore"): None}, ["mini"])
+@pytest.mark.parametrize(("place", "message"), [
+    (("mini", "gscor"), "unknown paper 'gscor'; did you mean 'gscore'"),
+    (("small", "gscore"), "unknown tier 'small'"),
+])  # fmt: skip
+def test_unknown_papers_and_tiers_are_refused(place, message):
+    with pytest.raises(ValueError, match=message):
+        ledger(PAPERS, {place: None}, ["mini"])
 
 
 def test_links_lead_to_headings_of_the_notebooks(found):
     """The notebook of figures of each chapter has the heading."""
-    links = found[["notebook", "anchor"]].drop_duplicates()
-    for notebook, name in links.itertuples(index=False):
+    for notebook, name in {*found[["notebook", "anchor"]].itertuples(index=False)}:
         cells = json.loads((ROOT / f"{notebook}.ipynb").read_text(encoding="utf-8"))["cells"]
         lines = [line for c in cells if c["cell_type"] == "markdown" for line in c["source"]]
         assert name in {make_id(line.lstrip("# ")) for line in lines if line.startswith("#")}
@@ -96,4 +92,5 @@ def test_links_lead_to_headings_of_the_notebooks(found):
 
 
 if __name__ == "__main__":
-    FILE.write_text(as_csv(judge_committed()), encoding="utf-8")
+    judged = ledger(PAPERS, read(PAPERS, "runs/none", TIERS), TIERS)
+    FILE.write_text(as_csv(judged), encoding="utf-8")

@@ -28,7 +28,7 @@ def test_every_cell_of_the_tables_is_there_once_in_its_unit(paper):
     assert numbers.groupby("table").size().to_dict() == TABLES[paper]
     assert not numbers.duplicated(KEY).any()
     assert not numbers.drop(columns="std").isna().any().any()
-    assert numbers["value"].between(-1 if paper == "gscore" else 0, 1).all()
+    assert numbers["value"].between(-(paper == "gscore"), 1).all()
     assert numbers["std"].dropna().between(0, 0.5).all()
 
 

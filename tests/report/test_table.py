@@ -9,15 +9,12 @@ import pytest
 from helpers.report.table import Table, categories, single
 from helpers.report.tables.interactive import interactive
 
-CELLS = pd.DataFrame(
-    [
-        ("msp", "dtd_subset", "1.0 ± 0.1", "a1 a2", True, False),
-        ("vim", "dtd_subset", "−2.0", "a3", False, True),
-        ("msp", "near & far", "3 < 4", "", False, False),
-        ("msp", "dtd_subset", "5", "a4", False, False),
-    ],
-    columns=["method", "set", "text", "rows", "bold", "underlined"],
-)
+CELLS = pd.DataFrame([
+    ("msp", "dtd_subset", "1.0 ± 0.1", "a1 a2", True, False),
+    ("vim", "dtd_subset", "−2.0", "a3", False, True),
+    ("msp", "near & far", "3 < 4", "", False, False),
+    ("msp", "dtd_subset", "5", "a4", False, False),
+], columns=["method", "set", "text", "rows", "bold", "underlined"])  # fmt: skip
 
 
 def table(**changes):

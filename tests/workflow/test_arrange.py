@@ -2,7 +2,6 @@
 
 import dataclasses
 import io
-import shutil
 
 import arrange
 import pytest
@@ -40,11 +39,9 @@ ARCHIVES = {
        for name, title in (("inaturalist", "iNaturalist"), ("places", "Places"), ("sun", "SUN"))},
 }  # fmt: skip
 """The class of each image, by split and path, of each archive."""
-OTHERS = {
-    "caltech256": ["256_ObjectCategories/257.clutter/1.jpg"],
-    "imagenet_c": [f"speckle_noise/1/{WNIDS[0]}/2.JPEG"],
-    "textures": ["dtd/labels/test1.txt"],
-}
+OTHERS = {"caltech256": ["256_ObjectCategories/257.clutter/1.jpg"],
+          "imagenet_c": [f"speckle_noise/1/{WNIDS[0]}/2.JPEG"],
+          "textures": ["dtd/labels/test1.txt"]}  # fmt: skip
 """Other files of an archive, which are not read as images."""
 
 
@@ -98,34 +95,27 @@ def test_an_official_archive_is_read_once_it_is_arranged(kind, places, capsys):
         assert f"{split} {len(files)} of " in line
 
 
-def rename(old, new):
-    return lambda archive: (archive / old).rename(archive / new)
-
-
-def empty(folder):
-    return lambda archive: [shutil.rmtree(archive / folder), (archive / folder).mkdir()]
-
-
-@pytest.mark.parametrize(
-    ("kind", "mistake", "message"),
-    [
-        ("imagenet", rename(f"val/{WNIDS[3]}", "val/goldfish"), "goldfish: is the name of no cla"),
-        ("imagenet_v2", rename(f"{V2}/3", f"{V2}/1000"), "1000: is the name of no class"),
-        ("imagenet_r", rename(f"imagenet-r/{WNIDS[1]}", "imagenet-r/cat"), "4 folders of classes"),
-        # a class is missing or empty
-        ("imagenet_c", empty("fog/3"), f"fog/3/{WNIDS[0]}: is absent, like 12"),
-        ("imagenet_v2", empty(f"{V2}/3"), "val/3: no images in"),
-        ("textures", lambda archive: shutil.rmtree(archive / "dtd/images/t00"), "47 folders of"),
-        # another layout
-        ("imagenet", rename("val", "validation"), "a folder val expected in it"),
-        ("imagenet_c", rename("snow", "snows"), "a folder snow or weather/snow exp"),
-        ("sun", empty("SUN/images"), "archive: no images in it"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("kind", "mistake", "message"), [
+    ("imagenet", (f"val/{WNIDS[3]}", "val/goldfish"), "goldfish: is the name of no cla"),
+    ("imagenet_v2", (f"{V2}/3", f"{V2}/1000"), "1000: is the name of no class"),
+    ("imagenet_r", (f"imagenet-r/{WNIDS[1]}", "imagenet-r/cat"), "4 folders of classes"),
+    # a class is missing or empty
+    ("imagenet_c", ("fog/3", ""), f"fog/3/{WNIDS[0]}: is absent, like 12"),
+    ("imagenet_v2", (f"{V2}/3", ""), "val/3: no images in"),
+    ("textures", ("dtd/images/t00", "dtd/t00"), "47 folders of"),
+    # another layout
+    ("imagenet", ("val", "validation"), "a folder val expected in it"),
+    ("imagenet_c", ("snow", "snows"), "a folder snow or weather/snow exp"),
+    ("sun", ("SUN/images", ""), "archive: no images in it"),
+])  # fmt: skip
 def test_a_broken_archive_is_refused_and_leaves_nothing(kind, mistake, message, places):
+    """A folder has another name, or is empty."""
     archive, root = places
     make(kind, archive)
-    mistake(archive)
+    folder, name = mistake
+    (archive / folder).rename(archive / name if name else root.parent / "its files")
+    if not name:
+        (archive / folder).mkdir()
     before = state(archive)
     with pytest.raises((ValueError, FileNotFoundError), match=message):
         arrange.main([kind.split(" ")[0], str(archive)])

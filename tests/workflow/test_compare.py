@@ -5,24 +5,21 @@ import pandas as pd
 import pytest
 
 from helpers.report import results
+from tests.report.claim_tables import table_of
 
 
 def table(value=0.5, replicate=0.25, metric="aurc", device="cpu") -> pd.DataFrame:
-    about = {"tier": "mini", "paper": "uimnet", "data_set": "a", "backbone": "b", "run": 0,
-             "method": "erm", "images": 3, "bootstrap": [replicate]}  # fmt: skip
-    rows = [about | {"metric": name, "value": value} for name in ("accuracy", metric)]
-    return results.tidy(rows, results.provenance({}, seed=0, device=device, seconds=1.0))
+    rows = [{"metric": name, "value": value} for name in ("accuracy", metric)]
+    shared = {"paper": "uimnet", "method": "erm", "bootstrap": [replicate]}
+    return table_of(rows, **shared).assign(device=device)
 
 
-@pytest.mark.parametrize(
-    ("changed", "words"),
-    [
-        ({"device": "another"}, "0 rows differ"),
-        ({"value": 0.6, "replicate": 0.3}, "4 rows differ"),  # two in each folder
-        ({"replicate": 0.3}, "4 rows differ"),
-        ({"metric": "auroc"}, "2 rows differ"),
-    ],
-)
+@pytest.mark.parametrize(("changed", "words"), [
+    ({"device": "another"}, "0 rows differ"),
+    ({"value": 0.6, "replicate": 0.3}, "4 rows differ"),  # two in each folder
+    ({"replicate": 0.3}, "4 rows differ"),
+    ({"metric": "auroc"}, "2 rows differ"),
+])  # fmt: skip
 def test_what_differs_is_named(changed, words, tmp_path, monkeypatch, capsys):
     results.write(table(**changed), tmp_path / "now" / "uimnet" / "results.parquet")
     results.write(table(), tmp_path / "before" / "uimnet" / "results.parquet")

@@ -34,15 +34,12 @@ def write_notebook(path, outputs):
     return path
 
 
-@pytest.mark.parametrize(
-    ("executed", "failed", "words"),
-    [
-        ({"1": "1", "2": "2"}, 0, ""),
-        ({"1": "1", "2": "3"}, 1, "Cell outputs differ"),
-        ({"1": "1", "2": None}, 1, "Missing output fields from running code"),
-        ({"1": "1", "1 + 1": "2"}, 1, "was executed with other cells; first: make book"),
-    ],
-)
+@pytest.mark.parametrize(("executed", "failed", "words"), [
+    ({"1": "1", "2": "2"}, 0, ""),
+    ({"1": "1", "2": "3"}, 1, "Cell outputs differ"),
+    ({"1": "1", "2": None}, 1, "Missing output fields from running code"),
+    ({"1": "1", "1 + 1": "2"}, 1, "was executed with other cells; first: make book"),
+])  # fmt: skip
 def test_stored_outputs_are_compared_with_those_of_the_pipeline(tmp_path, executed, failed, words):
     write_notebook(tmp_path / "notebooks" / "paper" / "one.ipynb", {"1": "1", "2": "2"})
     runs = write_notebook(tmp_path / "runs" / "paper" / "one.ipynb", executed).parent.parent

@@ -27,7 +27,7 @@ def test_every_tier_has_a_plan_whose_steps_exist(tier):
         if paper in CHAPTERS and not load(paper, tier).trainings():
             kinds -= {"training"}  # of networks that are all given
         assert {f"{paper}/{kind}" for kind in kinds} <= set(steps)  # the pages of the book
-        chapter = [step for step in steps.values() if step.name.startswith(f"{paper}/")]
+        chapter = (step for name, step in steps.items() if name.startswith(f"{paper}/"))
         assert {Path(step.notebook).stem for step in chapter} == kinds
 
 
@@ -37,14 +37,11 @@ def test_a_notebook_without_parameters_cell_is_refused(tmp_path):
         plan.declared(str(tmp_path / "empty.ipynb"))
 
 
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"held_out": ["brid"]}, r"in held_out 'brid'.* 'bird'"),
-        ({"replicatse": 3}, "unknown parameter 'replicatse'; did you mean 'replicates'"),
-        ({"replicates": "many"}, "replicates"),
-    ],
-)
+@pytest.mark.parametrize(("changed", "message"), [
+    ({"held_out": ["brid"]}, r"in held_out 'brid'.* 'bird'"),
+    ({"replicatse": 3}, "unknown parameter 'replicatse'; did you mean 'replicates'"),
+    ({"replicates": "many"}, "replicates"),
+])  # fmt: skip
 def test_a_slip_in_a_parameter_file_is_refused(changed, message, tmp_path, monkeypatch):
     monkeypatch.setattr(plan, "ROOT", tmp_path)
     values = yaml.safe_load((ROOT / "params/mini/gscore.yaml").read_text())
@@ -92,9 +89,9 @@ def test_a_set_that_can_be_missing_is_told_and_any_other_refused(tmp_path, monke
 
 def test_a_gpu_is_asked_for_where_the_tier_wants_one_and_networks_are_at_work():
     by_gpu = {True: set(), False: set()}
-    for tier in plan.tiers(ROOT):
-        for name, step in plan.plan(tier).items():
-            by_gpu[plan.resources_of(step)["gpu"] > 0].add((tier, *name.split("/")[:2]))
+    every = ((tier, *one) for tier in plan.tiers(ROOT) for one in plan.plan(tier).items())
+    for tier, name, step in every:
+        by_gpu[plan.resources_of(step)["gpu"] > 0].add((tier, *name.split("/")[:2]))
     assert {tier for tier, *_ in by_gpu[True]} == {"small", "paper"}
     assert {kind for *_, kind in by_gpu[True]} == {"training", "evaluation", "figures"}
     assert ("small", "human_centric", "evaluation") in by_gpu[False]  # half an hour of two cores
@@ -128,17 +125,14 @@ def test_networks_of_another_paper_are_not_trained_at_the_same_time():
 
 
 def test_a_notebook_depends_on_the_modules_that_it_uses_and_on_no_others():
-    training, figures = (
-        set(plan.code_of(f"notebooks/{PAPER}/{kind}.ipynb")) for kind in ("training", "figures")
-    )
-    claims = f"helpers/papers/{PAPER}/claims.py"
+    paths = (f"notebooks/{PAPER}/{kind}.ipynb" for kind in ("training", "figures"))
+    training, figures = map(set, map(plan.code_of, paths))
     assert {"helpers/training/loop.py", "helpers/data/packs.py"} <= training
-    assert claims in figures - training
+    assert f"helpers/papers/{PAPER}/claims.py" in figures - training
 
 
-def test_planning_needs_no_torch():
+@pytest.mark.parametrize("work", ["plan.for_snakemake(plan.plan('mini'))", "import execute"])
+def test_plans_and_steps_need_no_torch(work):
     """It takes seconds to import, at every `make`."""
-    code = "import sys, plan; plan.for_snakemake(plan.plan('mini')); print('torch' in sys.modules)"
-    options = {"cwd": ROOT / "workflow", "capture_output": True, "text": True}
-    done = subprocess.run([sys.executable, "-c", code], **options)
-    assert done.stdout == "False\n", done.stderr
+    code = f"import sys, plan; {work}; sys.exit('torch' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT / "workflow", check=True)

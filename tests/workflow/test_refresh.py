@@ -18,9 +18,9 @@ def notebook(*sources, outputs=()):
 
 def test_outputs_come_over_without_the_injected_cell_and_the_error_stream():
     shown = nbformat.v4.new_output("execute_result", {"text/plain": "6"}, execution_count=3)
-    noise = nbformat.v4.new_output("stream", name="stderr", text="12 %")
-    pieces = [nbformat.v4.new_output("stream", name="stdout", text=one) for one in ("a\n", "b\n")]
-    executed = notebook("a = 1", "a = 2", "3 * a", outputs=[pieces[0], noise, pieces[1], shown])
+    texts = [("stdout", "a\n"), ("stderr", "12 %"), ("stdout", "b\n")]
+    printed = [nbformat.v4.new_output("stream", name=name, text=text) for name, text in texts]
+    executed = notebook("a = 1", "a = 2", "3 * a", outputs=[*printed, shown])
     executed.cells[1].metadata["tags"] = ["injected-parameters"]
     executed.cells[2].metadata["papermill"] = {"duration": 3}
     setup = executed.cells[0].metadata["mystnb"] = {"code_prompt_show": "Setup"}
