@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -46,8 +47,10 @@ def test_the_result_comes_first_then_the_parameters_then_the_setup(path):
 
 
 @each
-def test_stored_outputs_are_clean_and_some_are_compared(path):
+def test_cells_are_short_and_stored_outputs_clean_and_some_compared(path):
     code = cells(path, "code")
+    assert max(len(cell["source"].splitlines()) for cell in code) <= 40
+    assert not [cell for cell in code if re.search(r"figure\.dpi|\bdpi=", cell["source"])]
     assert [cell["execution_count"] for cell in code] == list(range(1, len(code) + 1))
     assert "stderr" not in {out.get("name") for cell in code for out in cell["outputs"]}
     assert path.stat().st_size < 2_000_000
@@ -71,3 +74,10 @@ def test_the_shared_style_is_sharp_enough_and_fits_the_column():
         assert dpi >= 96 and dpi * width <= 704
         sizes = [plt.rcParams[f"{name}.labelsize"] for name in ("xtick", "ytick", "axes")]
         assert min(*sizes, plt.rcParams["legend.fontsize"]) / 72 * dpi >= 9
+
+
+def test_titles_of_pages_are_unique():
+    titles = [cells(path, "markdown")[0]["source"].splitlines()[0] for path in EVERY]
+    pages = [page.read_text(encoding="utf-8") for page in (ROOT / "book").glob("*.md")]
+    titles += [re.search(r"^# .+$", page, re.M)[0] for page in pages]
+    assert len(titles) == len(set(titles))

@@ -1,10 +1,13 @@
 """Figures show the given numbers, and methods differ by colour and without colour."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from helpers import scores
+from helpers.files import project_root
 from helpers.metrics import calibration_error, reliability_curve, risk_coverage_curve
 from helpers.papers.human_centric import parameters as human_centric
 from helpers.papers.openset_calibration.claims import CLAIMS
@@ -12,7 +15,7 @@ from helpers.papers.uimnet.names import ALGORITHMS, MEASURES
 from helpers.papers.unknown_detection import parameters as unknown_detection
 from helpers.report import figures, results
 from helpers.report.claims import Verdict
-from helpers.report.figures.style import method_styles
+from helpers.report.figures.style import SMALLEST, method_styles
 
 IMAGES = np.arange(6 * 4 * 4 * 3, dtype=np.uint8).reshape(6, 4, 4, 3)
 SHEET = (IMAGES, np.array([2, 0, 2, 1, 2, 0]), ("cat", "dog", "ship", "not shown"))
@@ -136,3 +139,11 @@ def test_curves_are_drawn_as_given():
 def test_bad_input(draw, message):
     with pytest.raises(ValueError, match=message):
         draw()
+
+
+def test_no_figure_has_letters_below_the_smallest():
+    root = project_root()
+    for path in [*root.glob("helpers/**/*.py"), *root.glob("notebooks/**/*.ipynb")]:
+        sizes = re.findall(r"(?:font|label)size=\\?\W?([\w.-]+)", path.read_text(encoding="utf-8"))
+        assert not [size for size in sizes if size.endswith("x-small")], path
+        assert not [size for size in sizes if size[0].isdigit() and float(size) < SMALLEST], path
