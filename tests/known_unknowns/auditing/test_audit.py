@@ -9,16 +9,12 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-import yaml
 
 from helpers.outputs import Outputs
-from known_unknowns.auditing import audit, auditing, doubts, ranking, read_outputs
-from known_unknowns.auditing.findings import judge
+from known_unknowns.auditing import audit, auditing, doubts, findings, ranking, read_outputs
 from known_unknowns.auditing.rejector import Rejector
 from known_unknowns.auditing.report import bars
 
-HERE = Path(__file__).parent
-CASES = yaml.safe_load((HERE / "mistakes.yaml").read_text("utf-8"))
 NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:e-?\d+)?(?![\w.]*\w)")
 
 
@@ -35,13 +31,10 @@ def page_of(audited, folder):
 
 
 def values(numbers):
-    """Yield the names, numbers and texts of JSON."""
+    """Return the names, numbers and texts of JSON."""
     numbers = [*numbers, *numbers.values()] if isinstance(numbers, dict) else numbers
-    if not isinstance(numbers, list):
-        yield numbers
-        return
-    for part in numbers:
-        yield from values(part)
+    nested = isinstance(numbers, list)
+    return [value for part in numbers for value in values(part)] if nested else [numbers]
 
 
 def near(value, expected):
@@ -59,7 +52,7 @@ def test_the_numbers_of_a_toy_are_as_expected(arrays, write):
     required = ["accuracy>=0.5", "coverage_at_risk_0.3>=0.2", "auroc:pets_and_toys>=0.9"]
     wishes = {"risk": 0.3, "unknown_share": 0.1, "replicates": 50, "require": required}
     numbers = json.loads(json.dumps(audit(inputs, **wishes).as_dict()))
-    expected = json.loads((HERE / "expected.json").read_text("utf-8"))
+    expected = json.loads(Path(__file__).with_name("expected.json").read_text("utf-8"))
     assert numbers.keys() == expected.keys() | {"version", "sha256"}
     for key, value in expected.items():
         pairs = zip(values(numbers[key]), values(value), strict=True)
@@ -119,9 +112,8 @@ def test_a_wish_that_cannot_be_granted_names_one_that_can(inputs, audited, tmp_p
     assert audit(inputs, wish="coverage", coverage=0.9934, replicates=5).deployed == ""
 
 
-@pytest.mark.parametrize("message", CASES["wishes"])
-def test_bad_wishes(inputs, message):
-    arguments = dict(CASES["wishes"][message])
+def test_bad_wishes(inputs, bad_wish, message):
+    arguments = dict(bad_wish)
     inputs = replace(inputs, ood=arguments.pop("ood", inputs.ood))
     with pytest.raises(ValueError, match=message):
         audit(inputs, **arguments)
@@ -133,11 +125,11 @@ def test_the_bound_of_a_requirement_decides(inputs):
     audited = audit(replace(inputs, ood=sets), risk=0.2, replicates=50)
     value, low, high = audited.accuracy
     texts = [f"accuracy>={low}", f"accuracy>={value}", f"accuracy<={value}", f"accuracy<={high}"]
-    assert [row["holds"] for row in judge(audited, texts)] == [True, False, False, True]
-    each = judge(audited, [f"auroc:{name}>=0.5" for name in sets])
+    assert [row["holds"] for row in findings.judge(audited, texts)] == [True, False, False, True]
+    each = findings.judge(audited, [f"auroc:{name}>=0.5" for name in sets])
     required = ["auroc>=0.5", "aurc<=1", "risk<=1", "coverage>=0"]
     required += ["coverage_at_risk_0.2>=0.1", "coverage_at_risk_0.001>=0"]
-    every, area, risk, kept, at, never = judge(audited, required)
+    every, area, risk, kept, at, never = findings.judge(audited, required)
     assert every["value"] == min(each, key=lambda row: row["low"])["value"]
     union = audited.confirmed.query("metric == 'aurc' and set == 'all'")["value"].item()
     assert area["value"] != union and risk["high"] == audited.threshold.risk[2]
@@ -163,7 +155,7 @@ def test_large_audits_use_random_subsets_but_guarantees_use_all(inputs, monkeypa
 def test_the_page_is_one_file_whose_numbers_are_in_the_json(inputs, tmp_path):
     required = ["accuracy>=0.5", "auroc>=0.99"]
     html, numbers = page_of(audit(inputs, risk=0.2, replicates=20, require=required), tmp_path)
-    known = list(values(numbers))
+    known = values(numbers)
     quoted = {token for text in known if isinstance(text, str) for token in NUMBER.findall(text)}
     known = np.array([value for value in known if isinstance(value, int | float)], float)
     known = np.concatenate([known, 100 * known])
@@ -217,8 +209,7 @@ def moved(inputs):
     return replace(inputs, production=replace(inputs.production, features=features), ood={})
 
 
-@pytest.mark.parametrize("state", CASES["states"], ids=lambda state: state["said"][0])
-def test_every_branch_of_the_template(inputs, state):
+def test_every_branch_of_the_template(inputs, state, message):
     changed = eval(state["inputs"], globals() | {"i": inputs})
     audited = audit(changed, replicates=5, **state["wishes"])
     numbers = audited.as_dict()
@@ -226,7 +217,7 @@ def test_every_branch_of_the_template(inputs, state):
     for part in numbers["findings"]:
         sentences += [part["sentence"], *part["details"], part["advice"]]
     assert len(numbers["summary"]) == 5 + 2 * (audited.drift is not None) and all(sentences)
-    for fragment in state["said"]:
+    for fragment in (message, *state.get("more", ())):
         assert any(fragment in sentence for sentence in sentences), fragment
     for sentence in sentences:
         assert not re.search(r"[{}]| [,;:.](?!\w)|  |\.\.(?!\.)", sentence), sentence

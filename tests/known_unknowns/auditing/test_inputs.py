@@ -10,14 +10,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 from PIL import Image
 from scipy.special import softmax
 
 from known_unknowns.auditing import read_outputs
 from known_unknowns.auditing.inputs import read_arrays, read_new
 
-MISTAKES = yaml.safe_load(Path(__file__).with_name("mistakes.yaml").read_text("utf-8"))
 PARTS = {"validation": "", "train": "train_", "pets_and_toys": "ood_pets_and_toys_",
          "production": "production_"}  # fmt: skip
 KINDS = ("logit", "feature")
@@ -55,9 +53,8 @@ def test_a_table_holds_what_an_archive_holds(arrays, tmp_path, write, kind):
     assert logits.shape == (300, 4) and features is None and files[1] == 1
 
 
-@pytest.mark.parametrize("message", MISTAKES["tables"])
-def test_bad_tables(arrays, tmp_path, message):
-    options = {"table": "t", "index": False} | MISTAKES["tables"][message]
+def test_bad_tables(arrays, tmp_path, bad_table, message):
+    options = {"table": "t", "index": False} | bad_table
     table = eval(options.pop("table"), {"np": np, "t": as_table(arrays)})
     table.to_csv(tmp_path / "outputs.csv", **options)
     with pytest.raises(ValueError, match=message):
@@ -177,9 +174,8 @@ def test_probabilities_are_detected_and_may_be_treated_as_such(arrays, write):
         read_outputs(write(arrays), treat_as="logit")
 
 
-@pytest.mark.parametrize("message", MISTAKES["arrays"])
-def test_bad_arrays(arrays, write, message):
-    ((name, value),) = MISTAKES["arrays"][message].items()
+def test_bad_arrays(arrays, write, bad_array, message):
+    ((name, value),) = bad_array.items()
     changed = {key: array for key, array in arrays.items() if key != name}
     if value:
         changed[name] = eval(value, {"np": np, "softmax": softmax, **arrays})

@@ -1,12 +1,10 @@
 """A rejector read from its file says what the one that was written said, and refuses the rest."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-import yaml
 
 from helpers import checkpoints
 from helpers.outputs import Head, Outputs
@@ -16,7 +14,6 @@ from known_unknowns.auditing.rejector import Rejector
 
 CLASSES, WIDTH = 20, 40
 OTHERS = {"members", "native", "images"}  # which no rejector is given
-MISTAKES = yaml.safe_load(Path(__file__).with_name("mistakes.yaml").read_text("utf-8"))
 
 
 def trained(n=300, seed=0):
@@ -53,33 +50,23 @@ def test_rejectors_come_back(path, name):
         assert np.array_equal(read.accepts(outputs), values >= threshold)
 
 
-@pytest.mark.parametrize("message", MISTAKES["of another model"])
-def test_outputs_of_another_model_are_refused(message):
+def test_outputs_of_another_model_are_refused(foreign, message):
     """With the array that is wrong."""
-    shapes = MISTAKES["of another model"][message]
+    arrays = (None if shape is None else np.zeros(shape) for shape in foreign)
     with pytest.raises(ValueError, match=message):
-        rejector("knn").accepts(*(None if shape is None else np.zeros(shape) for shape in shapes))
+        rejector("knn").accepts(*arrays)
 
 
-@pytest.mark.parametrize(("score", "more", "message"), [
-    (create("jacobian"), {}, "^score: 'jacobian' goes back to the images"),
-    (create("odin", epsilon=0.01), {}, "^score: 'odin' goes back"),
-    (create("knn"), {"width": None}, "^width: .* 'knn' needs"),
-    (create("msp"), {"threshold": np.nan}, "^threshold: a number expected, got nan"),
-    (create("msp"), {"provenance": {"images": np.int64(3)}}, "^provenance: plain JSON"),
-])  # fmt: skip
-def test_what_cannot_be_deployed_is_refused_when_made(score, more, message):
+def test_what_cannot_be_deployed_is_refused_when_made(undeployable, message):
     """Not only when its file is written or applied."""
     with pytest.raises(ValueError, match=message):
-        Rejector(score, **{"threshold": 0.0, "classes": CLASSES, "width": WIDTH, **more})
+        eval(undeployable)
 
 
-@pytest.mark.parametrize("message", MISTAKES["rejectors"])
-def test_a_file_that_does_not_fit_is_refused(path, message):
+def test_a_file_that_does_not_fit_is_refused(path, bad_rejector, message):
     """With its path; the checksum of the changed file fits."""
     rejector("knn").save(path)
-    tensors, saved = checkpoints.load(path)
-    change = dict(MISTAKES["rejectors"][message])
+    (tensors, saved), change = checkpoints.load(path), dict(bad_rejector)
     if "fill" in change:
         value = change.pop("fill")
         tensors = {k: v * value if v.is_floating_point() else v for k, v in tensors.items()}
