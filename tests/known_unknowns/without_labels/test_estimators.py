@@ -13,6 +13,7 @@ from helpers.metrics import auroc, fpr_at_tpr
 from known_unknowns import without_labels
 from known_unknowns.guarantees import coverage_threshold
 from known_unknowns.without_labels import BINS, DetectionEstimator, MetaSets, detection
+from known_unknowns.without_labels import accuracy_bracket as bracket
 
 
 def test_bounds_of_the_share_are_kept():
@@ -71,14 +72,12 @@ def confident(right, share=0.0, images=4000, seed=0):
 @pytest.mark.parametrize("share", [0, 0.2, 0.6])
 def test_the_bracket_holds_the_accuracy_and_that_of_accepted_images(share):
     (ours, correct), (mixture, right) = confident(0.8), confident(0.8, share, seed=1)
-    low, high = without_labels.accuracy_bracket(ours, correct, mixture, share=share)
+    low, high = bracket(ours, correct, mixture, share=share)
     assert low < right.mean() < high and low == pytest.approx(0.8 * (1 - share) - 0.05, abs=0.01)
     assert high == pytest.approx(0.85, abs=0.01)
     # the rejector sees half of the unknown images
     kept = np.arange(4000) >= share * 4000 / 2
-    low, high = without_labels.accuracy_bracket(
-        ours, correct, mixture, share=share, accepted=(np.ones(4000), kept)
-    )
+    low, high = bracket(ours, correct, mixture, share=share, accepted=(np.ones(4000), kept))
     assert low < right[kept].mean() < high
     assert low == pytest.approx(right[kept].mean() - 0.05, abs=0.02)
 
@@ -105,9 +104,7 @@ def test_intervals_hold_in_every_bin_of_shares_and_the_regression_beats_the_cons
     for seed in range(4):
         world = World(40 + seed)
         given = world.known(400), world.sets(36)
-        constant, curve = (
-            DetectionEstimator(*given, kind) for kind in ("constant", "curve_regression")
-        )
+        constant, curve = (DetectionEstimator(*given, k) for k in ("constant", "curve_regression"))
         for number in range(40):
             share = (0.02, 0.1, 0.3, 0.7)[number % 4]
             known, unknown = world.known(600), world.unknown(200)
@@ -209,7 +206,6 @@ def test_strange_images_give_a_number_in_its_range_or_a_refusal(name):
 HALF, HELD, ONES = np.full((60, 2), 0.5), np.arange(60.0), np.ones(60)
 META = MetaSets(HELD, dict.fromkeys("abc", HELD))
 MASK = np.arange(60) < 49
-bracket = without_labels.accuracy_bracket
 BAD = yaml.safe_load(Path(__file__).with_name("mistakes.yaml").read_text("utf-8"))
 
 
