@@ -58,8 +58,7 @@ def test_a_copy_is_equal_and_a_broken_contract_is_refused(few):
         order = ranked.ranking(side)[0]
         assert order["copy"] == order["msp"]
     assert set(ranked.numbers["network"]) == {"first", "second"} and ranked.entries == ("copy",)
-    scored = type(copy)._scores
-    turned = type("Turned", (type(copy),), {"_scores": lambda self, part: -scored(self, part)})
+    turned = type("Turned", (type(copy),), {"_scores": lambda *given: -type(copy)._scores(*given)})
     with pytest.raises(AssertionError, match="higher_is_known"):
         contest({"turned": turned()}, given)
     with pytest.raises(ValueError, match=r"jsd: .* it needs members"):

@@ -1,12 +1,13 @@
-"""The five papers together on a made-up problem, small enough to train in a second each."""
+"""The five papers together, on a made-up problem (mistakes.yaml) that takes seconds to train."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 from helpers import data, metrics, scores
-from helpers.data import Images
 from helpers.networks import zoo
 from helpers.papers import PAPERS, run
 from helpers.papers.unknown_detection.composition import PAPER_UNION
@@ -19,51 +20,28 @@ from known_unknowns.across.measures import MEASURES
 from known_unknowns.across.roles import ComparisonRoles
 from known_unknowns.chapters import load
 
-SHARED = {
-    "networks": {"tiny": {"width": 4, "stem_stride": 2}}, "network": "tiny", "members": 2,
-    "passes": 3, "replicates": 8, "epochs": 3, "batch_size": 10, "learning_rate": 0.05,
-    "training": {"augmentation": []}, "far": ["digits", "plaid"],
-}  # fmt: skip
-ALGORITHMS = {
-    "baseline": {}, "mc_dropout": {"dropout": 0.2, "block_dropout": 0.1}, "ensemble": {},
-    **{name: {"objective": name} for name in ("mimo", "rbf", "rnd", "distillation")},
-}  # fmt: skip
-PARAMETERS = load("synthesis", "mini").replace(
-    **SHARED,
-    published={},
-    algorithms=ALGORITHMS,
-    scores=["msp", "energy", "openmax", "odin", "tta", "knn", "vim", "jsd", "native"],
-    score_arguments={
-        "odin": {"epsilon": 0.01}, "knn": {"k": 5}, "openmax": {"tail": 5}, "tta": {"copies": 2},
-    },
-)  # fmt: skip
-GIVEN = "resnet20.akamaster_cifar10"
-KNN = {"k": 5}
+GIVEN = yaml.safe_load(Path(__file__).with_name("mistakes.yaml").read_text("utf-8"))
+PARAMETERS = load("synthesis", "mini").replace(**GIVEN["shared"], **GIVEN["own"])
+PUBLISHED = "resnet20.akamaster_cifar10"
 
 
-def images(name, n, labels=None, *, seed=0, low=0, high=256):
+def images(name, n, classes=3, *, seed=0, low=0):
     """Return noise whose brightness tells its class."""
-    generator = np.random.default_rng(seed)
-    labels = np.arange(n) % 3 if labels is None else labels
-    pixels = generator.integers(low, high, (n, 16, 16, 3)) // 3 + 60 * labels[:, None, None, None]
-    return Images(pixels.astype(np.uint8), labels, ("a", "b", "c"), name, "test")
+    labels = np.arange(n) % classes
+    pixels = np.random.default_rng(seed).integers(low, 256, (n, 16, 16, 3)) // 3
+    pixels += 60 * labels[:, None, None, None]
+    return data.Images(pixels.astype(np.uint8), labels, ("a", "b", "c"), name, "test")
 
 
 ROLES = ComparisonRoles(
-    known=("a", "b", "c"),
-    train=images("train", 60),
-    thresholds=np.arange(60),
-    validation=images("validation", 21, seed=1),
-    test=images("test", 30, seed=2),
+    known=("a", "b", "c"), train=images("train", 60), thresholds=np.arange(60),
+    validation=images("validation", 21, seed=1), test=images("test", 30, seed=2),
     external=images("external", 24, seed=3, low=200).unknown(),
     external_validation=images("external", 12, seed=4, low=200).unknown(),
     near={"near": images("near", 18, seed=5)},
-    far={
-        "digits": images("digits", 20, np.zeros(20, int), seed=6),
-        "plaid": images("plaid", 15, seed=7),
-    },
+    far={"digits": images("digits", 20, 1, seed=6), "plaid": images("plaid", 15, seed=7)},
     families={f"{k}": images(f"{k}", 15, seed=10 + k, low=50 * k).unknown() for k in range(4)},
-)
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -85,24 +63,11 @@ def outputs_of(algorithm, number=0):
 
 def test_every_cell_that_applies_is_there_and_no_other(table):
     """Members make jsd; a head that is not linear, or several networks, leave features' scores."""
-    have = {}
-    for method in table["method"].unique():
-        algorithm, _, score = method.partition("/")
-        have.setdefault(algorithm, set()).add(score)
-    plain = {"", "msp", "energy", "openmax", "odin", "tta", "knn", "vim"}
-    assert have == {
-        "baseline": plain,
-        "distillation": plain,
-        "rnd": {"", "native"},  # all other scores would be the baseline's
-        "rbf": plain - {"vim"},
-        "mc_dropout": plain - {"odin", "tta"} | {"jsd"},
-        "mimo": {"", "msp", "odin", "tta", "knn", "jsd"},
-        "ensemble": {"", "msp", "tta", "knn", "jsd"},
-    }
+    found = table["method"].str.partition("/").groupby(0)[2].agg(set)
+    assert found.to_dict() == {name: {*scores} for name, scores in GIVEN["scored"].items()}
     primary = table[table["variant"] == "primary"]
-    for measure in MEASURES.values():
-        if measure.metric == "predicted_auroc":  # where there is a line
-            continue
+    always = [each for each in MEASURES.values() if each.metric != "predicted_auroc"]
+    for measure in always:  # and the other, where there is a line
         rows = primary.query("metric == @measure.metric and test_set == @measure.test_set")
         of_score = rows["method"].str.contains("/") == measure.of_score
         assert set(rows["run"]) == {0, 1} and of_score.any()
@@ -119,19 +84,19 @@ def test_every_cell_that_applies_is_there_and_no_other(table):
 def test_numbers_are_those_of_the_benchmark_of_unknown_detection(table, monkeypatch):
     """The same networks, images and replicates: the two tables agree to the last digit."""
     methods = ["baseline", "mc_dropout", "ensemble"]
-    changes = {"resized": "", "method_recipes": {"mc_dropout": ALGORITHMS["mc_dropout"]}}
-    benchmark = load("unknown_detection", "mini").replace(**SHARED, methods=methods, **changes)
+    recipes = {"mc_dropout": PARAMETERS.algorithms["mc_dropout"]}
+    changes = {"methods": methods, "resized": "", "method_recipes": recipes}
+    benchmark = load("unknown_detection", "mini").replace(**GIVEN["shared"], **changes)
     fields = ("known", "train", "validation", "test", "far", "external", "external_validation")
     lent = {name: getattr(ROLES, name) for name in fields}
     lent = Benchmark(**lent, near_classes=ROLES.known, near=ROLES.near["near"])
     monkeypatch.setattr(PAPERS["unknown_detection"].experiment, "roles", lambda *_: lent)
     other = run.rows(benchmark, progress=False).query("variant == 'primary'")
     keys = ["run", "method", "test_set", "metric"]
-    alone = other["metric"].isin(["mean_confidence"]) | other["test_set"].isin([PAPER_UNION])
+    alone = (other["metric"] == "mean_confidence") | (other["test_set"] == PAPER_UNION)
     other = other[other["method"].isin(methods) & ~alone].set_index(keys)
-    ours = table[table["variant"] == "primary"]
-    ours = ours.assign(method=ours["method"].str.removesuffix("/msp")).set_index(keys)
-    ours = ours.loc[other.index]
+    ours = table.query("variant == 'primary'").replace({"method": "/msp$"}, "", regex=True)
+    ours = ours.set_index(keys).loc[other.index]
     assert (ours["value"] == other["value"]).all()
     drawn = ours["bootstrap"].map(len) > 0
     assert drawn.sum() == 4 * len(methods) * 2
@@ -143,7 +108,7 @@ def test_numbers_are_those_of_the_benchmark_of_unknown_detection(table, monkeypa
 def test_numbers_of_a_score_by_hand(table, algorithm):
     """From the score's values, also at a temperature."""
     outputs = outputs_of(algorithm, 1)
-    values = outputs.score(scores.create("knn", **KNN))
+    values = outputs.score(scores.create("knn", k=5))
     held, test, near = (outputs.outputs[name] for name in ("validation", "test", "near"))
     rows = table.query("run == 1 and method == @algorithm + '/knn'")
     value = rows.set_index(["variant", "metric", "test_set"])["value"]
@@ -234,31 +199,29 @@ def test_an_auroc_is_predicted_without_labels():
 
 
 @pytest.mark.parametrize("near", [("one", "two"), ()])
-def test_a_published_network_is_a_baseline_with_its_own_name(made_up_problem, near):
+def test_a_published_network_is_a_baseline_with_its_own_name(monkeypatch, near):
     """Near sets count together and separately; thresholds come from some training images."""
     train, test = (data.load("cifar10_mini", split) for split in ("train", "test"))
     near = {name: images(name, 9, seed=k) for k, name in enumerate(near, 30)}
-    parts = {"validation": np.arange(30), "test": np.arange(30, 70)}
     found = replace(
         ROLES, known=train.class_names, train=train.subset(np.arange(150)), external=None,
         near=near, thresholds=np.arange(0, 150, 5),
-        **{name: test.subset(places) for name, places in parts.items()},
+        validation=test.subset(np.arange(30)), test=test.subset(np.arange(30, 70)),
     )  # fmt: skip
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(experiment, "roles", lambda *_: found)
-        chosen = PARAMETERS.replace(published={GIVEN: "cifar10_mini"}, scores=["msp", "vim"])
-        table = run.rows(chosen, only=GIVEN, progress=False)
-    assert set(table["backbone"]) == {GIVEN} and set(table["data_set"]) == {"cifar10_mini"}
+    monkeypatch.setattr(experiment, "roles", lambda *_: found)
+    chosen = PARAMETERS.replace(published={PUBLISHED: "cifar10_mini"}, scores=["msp", "vim"])
+    table = run.rows(chosen, only=PUBLISHED, progress=False)
+    assert set(table["backbone"]) == {PUBLISHED} and set(table["data_set"]) == {"cifar10_mini"}
     assert {"baseline/msp", "baseline/vim", "baseline"} <= set(table["method"])
-    msp = table[(table["method"] == "baseline/msp") & (table["variant"] == "primary")]
-    value, network = msp.set_index(["test_set", "metric"])["value"], zoo.load(GIVEN)
+    msp = table.query("method == 'baseline/msp' and variant == 'primary'")
+    value, network = msp.set_index(["test_set", "metric"])["value"], zoo.load(PUBLISHED)
     assert {"far", "union", "average", "digits", "plaid"} <= set(msp["test_set"])
     if not near:
         assert "near" not in set(table["test_set"])
         assert not {"out_as_out", "failed"} & set(table["metric"])
         return
-    unknown = {name: each.unknown() for name, each in (near | ROLES.far).items()}
-    sets = {"test": found.test} | unknown
+    sets = {name: each.unknown() for name, each in (near | ROLES.far).items()}
+    sets["test"] = found.test
     outputs = {name: network.outputs(each) for name, each in sets.items()}
     confidence = {name: each.probabilities.max(axis=1) for name, each in outputs.items()}
     for name, group in (("one", ["one"]), ("near", ["one", "two"])):
@@ -270,19 +233,7 @@ def test_a_published_network_is_a_baseline_with_its_own_name(made_up_problem, ne
     assert value["average", "der99"] == pytest.approx(np.mean(rates))
 
 
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"algorithms": {"basline": {}}}, "unknown algorithm 'basline'; did you mean 'baseline'"),
-        ({"algorithms": {"mc_dropout": {}}}, "no dropout"),
-        ({"scores": ["enrgy"]}, "unknown score 'enrgy'; did you mean 'energy'"),
-        ({"score_arguments": {"knn": {"kk": 1}}}, "unknown .*'kk'"),
-        ({"families": ["clocks", "trees"]}, "families: at least 3"),
-        ({"aside": ["mazes"]}, "aside: at most 0 values"),
-        ({"published": {GIVEN: "digits"}}, "knows the classes of"),
-        ({"algorithms": {}, "published": {}}, "no network of either kind"),
-    ],
-)
-def test_parameters_that_make_no_sense_are_refused(changed, message):
+@pytest.mark.parametrize("message", GIVEN["mistakes"])
+def test_parameters_that_make_no_sense_are_refused(message):
     with pytest.raises(ValueError, match=message):
-        run.parts(PARAMETERS.replace(**changed))
+        run.parts(PARAMETERS.replace(**GIVEN["mistakes"][message]))

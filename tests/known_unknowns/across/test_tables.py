@@ -1,5 +1,7 @@
 """The common table: its layout, and the agreement of its measures."""
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,16 +19,13 @@ def noisy(table_of):
     """Return a table of scores: AUROCs in the same order but for noise, AURCs the other way."""
 
     def build(runs=2, noise=0.1, replicates=0):
-        rng, records = np.random.default_rng(0), []
-        for number, score in enumerate(["msp", "energy", "vim", "knn", "gap", "gen"]):
-            for run in range(runs):
-                for name in ("aurc", "auroc_near", "auroc_far"):
-                    sign = 1 if MEASURES[name].higher else -1
-                    value = 0.5 + sign * 0.05 * number + noise * rng.normal()
-                    place = {"metric": MEASURES[name].metric, "test_set": MEASURES[name].test_set}
-                    drawn = value + 0.05 * rng.normal(size=replicates)
-                    place |= {"run": run, "method": f"baseline/{score}"}
-                    records.append(place | {"value": value, "bootstrap": drawn})
+        rng, records, names = np.random.default_rng(0), [], ("aurc", "auroc_near", "auroc_far")
+        scores = enumerate(["msp", "energy", "vim", "knn", "gap", "gen"])
+        for (number, score), run, name in product(scores, range(runs), names):
+            measure, place = MEASURES[name], {"run": run, "method": f"baseline/{score}"}
+            value = 0.5 + (0.05 if measure.higher else -0.05) * number + noise * rng.normal()
+            place |= {"metric": measure.metric, "test_set": measure.test_set, "value": value}
+            records.append(place | {"bootstrap": value + 0.05 * rng.normal(size=replicates)})
         return table_of(records, paper="synthesis", calibration="before")
 
     return build
@@ -35,8 +34,8 @@ def noisy(table_of):
 def test_the_headline_counts_the_claims_of_all_papers(monkeypatch, tmp_path):
     """By the printed numbers, and by what is committed: here the results of one paper."""
     committed = project_root() / "results" / "small_cpu" / "openset_calibration.parquet"
-    (tmp_path / "results" / "small_cpu").mkdir(parents=True)
-    (tmp_path / "results" / "small_cpu" / committed.name).symlink_to(committed)
+    (folder := tmp_path / "results" / "small_cpu").mkdir(parents=True)
+    (folder / committed.name).symlink_to(committed)
     monkeypatch.setenv("CACHE_ROOT", str(tmp_path / "cache"))
     monkeypatch.setattr(tables, "project_root", lambda: tmp_path)
     counts = tables.headline().data.pivot(index="tier", columns="verdict", values="claims")

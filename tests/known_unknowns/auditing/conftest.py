@@ -1,10 +1,22 @@
 """Outputs of an artificial model, as a file would hold them."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+import yaml
 
 from helpers.outputs import Outputs
 from known_unknowns.auditing import read_outputs
+
+MISTAKES = yaml.safe_load(Path(__file__).with_name("mistakes.yaml").read_text("utf-8"))
+
+
+def pytest_generate_tests(metafunc):
+    """Run a test for each row of the section of mistakes.yaml that is one of its arguments."""
+    for kind in MISTAKES.keys() & {*metafunc.fixturenames}:
+        rows = [(row, message) for message, row in MISTAKES[kind].items()]
+        metafunc.parametrize((kind, "message"), rows, ids=MISTAKES[kind])
 
 
 def made(n, classes=4, *, known=True, seed=0, width=6):

@@ -6,12 +6,10 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 
 from helpers.files import project_root
 from helpers.scores.calibration import softmax
@@ -21,8 +19,6 @@ from known_unknowns.auditing.rejector import Rejector
 
 FILES = ["audit.json", "rejector.safetensors", "report.html"]
 ROOT = project_root()
-HERE = os.environ | {"PYTHONPATH": str(ROOT)}
-"""Environment of processes in other folders."""
 
 
 @pytest.fixture
@@ -36,10 +32,8 @@ def listed(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-def python(program, *arguments, **options):
-    """Run a program; return the finished process."""
-    command = [sys.executable, "-c", program, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, env=HERE, **options)
+def interrupted(*arguments, **data):
+    raise KeyboardInterrupt
 
 
 def test_an_audit_is_a_folder_and_requirements_decide_the_status(file, tmp_path, capsys):
@@ -47,7 +41,7 @@ def test_an_audit_is_a_folder_and_requirements_decide_the_status(file, tmp_path,
     assert main(["audit", str(file), "--risk", "0.2", *required]) == FAILS
     folder = tmp_path / "outputs_audit"
     assert listed(folder) == FILES and listed(tmp_path) == ["outputs.npz", "outputs_audit"]
-    numbers = json.loads((folder / "audit.json").read_text(encoding="utf-8"))
+    numbers = json.loads((folder / "audit.json").read_text("utf-8"))
     audited = audit(read_outputs(file), risk=0.2, require=required[1::2])
     assert numbers == json.loads(json.dumps(audited.as_dict()))
     printed = capsys.readouterr()
@@ -78,10 +72,7 @@ def test_a_stop_leaves_nothing_half_written(file, tmp_path, monkeypatch, capsys)
     assert main(arguments) == HOLDS
     before = {name: (tmp_path / "a" / name).read_bytes() for name in FILES}
 
-    def stopped(*arguments, **data):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(report, "write_page", stopped)
+    monkeypatch.setattr(report, "write_page", interrupted)
     assert main([*arguments, "--force"]) == STOPPED
     assert "stopped, nothing is written" in capsys.readouterr().err
     assert {name: (tmp_path / "a" / name).read_bytes() for name in FILES} == before
@@ -90,33 +81,24 @@ def test_a_stop_leaves_nothing_half_written(file, tmp_path, monkeypatch, capsys)
 
 
 @pytest.mark.parametrize(("owner", "name"), [(report, "write_page"), (Rejector, "save")])
-def test_a_kill_between_two_files_leaves_no_rejector_of_another_audit(
-    inputs, tmp_path, monkeypatch, owner, name
-):
+def test_a_kill_leaves_no_rejector_of_another_audit(inputs, tmp_path, monkeypatch, owner, name):
     """The numbers on the disk are those of the rejector beside them, or there is no rejector."""
     old, new = audit(inputs, risk=0.2), audit(inputs, risk=0.3)
     old.save(tmp_path / "a")
     before = (tmp_path / "a" / "audit.json").read_bytes()
 
-    def kill(*arguments, **data):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(owner, name, kill)
+    monkeypatch.setattr(owner, name, interrupted)
     with pytest.raises(KeyboardInterrupt):
         new.save(tmp_path / "a")
     same = (tmp_path / "a" / "audit.json").read_bytes() == before
     assert same == (tmp_path / "a" / "rejector.safetensors").exists() == (owner is report)
 
 
-MISTAKES = yaml.safe_load(Path(__file__).with_name("mistakes.yaml").read_text())["commands"]
-
-
-@pytest.mark.parametrize("message", MISTAKES)
-def test_an_error_is_one_line_and_leaves_nothing(file, arrays, message, capsys):
+def test_an_error_is_one_line_and_leaves_nothing(file, arrays, bad_command, message, capsys):
     (file.parent / "text.npz").write_text("hello")
     np.savez("few.npz", logits=arrays["logits"], labels=arrays["labels"])
     try:
-        status = main(MISTAKES[message].split())
+        status = main(bad_command.split())
     except SystemExit as stopped:
         status = stopped.code
     printed = capsys.readouterr().err
@@ -161,13 +143,11 @@ def test_pages_show_what_the_demo_prints(tmp_path):
     """Without torch, and without line breaks; the report of an earlier demo is replaced."""
     (tmp_path / DEMO).mkdir()
     (tmp_path / DEMO / "report.html").touch()
-    program = (
-        "import sys\n"
-        "from known_unknowns.auditing.command import main\n"
-        "status = main(['demo'])\n"
-        "sys.exit('torch is imported' if 'torch' in sys.modules else status)\n"
-    )
-    done = python(program, cwd=tmp_path)
+    program = "import sys\nfrom known_unknowns.auditing.command import main\n"
+    program += "sys.exit(main(['demo']) or 'torch' in sys.modules)"
+    given = {"env": os.environ | {"PYTHONPATH": str(ROOT)}, "cwd": tmp_path}
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, **given)
     assert not done.returncode and not done.stderr, done.stderr[-500:]
     assert listed(tmp_path / DEMO) == FILES and (tmp_path / DEMO / "report.html").stat().st_size
     assert shown(ROOT / "book" / "audit.md")

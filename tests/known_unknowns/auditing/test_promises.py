@@ -41,9 +41,8 @@ def grown(generator, known, unknown):
     return scores, correct, ood
 
 
-def true_risk(threshold):
+def true_risk(t):
     """Return the share of wrong answers among those accepted, by the law of `grown`."""
-    t = threshold
     below = max(0.5 - t, 0)
     known, wrong = 1 - t, 0.25 * below
     unknown = (max(0.6 - t, 0) / 0.6 + below / 0.5) / 2
@@ -93,9 +92,9 @@ def test_unlabelled_images_get_answers_where_there_are_enough(sets, images):
         assert told["detection"]["auroc"][1] < auroc(draw(size=400), draw(-3, 1, 400))
 
 
-def groups(generator, images, others, *, score=0.0, feature=0.0):
+def groups(generator, images, others, *, score=0.0, features=0.0):
     values, other_values = generator.normal(size=(images, 6)), generator.normal(size=(others, 6))
-    other_values[:, 4] += feature
+    other_values[:, 4] += features
     scores = generator.normal(size=images), generator.normal(size=others) - score
     return *scores, values, other_values
 
@@ -104,9 +103,9 @@ def groups(generator, images, others, *, score=0.0, feature=0.0):
 @pytest.mark.parametrize("decimals", [8, 1])
 def test_a_drift_is_seldom_named_where_nothing_differs(images, others, decimals):
     """With ties, too, which make it rarer; a real drift is seen."""
-    for change in ({"score": 1}, {"feature": 1}):
+    for change in ({"score": 1}, {"features": 1}):
         drift = find_drift(*groups(np.random.default_rng(7), 400, 400, **change))
-        assert drift["found"] == tuple("features" if key == "feature" else key for key in change)
+        assert drift["found"] == tuple(change)
     generator, draws, named = np.random.default_rng(images), 300, 0
     for _ in range(draws):
         alike = [part.round(decimals) for part in groups(generator, images, others)]

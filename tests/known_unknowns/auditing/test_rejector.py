@@ -13,6 +13,7 @@ from helpers.scores.calibration import log_probabilities
 from known_unknowns.auditing.rejector import Rejector
 
 CLASSES, WIDTH = 20, 40
+OTHERS = {"members", "native", "images"}  # which no rejector is given
 
 
 def trained(n=300, seed=0):
@@ -35,11 +36,8 @@ def path(tmp_path):
     return tmp_path / "rejector.safetensors"
 
 
-NEEDS = {name: {*create(name).info.needs} for name in names()}
-
-
 @pytest.mark.parametrize(
-    "name", [name for name in NEEDS if not NEEDS[name] & {"members", "native", "images"}]
+    "name", [name for name in names() if OTHERS.isdisjoint(create(name).info.needs)]
 )
 def test_rejectors_come_back(path, name):
     outputs, _ = trained(80, seed=2)
@@ -52,69 +50,27 @@ def test_rejectors_come_back(path, name):
         assert np.array_equal(read.accepts(outputs), values >= threshold)
 
 
-@pytest.mark.parametrize(
-    ("logits", "features", "message"),
-    [
-        ((5, CLASSES), None, r"^features: expected, since 'knn' needs them"),
-        ((5, CLASSES - 1), (5, WIDTH), r"^logits: width 20 expected, .* got 19"),
-        ((5, CLASSES), (5, WIDTH + 1), r"^features: width 40 expected, .* got 41"),
-        ((5, CLASSES), (4, WIDTH), r"^features: 5 images expected, got 4"),
-        ((0, CLASSES), (0, WIDTH), r"^logits: empty"),
-        ((CLASSES,), (5, WIDTH), r"^logits: numbers \[N, K\] expected"),
-    ],
-)
-def test_outputs_of_another_model_are_refused(logits, features, message):
+def test_outputs_of_another_model_are_refused(foreign, message):
     """With the array that is wrong."""
-    arrays = [None if shape is None else np.zeros(shape) for shape in (logits, features)]
+    arrays = (None if shape is None else np.zeros(shape) for shape in foreign)
     with pytest.raises(ValueError, match=message):
         rejector("knn").accepts(*arrays)
 
 
-@pytest.mark.parametrize(
-    ("score", "more", "message"),
-    [
-        (create("jacobian"), {}, "^score: 'jacobian' goes back to the images"),
-        (create("odin", epsilon=0.01), {}, "^score: 'odin' goes back"),
-        (create("knn"), {"width": None}, "^width: .* 'knn' needs"),
-        (create("msp"), {"threshold": np.nan}, "^threshold: a number expected, got nan"),
-        (create("msp"), {"provenance": {"images": np.int64(3)}}, "^provenance: plain JSON"),
-    ],
-)
-def test_what_cannot_be_deployed_is_refused_when_made(score, more, message):
+def test_what_cannot_be_deployed_is_refused_when_made(undeployable, message):
     """Not only when its file is written or applied."""
-    arguments = {"threshold": 0.0, "classes": CLASSES, "width": WIDTH, **more}
     with pytest.raises(ValueError, match=message):
-        Rejector(score, **arguments)
+        eval(undeployable)
 
 
-NAN = "not a number"
-
-
-def changed(path, tensors=None, **information):
-    """Write the rejector's file again, with something else in it and a checksum that fits."""
-    before, saved = checkpoints.load(path)
-    if tensors == NAN:
-        tensors = {k: v * np.nan if v.is_floating_point() else v for k, v in before.items()}
-    checkpoints.save(path, before if tensors is None else tensors, **{**saved, **information})
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"rejector": 2}, "version 1 of the format expected, got 2"),
-        ({"tensors": NAN}, "of an image of zeros"),
-        ({"tensors": {}}, "'knn.compared.exact.0' is missing"),
-        ({"state": {"mapping": {"compared": {"Banc": {}}}}}, "did you mean 'Bank'"),
-        ({"threshold": float("nan")}, "threshold: a number expected, got nan"),
-        ({"state": 5}, "its score cannot be read"),
-        ({"state": {"mapping": {}}}, "not fitted yet"),
-        ({"width": WIDTH + 1}, "features"),
-    ],
-)
-def test_a_file_that_does_not_fit_is_refused(path, change, message):
-    """With its path."""
+def test_a_file_that_does_not_fit_is_refused(path, bad_rejector, message):
+    """With its path; the checksum of the changed file fits."""
     rejector("knn").save(path)
-    changed(path, **change)
+    (tensors, saved), change = checkpoints.load(path), dict(bad_rejector)
+    if "fill" in change:
+        value = change.pop("fill")
+        tensors = {k: v * value if v.is_floating_point() else v for k, v in tensors.items()}
+    checkpoints.save(path, change.pop("tensors", tensors), **saved | change)
     with pytest.raises(ValueError, match=f"^{path}.*{message}"):
         Rejector.load(path)
 

@@ -13,15 +13,8 @@ import pytest
 import helpers.scores
 from helpers import metrics
 from helpers.scores import base
-from known_unknowns.checks import (
-    METRIC_CHECKS,
-    SCORE_CHECKS,
-    MetricCase,
-    ScoreCase,
-    check_metric,
-    check_score,
-    parametrize_with_checks,
-)
+from known_unknowns import checks
+from known_unknowns.checks import METRIC_CHECKS, SCORE_CHECKS, check_metric, check_score
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 GROUPS = {"known": "group", "unknown": "group"}
@@ -143,42 +136,30 @@ class Theirs:
 def after(change):
     """Return a class whose scores are changed before they are returned."""
 
-    def score_samples(self, outputs):
-        return change(Theirs.score_samples(self, outputs), self)
-
-    return score_of(score_samples=score_samples)
+    return score_of(score_samples=lambda self, outputs: change(Theirs.score_samples(self, outputs)))
 
 
-def changes_in_place(score, outputs):
+def in_place(score, outputs):
     outputs.logits[:] -= outputs.logits.max()
     return Theirs.score_samples(score, outputs)
 
 
-def changes_for_a_moment(score, outputs):
+def for_a_moment(score, outputs):
     outputs.logits[:] += 1
     found = Theirs.score_samples(score, outputs) - 1
     outputs.logits[:] -= 1
     return found
 
 
-def runs_along(found, score):
+def runs_along(score, outputs):
+    found = Theirs.score_samples(score, outputs)
     score.mean += found.mean()
     return found
-
-
-def looks_at_the_buffer(score, outputs):
-    assert hashlib.sha256(outputs.logits).digest()
-    return largest(outputs)
 
 
 def adds_up(score, train_outputs, head):
     Theirs.fit(score, train_outputs, head)
     score.mean = score.total = getattr(score, "total", 0.0) + score.mean
-    return score
-
-
-def keeps_in_the_class(score, train_outputs, head):
-    type(score).width, type(score).mean = train_outputs.num_classes, mean_of(train_outputs)
     return score
 
 
@@ -201,34 +182,32 @@ def not_a_mapped_file(score, outputs):
     return Theirs.score_samples(score, outputs)
 
 
-def never_checks(score, outputs):
+def never(score, outputs):
     return outputs.logits.max(axis=1) - score.__dict__.get("mean", 0.0)
 
 
 def checks_the_fit_alone(score, outputs):
     if not hasattr(score, "width"):
         raise ValueError("call fit first")
-    return never_checks(score, outputs)
+    return never(score, outputs)
 
 
 SCORES = [
     ("info_is_complete", "info.needs is ('luck',)", score_of(needs=("luck",))),
     ("fit_returns_itself", "fit returns something else",
      score_of(fit=lambda self, train, head: Theirs.fit(self, train, head) and None)),
-    ("scores_are_float64", "ndarray of float32, not of float64",
-     after(lambda found, *_: found.astype(np.float32))),
-    ("higher_is_known", "the AUROC of known images is 0.0",
-     after(lambda found, *_: -found)),
+    ("scores_are_float64", "ndarray of float32, not of float64", after(np.float32)),
+    ("higher_is_known", "the AUROC of known images is 0.0", after(np.negative)),
     ("batch_is_its_images", "in a batch of 2, not alone: image 0 scores",
-     after(lambda found, *_: found - found.mean())),
+     after(lambda found: found - found.mean())),
     ("order_does_not_matter", "in another order: image 0 scores",
-     after(lambda found, *_: found + 1e-9 * np.arange(len(found)))),
+     after(lambda found: found + 1e-9 * np.arange(len(found)))),
     ("order_does_not_matter", "copies of one image: image 0 scores 1, not 2",
-     after(lambda found, *_: np.argsort(np.argsort(found)) + 0.0)),
-    ("calls_are_apart", "asked again: image 0 scores", after(runs_along)),
+     after(lambda found: np.argsort(np.argsort(found)) + 0.0)),
+    ("calls_are_apart", "asked again: image 0 scores", score_of(score_samples=runs_along)),
     ("calls_are_apart", "fitted twice, not once: image 0 scores", score_of(fit=adds_up)),
     ("calls_are_apart", "after another one was fitted: image 0 scores",
-     score_of(fit=keeps_in_the_class)),
+     score_of(fit=lambda self, *given: Theirs.fit(type(self), *given) and self)),
     ("only_needs_are_read", "with other labels of the images that are scored",
      score_of(of=lambda _, outputs: largest(outputs) + outputs.correct)),
     ("level_matters_as_said", "info.needs does not name the level of the logits",
@@ -236,24 +215,21 @@ SCORES = [
     ("higher_is_known", "at temperature 0.05: image",
      score_of(of=lambda _, outputs: np.exp(largest(outputs)))),
     ("memory_does_not_grow", "the peak of 5,000 images is 1.", score_of(fit=keeps_the_images)),
-    ("given_arrays_are_left_alone", "was changed in place",
-     score_of(score_samples=changes_in_place)),
-    ("form_does_not_matter", "output array is read-only",
-     score_of(score_samples=changes_for_a_moment)),
-    ("form_does_not_matter", "ndarray is not C-contiguous", score_of(of=looks_at_the_buffer)),
+    ("given_arrays_are_left_alone", "was changed in place", score_of(score_samples=in_place)),
+    ("form_does_not_matter", "output array is read-only", score_of(score_samples=for_a_moment)),
+    ("form_does_not_matter", "ndarray is not C-contiguous",
+     score_of(of=lambda _, outputs: hashlib.sha256(outputs.logits) and largest(outputs))),
     ("form_does_not_matter", "in no memory of its own", score_of(score_samples=not_a_mapped_file)),
-    ("nan_is_not_swallowed", "an image of NaN alone scores 0.0",
-     after(lambda found, *_: np.nan_to_num(found))),
+    ("nan_is_not_swallowed", "an image of NaN alone scores 0.0", after(np.nan_to_num)),
     ("little_input_is_a_number", "image 0 scores",
      score_of(of=lambda _, outputs: largest(outputs) / outputs.logits.std(axis=1))),
     ("little_input_is_a_number", "one image to score: ndarray of shape (), not (1,)",
-     after(lambda found, *_: np.squeeze(found))),
+     after(np.squeeze)),
     ("little_input_is_a_number", "it raised IndexError",
      score_of(of=lambda _, outputs: largest(outputs) - outputs.logits[:, 1])),
     ("unlabelled_images_are_seen", "images of label −1: image 0 scores nan",
      score_of(needs=(*LOGITS, "labels"), fit=means_of_classes)),
-    ("wrong_use_is_refused", "a score that is not fitted is taken",
-     score_of(score_samples=never_checks)),
+    ("wrong_use_is_refused", "a score that is not fitted is taken", score_of(score_samples=never)),
     ("wrong_use_is_refused", "outputs with 2 classes and 2 features is taken",
      score_of(score_samples=checks_the_fit_alone)),
     ("wrong_use_is_refused", "no head is taken", score_of(needs=(*LOGITS, "head"))),
@@ -265,17 +241,16 @@ def test_there_is_a_broken_one_for_each_check():
     assert {name for name, *_ in SCORES} == {*SCORE_CHECKS}
 
 
-def case_of(error) -> MetricCase | ScoreCase:
+def case_of(error):
     """Return the smallest case, as a message tells it."""
     text = re.search(r"case=(\w+Case\(.*\))\)$", str(error.value))[1]
-    return eval(text, {"MetricCase": MetricCase, "ScoreCase": ScoreCase})
+    return eval(text, vars(checks))
 
 
-@pytest.mark.parametrize(("name", "function", "takes", "more"), [
-    (name, function, takes, more) for name, function, takes, *more in METRICS
-])  # fmt: skip
-def test_each_check_of_metrics_fails_for_what_breaks_it(name, function, takes, more):
+@pytest.mark.parametrize("broken", METRICS, ids=lambda broken: broken[0])
+def test_each_check_of_metrics_fails_for_what_breaks_it(broken):
     """With its name, and a case in which the metric fails when asked again."""
+    name, function, takes, *more = broken
     options = dict(zip(("better", "range"), more, strict=False)) | {"only": name}
     with pytest.raises(AssertionError, match=f"check '{name}' of metric") as failed:
         check_metric(function, takes, **options)
@@ -308,17 +283,14 @@ def test_what_is_right_passes():
     assert found["better_is_better"].startswith("does not apply: neither higher nor lower")
 
 
-@pytest.mark.parametrize(
-    ("call", "error", "message"),
-    [
-        (lambda: check_score("msp"), TypeError, "score: an instance, a class or a function"),
-        (lambda: check_score(Theirs, only="batch"), ValueError, "unknown check 'batch'"),
-        (lambda: check_metric("auroc"), TypeError, "function: a function expected, got 'auroc'"),
-        (lambda: check_metric(brier_as_given), ValueError, "takes: the arguments of 'brier_as_giv"),
-        (lambda: check_metric(sorts, {"confidence": "score"}), ValueError, "unknown kind of"),
-        (lambda: check_metric(metrics.aurc, only="nan"), ValueError, "unknown check 'nan'"),
-    ],
-)
+@pytest.mark.parametrize(("call", "error", "message"), [
+    (lambda: check_score("msp"), TypeError, "score: an instance, a class or a function"),
+    (lambda: check_score(Theirs, only="batch"), ValueError, "unknown check 'batch'"),
+    (lambda: check_metric("auroc"), TypeError, "function: a function expected, got 'auroc'"),
+    (lambda: check_metric(brier_as_given), ValueError, "takes: the arguments of 'brier_as_giv"),
+    (lambda: check_metric(sorts, {"confidence": "score"}), ValueError, "unknown kind of"),
+    (lambda: check_metric(metrics.aurc, only="nan"), ValueError, "unknown check 'nan'"),
+])  # fmt: skip
 def test_what_is_not_known_is_refused(call, error, message):
     with pytest.raises(error, match=message):
         call()
@@ -328,7 +300,7 @@ def test_each_check_is_a_test_of_its_own():
     """Named by score or metric, its arguments, and check; one that does not apply is skipped."""
     knn = [helpers.scores.create("knn"), helpers.scores.create("knn", k=3)]
     others = [metrics.aurc, partial(metrics.aupr, positive="known"), (aurc_by_argsort, RANKED)]
-    mark = parametrize_with_checks([*knn, *others]).mark
+    mark = checks.parametrize_with_checks([*knn, *others]).mark
     tests = dict(zip(mark.kwargs["ids"], mark.args[1], strict=True))
     assert len(tests) == 2 * len(SCORE_CHECKS) + 3 * len(METRIC_CHECKS)
     tests["knn-2-fit_returns_itself"]()

@@ -14,20 +14,13 @@ from helpers.papers.gscore.experiment import divide
 from helpers.papers.gscore.mixtures import DetectorScores
 from helpers.report import results
 from known_unknowns.auditing.sentences import render
-from known_unknowns.without_labels.experiment import (
-    DRAWN,
-    KINDS,
-    Protocol,
-    choose_images,
-    rows_of_answers,
-    rows_of_protocols,
-)
+from known_unknowns.without_labels import experiment
+from known_unknowns.without_labels.experiment import DRAWN, KINDS, Protocol, choose_images
 from known_unknowns.without_labels.summary import by_share
 from pictures import FAMILIES
 
-PARAMETERS = load(
-    "gscore", "mini", repeats=2, sizes=[20, 50, 100], shifts=["fog/3"], detectors=["msp", "energy"]
-)
+FEW = {"repeats": 2, "sizes": [20, 50, 100], "shifts": ["fog/3"], "detectors": ["msp", "energy"]}
+PARAMETERS = load("gscore", "mini", **FEW)
 NAMES = [*list(FAMILIES)[:8], "held_out_a", "digits", "photographs", "held_out_b"]
 FOG = f"{DRAWN}, shift fog/3"
 DIVISIONS = [divide(12, number, PARAMETERS) for number in range(3)]
@@ -45,7 +38,7 @@ def msp():
 def test_each_protocol_has_the_rows_that_its_name_states(msp):
     energy = replace(msp, known={part: msp.known[part] for part in ("meta", "test")})
     detectors = {"msp": msp, "energy": energy}
-    rows = pd.DataFrame(rows_of_protocols(detectors, DIVISIONS, PARAMETERS))
+    rows = pd.DataFrame(experiment.rows_of_protocols(detectors, DIVISIONS, PARAMETERS))
     runs = rows.groupby(["variant", rows["method"].str.partition("/")[0]])["run"].nunique()
     of_kinds = {f"{DRAWN}, new {kind}": {*names} & {*NAMES} for kind, names in KINDS.items()}
     kinds = [kind for kind, names in of_kinds.items() if names]
@@ -93,7 +86,7 @@ def test_answers_about_mixtures_are_compared_with_labels(msp):
 
     answers = {"validation": classify(msp.validation), "test": classify(msp.known["test"])}
     answers |= {name: classify(scores, known=False) for name, scores in msp.sets.items()}
-    rows = pd.DataFrame(rows_of_answers("msp", msp, answers, PARAMETERS))
+    rows = pd.DataFrame(experiment.rows_of_answers("msp", msp, answers, PARAMETERS))
     assert set(rows["variant"]) == {DRAWN} and rows["value"].notna().all()
     value = rows.pivot(index="test_set", columns=["method", "metric"], values="value")
     keep = np.quantile(msp.known["meta"], 0.05)
@@ -124,12 +117,12 @@ def test_the_summary_by_share_by_hand(table_of):
         "b": [0.03, 0.7, 0.7, 0.5, 0.8],
         "c": [0.6, 0.9, 0.9, 0.5, 0.8, 0.6, 0.4, 0.8],
     }
-    cells = []
-    for name, values in numbers.items():
-        for (kind, metric), value in zip((m.split("/") for m in methods), values, strict=False):
-            place = {"test_set": name, "method": f"msp/{kind}", "metric": metric}
-            cells.append(place | {"value": value, "variant": DRAWN})
-    summary = by_share(table_of(cells, paper="without_labels"))
+    cells = [
+        {"test_set": name, "method": f"msp/{kind}", "metric": metric, "value": value}
+        for name, values in numbers.items()
+        for (kind, metric), value in zip((m.split("/") for m in methods), values, strict=False)
+    ]
+    summary = by_share(table_of(cells, paper="without_labels", variant=DRAWN))
     curve = summary.loc["AUROC", "regression on the P–P curve"]
     rows = ["error (RMSE)", "intervals that hold", "answers"]
     assert curve.loc[rows, "0–5 %"].round(9).tolist() == [10, 100, 50]
