@@ -9,13 +9,13 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 CODE = {
-    "helpers": 13000,
-    "helpers/data": 1978,  # the design allows 1,900
+    "helpers": 12997,
+    "helpers/data": 1965,  # the design allows 1,900
     "helpers/labelfree": 421,  # the design allows 430
     "helpers/metrics": 614,  # the design allows 600
     "helpers/networks": 1225,  # the design allows 1,100
-    "helpers/papers": 4071,  # the design allows 4,500
-    "helpers/report": 1600,  # the design allows 1,400
+    "helpers/papers": 4081,  # the design allows 4,500
+    "helpers/report": 1599,  # the design allows 1,400
     "helpers/scores": 1292,  # the design allows 1,250
     "helpers/training": 1230,  # the design allows 1,150
     "known_unknowns": 4489,
@@ -24,7 +24,7 @@ CODE = {
     "benchmarks": 372,
     "tests": 11080,  # the design allows 9,500
 }
-DOCSTRINGS = {"helpers": 5731}
+DOCSTRINGS = {"helpers": 5730}
 LONGEST_FILE = 400
 MADE_UP = '"""A docstring\nof two lines."""\n\nx = 1  # code\n# a comment\ny = """text"""\n'
 NOT_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

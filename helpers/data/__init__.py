@@ -6,7 +6,6 @@ Images(cifar10_mini/test: 1000 images of 32x32, 10 classes)
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -24,11 +23,10 @@ from helpers.files import data_root
 EMBEDDED = Path(__file__).resolve().parent / "embedded"
 
 
-def names(root: str | os.PathLike | None = None) -> list[str]:
-    """Return the names that `load` knows: the built-in sets, the packs in `root`, the cards."""
-    folder = data_root() if root is None else Path(root)
+def names() -> list[str]:
+    """Return the names that `load` knows: the built-in sets, the packs, the cards."""
     # a leading dot marks a file that is still being written
-    packs = {path.stem for path in folder.glob("*.zip") if not path.name.startswith(".")}
+    packs = {path.stem for path in data_root().glob("*.zip") if not path.name.startswith(".")}
     return sorted(packs | {card.name for card in cards()})
 
 
@@ -36,7 +34,6 @@ def load(
     name: str,
     split: str,
     *,
-    root: str | os.PathLike | None = None,
     size: int | None = None,
     antialias: bool = True,
     download: bool = False,
@@ -44,8 +41,8 @@ def load(
     """Load one split of a data set.
 
     The first that has it gives it: the built-in sets (``cifar10_mini``, ``digits``,
-    ``photographs`` and the generated families), then the packs ``root/NAME.zip``, then
-    torchvision's data sets under ``root/torchvision``.
+    ``photographs`` and the generated families), then the packs ``NAME.zip`` in
+    `helpers.files.data_root`, then torchvision's data sets under ``torchvision`` there.
 
     Parameters
     ----------
@@ -54,8 +51,6 @@ def load(
         The images are held in memory; a large folder is read by `ImageStream`.
     split : str
         ``train``, ``test``, or what else the data set has.
-    root : path-like, optional
-        The folder of packs and downloads; by default `helpers.files.data_root`.
     size : int, optional
         Bring images of another size to `size` x `size` pixels (see `resize`).
     antialias : bool
@@ -67,7 +62,7 @@ def load(
     --------
     >>> load("digits", "train", size=16)
     Images(digits/train: 1442 images of 16x16, 10 classes)
-    >>> load("digist", "train", root="/nowhere")
+    >>> load("digist", "train")
     Traceback (most recent call last):
         ...
     ValueError: unknown data set 'digist'; did you mean 'digits'? There are: arrows, ...
@@ -80,13 +75,12 @@ def load(
         return sources.folder(name.removeprefix("folder:"), split, **resizing)
     if name in sources.BUILT_IN:
         return sources.BUILT_IN[name](split, **resizing)
-    root = data_root() if root is None else Path(root)
-    pack = locate(name, root=root, download=download)
+    pack = locate(name, download=download)
     if pack is not None:
         return read_pack(pack, split, **resizing)
     if find(name).streamed:
         raise ValueError(f"data set '{name}': too large for memory, open it with `open_stream`")
-    folder = root / "torchvision"
+    folder = data_root() / "torchvision"
     return sources.torchvision_set(find(name), split, folder, download=download, **resizing)
 
 
@@ -133,9 +127,7 @@ def splits(name: str) -> list[str]:
     return list(find(name).splits) if pack is None else pack_splits(pack)
 
 
-def locate(
-    name: str, *, root: str | os.PathLike | None = None, download: bool = False
-) -> Path | None:
+def locate(name: str, *, download: bool = False) -> Path | None:
     """Return the pack that `load` would read, or None where another source has the data set.
 
     Examples
@@ -147,8 +139,8 @@ def locate(
     """
     if name in sources.BUILT_IN or name.startswith("folder:"):
         return None
-    root = data_root() if root is None else Path(root)
-    known_name("data set", name, names(root))
+    root = data_root()
+    known_name("data set", name, names())
     pack = (EMBEDDED if name == "cifar10_mini" else root) / f"{name}.zip"
     if pack.exists():
         return pack

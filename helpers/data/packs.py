@@ -166,15 +166,8 @@ def write_pack(
         raise ValueError("splits: at least one expected, got none")
     if len({*class_names}) != len(class_names):
         raise ValueError(f"class_names: each name once expected, got {list(class_names)}")
-    meta: dict = {
-        "name": name,
-        "class_names": list(class_names),
-        "cols": COLUMNS,
-        "per_sheet": PER_SHEET,
-        "origin": dict(origin),
-        "splits": {},
-        "sha256": {},
-    }
+    meta = {"name": name, "class_names": list(class_names), "cols": COLUMNS, "per_sheet": PER_SHEET}
+    meta |= {"origin": dict(origin), "splits": {}, "sha256": {}}
     if coarse_class_names is not None:
         meta["coarse_class_names"] = list(coarse_class_names)
     for split, (images, *labels) in splits.items():
