@@ -63,6 +63,10 @@ def test_claims_about_ensembles_and_out_domain_images_need_networks_that_have_le
     ensembles = {"ensemble-in-domain", "ensemble-out-domain", "mimo"}
     assert untestable(with_trials(table, nll=2.2)) == ensembles
     assert untestable(complete[complete["metric"] != "classes"]) == ensembles
+    other = complete[complete["variant"] == "trial 1"].assign(variant="trial 2")
+    for nats, found in ((0.2, set()), (0.4, ensembles)):
+        further = other.assign(value=other["value"] + nats)
+        assert untestable(pd.concat([complete, further], ignore_index=True)) == found
     chance = complete["value"] - 0.27 * (complete["metric"] == "auroc")
     out_domain = "erm-out-domain alike ensemble-out-domain mimo calibration spectral entropy "
     out_domain += "measures gmm-rbf size"
