@@ -13,7 +13,6 @@ import pytest
 from PIL import Image
 
 from helpers.data import Images, class_lists, load, read_pack, write_pack
-from helpers.data.packs import LARGEST_TILE
 from helpers.files import sha256_file
 
 ORIGIN = {"title": "Noise", "source": "a generator", "licence": "CC0"}
@@ -24,15 +23,9 @@ def noise(count, size=2, seed=0):
 
 
 def write(path, **changes):
-    fields = {
-        "name": "noise",
-        "class_names": ["a", "b", "ü"],
-        "splits": {
-            "train": (noise(1030), np.arange(1030) % 3),
-            "test": (noise(7, size=4, seed=1), [0, 1, 2, -1, 0, 1, 2]),
-        },
-        "origin": ORIGIN,
-    }
+    test = noise(7, size=4, seed=1), [0, 1, 2, -1, 0, 1, 2]
+    splits = {"train": (noise(1030), np.arange(1030) % 3), "test": test}
+    fields = {"name": "noise", "class_names": ["a", "b", "ü"], "splits": splits, "origin": ORIGIN}
     return write_pack(path, **fields | changes)
 
 
@@ -83,27 +76,6 @@ def test_jpeg_files_are_kept_byte_for_byte(tmp_path):
     assert read_pack(path, "test", size=8).images.shape == (2, 8, 8, 3)
 
 
-UNFIT = [
-    ("labels", noise(3), [0, 1]),
-    ("labels: values", noise(3), [0, 1, 3]),
-    ("labels: int64", noise(3), [0.0, 1.0, 2.0]),
-    (r"\[N, S, S, 3\]", noise(3)[:, :1], [0, 1, 2]),
-    ("JPEG", noise(1, size=LARGEST_TILE + 1), [0]),
-    ("uint8", noise(3).astype(float), [0, 1, 2]),
-    ("image 0 of 'test' is not a JPEG", [b"GIF89a"], [0]),
-    ("no images", noise(0), []),
-]
-
-
-@pytest.mark.parametrize(("message", "images", "labels"), UNFIT)
-def test_unfit_content_is_refused_and_nothing_is_written(tmp_path, message, images, labels):
-    with pytest.raises(ValueError, match=message):
-        write(tmp_path / "noise.zip", splits={"test": (images, labels)})
-    with pytest.raises(ValueError, match="name"):
-        write(tmp_path / "noise.zip", splits={"../test": (noise(1), [0])})
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_failure_in_the_middle_leaves_the_old_pack(tmp_path, monkeypatch):
     path = tmp_path / "noise.zip"
     before = write(path)
@@ -132,33 +104,25 @@ def test_any_flipped_byte_is_found_or_without_effect(tmp_path):
     assert refused > 100
 
 
-def recode(members):
-    buffer = io.BytesIO()
-    black = Image.new("RGB", Image.open(io.BytesIO(members["test_0000.webp"])).size)
-    black.save(buffer, "WEBP", lossless=True)
-    members["test_0000.webp"] = buffer.getvalue()
+def lengthen(members):
+    """Let a sheet end with one byte more, which its decoder does not look at."""
+    members["test_0000.webp"] += b"\0"
 
 
-def relabel(meta):
-    meta["splits"]["test"]["labels"] = [1] * 7
+META = "meta.json is not what its SHA-256 says"
+ALTERED = [
+    (lengthen, "member test_0000.webp is not what its SHA-256 says"),
+    (edit_meta(lambda meta: meta["splits"]["test"].update(labels=[1] * 7)), META),
+    (edit_meta(lambda meta: meta["sha256"].popitem()), META),
+    (lambda members: members.pop("test_0000.webp"), "1 members, but has 7 labels and 0"),
+    (lambda members: members.pop("meta.json"), "member meta.json is missing"),
+    (lambda members: members.update({"meta.json": b"{"}), "meta.json is not JSON"),
+    (lambda members: members.update({"meta.json": b"[]"}), "cannot be read"),
+    (lambda members: members.update({"test_0001.webp": b""}), "2 members"),
+]
 
 
-@pytest.mark.parametrize(
-    ("edit", "message"),
-    [
-        (recode, "member test_0000.webp is not what its SHA-256 says"),
-        (edit_meta(relabel), "meta.json is not what its SHA-256 says"),
-        (
-            edit_meta(lambda meta: meta["sha256"].popitem()),
-            "meta.json is not what its SHA-256 says",
-        ),
-        (lambda members: members.pop("test_0000.webp"), "1 members, but has 7 labels and 0"),
-        (lambda members: members.pop("meta.json"), "member meta.json is missing"),
-        (lambda members: members.update({"meta.json": b"{"}), "meta.json is not JSON"),
-        (lambda members: members.update({"meta.json": b"[]"}), "cannot be read"),
-        (lambda members: members.update({"test_0001.webp": b""}), "2 members"),
-    ],
-)
+@pytest.mark.parametrize(("edit", "message"), ALTERED)
 def test_altered_member(pack, edit, message):
     rewrite(pack, edit)
     hint = "python workflow/make_packs.py from-folder"
@@ -167,7 +131,7 @@ def test_altered_member(pack, edit, message):
 
 
 def test_only_the_split_asked_for_is_looked_at(tmp_path, pack):
-    rewrite(pack, recode)
+    rewrite(pack, lengthen)
     assert len(read_pack(pack, "train")) == 1030
     with pytest.raises(ValueError, match="did you mean 'train'"):
         read_pack(pack, "trian")
@@ -255,33 +219,11 @@ def test_tiny_imagenet_is_drawn_anew_from_imagenet(tmp_path, monkeypatch):
     assert not (tmp_path / "tiny_imagenet_fix.zip").exists()
 
 
-@pytest.fixture
-def pets(tmp_path):
-    """A folder of two images, and the start of the command that packs it."""
+def test_a_folder_is_packed_and_a_pack_replaced_only_by_force(tmp_path):
     for name, colour in (("cat", "white"), ("dog", "black")):
         (tmp_path / "pets" / name).mkdir(parents=True)
         Image.new("RGB", (40, 20), colour).save(tmp_path / "pets" / name / "1.png")
-    return ["from-folder", str(tmp_path / "pets")]
-
-
-@pytest.mark.parametrize(
-    ("message", "names"),
-    [
-        ("letters, digits", ["../escaped", "a/b", ".hidden", "folder:x", ""]),
-        ("taken by a data set of this project", ["digits", "mazes", "imagenet"]),
-        ("taken by a data set of this project", ["cifar10", "cifar10_mini", "svhn"]),
-    ],
-)
-def test_names_that_lead_elsewhere_or_are_taken_are_refused(tmp_path, pets, message, names):
-    """With --force, too: `load` would read something else under that name."""
-    for name in names:
-        with pytest.raises(ValueError, match=f"^name '{name}': .*{message}"):
-            script.main([*pets, name, "--root", str(tmp_path / "packs"), "--force"])
-    assert not list(tmp_path.rglob("*.zip"))
-
-
-def test_a_folder_is_packed_and_a_pack_replaced_only_by_force(tmp_path, pets):
-    command = [*pets, "holiday", "--root", str(tmp_path)]
+    command = ["from-folder", str(tmp_path / "pets"), "holiday", "--root", str(tmp_path)]
     script.main([*command, "--size", "16"])
     before = (tmp_path / "holiday.zip").read_bytes()
     with pytest.raises(FileExistsError, match=r"holiday\.zip is there; --force replaces it"):
