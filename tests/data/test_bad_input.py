@@ -1,24 +1,16 @@
 """Bad input to functions of data is refused in words that name the argument (mistakes.yaml)."""
 
-import pkgutil
 from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
 from PIL import Image
 
 from helpers.data import Images, ImageStream
 from helpers.data.hypernyms import Hypernyms
 from helpers.data.packs import LARGEST_TILE
+from tests.mistakes import mistakes_of, refused
 
-FILE = Path(__file__).with_name("mistakes.yaml")
-MISTAKES = [
-    (function, message, arguments)
-    for function, cases in yaml.safe_load(FILE.read_text("utf-8")).items()
-    for message, calls in cases.items()
-    for arguments in calls
-]
 BLACK, NUMBERS = np.zeros((6, 8, 8, 3), np.uint8), np.zeros(6, np.int64)
 ZOO = ("a", "bee", "c"), "zoo", "test"
 OBJECTS = {
@@ -34,18 +26,8 @@ OBJECTS = {
 }  # fmt: skip
 
 
-def meant(value):
-    """Return what a word stands for, or a list or mapping of words; anything else is itself."""
-    if isinstance(value, dict):
-        return {name: meant(one) for name, one in value.items()}
-    return [*map(meant, value)] if isinstance(value, list) else OBJECTS.get(value, value)
-
-
-@pytest.mark.parametrize(("function", "message", "arguments"), MISTAKES)
-def test_bad_input_is_named_and_nothing_is_written(
-    function, message, arguments, tmp_path, monkeypatch
-):
+@pytest.mark.parametrize("case", mistakes_of(__file__))
+def test_bad_input_is_named_and_nothing_is_written(case, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ValueError, match=message):
-        list(pkgutil.resolve_name(function)(**meant(arguments)))  # a generator begins
+    refused(*case, OBJECTS)
     assert not list(tmp_path.iterdir())

