@@ -7,15 +7,9 @@ from helpers.data import Images, concatenate, resize, smoothness
 
 
 def some(count=6, size=8, seed=0, **changes):
-    generator = np.random.default_rng(seed)
-    fields = {
-        "images": generator.integers(0, 256, (count, size, size, 3), dtype=np.uint8),
-        "labels": np.arange(count, dtype=np.int64) % 3,
-        "class_names": ("a", "b", "c"),
-        "name": "noise",
-        "split": "test",
-    }
-    return Images(**fields | changes)
+    pixels = np.random.default_rng(seed).integers(0, 256, (count, size, size, 3), np.uint8)
+    fields = {"images": pixels, "labels": np.arange(count) % 3, "class_names": ("a", "b", "c")}
+    return Images(**fields | {"name": "noise", "split": "test"} | changes)
 
 
 def test_subsets_and_classes_by_index_mask_and_name():
@@ -60,9 +54,8 @@ def test_smoothness_by_hand_and_without_regard_to_contrast():
     """0, 30, 10, 10 across: ways 10 + 20, steps 30 + 20 + 20 + 0; nothing changes downwards."""
     line = np.array([0, 30, 10, 10], np.uint8)
     images = np.broadcast_to(line[:, np.newaxis], (1, 3, 4, 3))
-    assert smoothness(images) == pytest.approx(30 / 70)
-    assert smoothness(2 * images + 7) == pytest.approx(30 / 70)
-    assert smoothness(images.swapaxes(1, 2)) == pytest.approx(30 / 70)
+    for shown in (images, 2 * images + 7, images.swapaxes(1, 2)):
+        assert smoothness(shown) == pytest.approx(30 / 70)
     noise = some(count=600, size=16).images
     np.testing.assert_allclose(smoothness(noise), 0.5, atol=0.05)
     assert smoothness(noise[599:]) == smoothness(noise)[599]
@@ -93,6 +86,6 @@ def test_a_transform_makes_what_a_model_wants_of_every_image():
         return np.asarray(image.crop((0, 0, 4, 8))).transpose(2, 0, 1)
 
     batches = list(images.in_order(batch_size=3, transform=left_half))
-    assert [tuple(batch.shape) for batch in batches] == [(3, 3, 8, 4), (3, 3, 8, 4), (1, 3, 8, 4)]
-    together = np.concatenate([batch.permute(0, 2, 3, 1).numpy() for batch in batches])
+    assert [*map(len, batches)] == [3, 3, 1]
+    together = np.concatenate(batches).transpose(0, 2, 3, 1)
     np.testing.assert_array_equal(together, images.images[:, :, :4])
