@@ -16,6 +16,7 @@ from helpers.scores.calibration import fit_temperature, softmax
 from helpers.scores.info import LACKING, NEEDS, lacking
 from helpers.scores.openset import OpenMax
 from known_unknowns.checks import parametrize_with_checks
+from known_unknowns.checks.cases import ScoreCase
 
 SCORES = [helpers.scores.create(name) for name in helpers.scores.names()]
 for score in SCORES:
@@ -82,16 +83,6 @@ def test_bad_arguments_and_bad_input_are_named(message):
             FUNCTIONS[function](*arguments, **dict(*options))
 
 
-def problem(n=300, width=40, classes=20):
-    """Return outputs and their head: each class occurs, most images are correct."""
-    generator = np.random.default_rng(0)
-    weight = generator.normal(size=(classes, width)).astype(np.float32)
-    head = Head(weight, generator.normal(size=classes).astype(np.float32))
-    labels = np.arange(n) % classes
-    features = generator.normal(size=(n, width)).astype(np.float32) + weight[labels]
-    return Outputs(features @ weight.T + head.bias, features, labels), head
-
-
 def test_moments_and_gaussians_are_computed_once_for_all_scores(monkeypatch):
     """Count the rows that are read from outputs, and the eigenvalue problems."""
     counts, subset, eigh = Counter(), Outputs.subset, np.linalg.eigh
@@ -102,7 +93,8 @@ def test_moments_and_gaussians_are_computed_once_for_all_scores(monkeypatch):
 
     monkeypatch.setattr(Outputs, "subset", counted)
     monkeypatch.setattr(np.linalg, "eigh", lambda matrix: counts.update(["eigh"]) or eigh(matrix))
-    train, head = problem()
+    case = ScoreCase(classes=20, width=40, train=300)
+    train, head = case.outputs(("logits", "features", "labels"), train=True), case.head()
     for name, passes, eigh_calls in (
         ("mahalanobis", 2, 1), ("rmds", 0, 1), ("vim", 1, 1), ("mahalanobis_pp", 2, 1),
         ("rmds_pp", 0, 1), ("mahalanobis", 0, 0), ("dice", 1, 0), ("react", 2, 0), ("vra", 4, 0),
