@@ -7,9 +7,6 @@ from scipy import stats
 
 from helpers.metrics.ranks import critical_difference, friedman, groups, mean_ranks
 
-# Demšar 2006, table 6: mean ranks of four methods on 14 data sets.
-DEMSAR = pd.Series({"C4.5": 3.143, "C4.5+m": 2.000, "C4.5+cf": 2.893, "C4.5+m+cf": 1.964})
-
 
 def table(values):
     """Name the cases c0, c1 … and the methods m0, m1 …"""
@@ -92,37 +89,3 @@ def test_groups_are_all_maximal_sets(seed):
         assert len(found) == len(maximal) and all(set(one) in maximal for one in found)
         assert found[0][0] == ranks.idxmin()
         assert all(ranks[list(one)].is_monotonic_increasing for one in found)
-
-
-VALUES = table(np.arange(12.0).reshape(3, 4))
-
-
-@pytest.mark.parametrize(
-    ("message", "function", "arguments"),
-    [
-        *[(message, function, (values, True)) for function in (mean_ranks, friedman)
-          for message, values in (
-            ("missing m2 of c1; leave out", VALUES.replace(6.0, np.nan)),
-            ("missing m0 of c0, m1 of c0, m2 of c0; leave", VALUES.where(VALUES > 2)),
-            ("m0 of c0, m1 of c0, m2 of c0 and 1 more; leave", VALUES.where(VALUES > 3)),
-            ("two methods or more expected, got 1", VALUES[["m0"]]),
-            ("values: empty", VALUES[:0]),
-            ("values: numbers expected", VALUES.astype(str)),
-            ("case c0 is there twice", VALUES.rename(index={"c2": "c0"})),
-            ("method m3 is there twice", VALUES.rename(columns={"m2": "m3"})))],
-        ("one case only", friedman, (VALUES[:1], True)),
-        ("methods: 2", critical_difference, (1, 5)),
-        ("cases: 1", critical_difference, (3, 0)),
-        *[("alpha: a probability", critical_difference, (3, 5, alpha)) for alpha in (0, 1, np.nan)],
-        ("difference: a positive number", groups, (DEMSAR, 0.0)),
-        ("difference: a positive number", groups, (DEMSAR, np.nan)),
-        ("ranks: contains NaN", groups, (DEMSAR * np.nan, 1.0)),
-        ("ranks: empty", groups, (DEMSAR[:0], 1.0)),
-        ("method C4.5 is there twice", groups, (DEMSAR.rename({"C4.5+m": "C4.5"}), 1.0)),
-    ],
-)  # fmt: skip
-def test_bad_input_is_named(message, function, arguments):
-    names = {critical_difference: ("methods", "cases", "alpha"), groups: ("ranks", "difference")}
-    named = names.get(function, ("values", "lower_is_better"))
-    with pytest.raises(ValueError, match=message):
-        function(**dict(zip(named, arguments, strict=False)))

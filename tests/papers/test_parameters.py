@@ -1,5 +1,6 @@
 """Parameters: what a file and a caller may give, and what is refused in which words."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -7,20 +8,21 @@ import pytest
 import yaml
 
 from helpers.papers import PAPERS, REHEARSAL, parameters, run
-from helpers.papers.parameters import (
-    DataSet,
-    Only,
-    Score,
-    load,
-    read,
-    tiers,
-    values_of,
-)
+from helpers.papers.openset_calibration.roles import draw_known as draw_classes
+from helpers.papers.openset_calibration.roles import split
+from helpers.papers.parameters import DataSet, Only, Score, load, read, values_of
+from helpers.papers.uimnet.roles import partition
+from helpers.papers.unknown_detection.roles import draw_known
 
 ROOT = Path(__file__).resolve().parents[2]
 PAPER = "openset_calibration"
 MINI_TEXT = (ROOT / f"params/mini/{PAPER}.yaml").read_text()
-BAD_FILES = yaml.safe_load(Path(__file__).with_name("bad_files.yaml").read_text())
+BAD_FILES, REFUSED = (
+    yaml.safe_load(Path(__file__).with_name(name).read_text("utf-8"))
+    for name in ("bad_files.yaml", "refused.yaml")
+)
+FUNCTIONS = dict(load=load, partition=partition, draw_classes=draw_classes, draw_known=draw_known)
+FUNCTIONS["split"] = partial(split, load(PAPER, "mini"))
 MISTAKES = {  # by paper, values in place of those of mini, and by message the values with a mistake
     file.parent.name: yaml.safe_load(file.read_text())
     for file in Path(__file__).parent.glob("*/mistakes.yaml")
@@ -38,6 +40,13 @@ def test_a_mistake_is_refused_in_one_line_before_anything_is_trained(paper, mess
         parameters = plain.replace(**mistakes[message])
         PAPERS[paper].experiment.roles(parameters, run.parts(parameters)[0])
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("message", REFUSED)
+def test_a_call_that_cannot_be_answered_is_refused(message):
+    for function, arguments, *options in REFUSED[message]:
+        with pytest.raises(ValueError, match=message):
+            FUNCTIONS[function](*arguments, **dict(*options))
 
 
 @pytest.fixture
@@ -79,20 +88,10 @@ def test_a_file_that_extends_another_tier_lists_differences(altered):
     assert changed.training == whole.training | {"epochs": 3}
 
 
-def test_a_caller_overlays_the_file_and_is_answered_without_its_name():
+def test_a_caller_overlays_the_file():
     plain = load(PAPER, "mini")
     assert load(PAPER, "mini", keep=None) == plain
     assert load(PAPER, "mini", keep=0.5).keep == 0.5
-    for message, paper, tier, given in (
-        ("^unknown parameter 'kepe'; did you mean 'keep'", PAPER, "mini", {"kepe": 1}),
-        ("^unknown parameter 'epoch'; did you mean 'epochs'", PAPER, "mini", {"epoch": 1}),
-        ("^runs: a whole number expected, got 'x'", PAPER, "mini", {"runs": "x"}),
-        ("^epochs: .* expected, got 'x'", PAPER, "mini", {"epochs": "x"}),
-        ("unknown tier 'mni'; did you mean 'mini'", PAPER, "mni", {}),
-        ("unknown paper .*; did you mean 'openset_calibration'", "openset", "mini", {}),
-    ):
-        with pytest.raises(ValueError, match=message):
-            load(paper, tier, **given)
 
 
 def test_fields_of_a_recipe_win_over_those_of_any_network():
@@ -136,16 +135,11 @@ def test_all_data_sets_that_are_used_are_found():
         made.replace(by_name={"far": ["digits", "plad"]})
 
 
-@pytest.mark.parametrize("tier", tiers())
-def test_every_file_of_a_tier_is_right(tier):
-    for file in (ROOT / "params" / tier).glob("*.yaml"):
-        if file.stem in PAPERS:
-            assert load(file.stem, tier).tier == tier
-
-
 @pytest.mark.parametrize("file", sorted(ROOT.glob("params/*/*.yaml")), ids=str)
-def test_every_tier_but_mini_lists_only_differences(file):
+def test_every_file_is_right_and_every_tier_but_mini_lists_only_differences(file):
     """No value, and none within a mapping, is that of the tier that is extended."""
+    if file.stem in PAPERS:
+        assert load(file.stem, file.parent.name).tier == file.parent.name
     values = read(file)
     below = values.pop("extends", "")
     assert bool(below) == (file.parent.name != "mini")

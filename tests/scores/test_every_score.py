@@ -1,6 +1,7 @@
 """Contracts of all scores, the registry, bad input, and what scores share."""
 
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,6 +16,7 @@ from helpers.scores.calibration import fit_temperature, softmax
 from helpers.scores.info import LACKING, NEEDS, lacking
 from helpers.scores.openset import OpenMax
 from known_unknowns.checks import parametrize_with_checks
+from known_unknowns.checks.cases import ScoreCase
 
 SCORES = [helpers.scores.create(name) for name in helpers.scores.names()]
 for score in SCORES:
@@ -44,89 +46,41 @@ def test_a_name_is_registered_once(monkeypatch):
         base.register(type(helpers.scores.create("msp")))
 
 
-NAN = float("nan")
-LOGITS = np.concatenate([6 * np.eye(6), 5 * np.eye(6)])
+def fit(name, features, labels=-1, weight=None, **arguments):
+    """Fit a score to features whose logits a head without bias gives."""
+    features, classes = np.asarray(features, float), len(weight or features[0])
+    head = Head(np.array(weight or np.eye(classes), float), np.zeros(classes))
+    train = Outputs(features @ head.weight.T, features, np.broadcast_to(labels, len(features)))
+    return helpers.scores.create(name, **arguments).fit(train, head)
 
 
-def fit(name, features, labels=-1, head=None, **arguments):
-    """Return a call that fits a score to features whose logits a head gives."""
-    features = np.asarray(features, float)
-    head = head or Head(np.eye(features.shape[1]), np.zeros(features.shape[1]))
-    labels = np.broadcast_to(labels, len(features))
-    train = Outputs(features @ head.weight.T + head.bias, features, labels)
-    return lambda: helpers.scores.create(name, **arguments).fit(train, head)
-
-
-def openmax(use=None, **arguments):
-    """Return a call that fits OpenMax to six classes, and uses it."""
-    fitted = lambda: OpenMax(**arguments).fit(LOGITS, np.arange(12) % 6)  # noqa: E731
-    return fitted if use is None else lambda: use(fitted())
-
-
-BAD = [
-    ("two or more classes, each with weights of its own",
-     fit("fdbd", np.ones((4, 3)), head=Head(np.ones((2, 3)), np.zeros(2)))),
-    ("features that vary within a class", fit("mahalanobis", [[0, 1], [0, 1]], 0)),
-    ("a correctly classified image expected", fit("she", [[1, 0], [0, 1]], [1, 0])),
-    (r"dim: below 3 \(the features\) expected", fit("vim", np.eye(3), dim=3)),
-    ("do not leave a subspace of 2 dim", fit("vim", np.diag([1, 1, 0]), dim=2)),
-    (r"k: at most 9 \(the .*\) expected, got 10", fit("knn", [[1, 2]] * 9, k=10)),
-    (r"k: at most 7 \(the .*\) .* got 10", fit("nnguide", [[1, 2]] * 9, bank=7)),
-    *[(f"^{named}: ", lambda logits=logits, labels=labels: fit_temperature(logits, labels))
-      for named, logits, labels in [
-        ("logits", np.empty((0, 3)), []), ("logits", [1.0, 2.0], [0, 1]),
-        ("logits", [[1.0, NAN]], [0]), ("logits", [[1.0, np.inf]], [0]),
-        *[("labels", [[1.0, 2.0]], labels) for labels in ([0, 1], [2], [-1], [1.0])]]],
-    *[("^temperature: ", lambda value=value: softmax([[1.0, 2.0]], value))
-      for value in (0, -1, NAN, np.inf)],
-    ("^tail: ", openmax(tail=1)),
-    ("^tail: ", openmax(tail=2.5)),
-    ("^alpha: ", openmax(alpha=0)),
-    ("^alpha: at most 6", openmax(alpha=7)),
-    ("did you mean 'euclidean'", openmax(distance="euclidian")),
-    ("^logits: empty", lambda: OpenMax().fit(np.empty((0, 2)), [])),
-    ("^logits: contains NaN", lambda: OpenMax().fit([[1.0, NAN]], [0])),
-    ("^labels: length", lambda: OpenMax().fit([[1.0, 0.0]], [0, 1])),
-    ("^labels: -1 to 1", lambda: OpenMax().fit([[1.0, 0.0]], [2])),
-    ("^labels: no image is classified correctly", lambda: OpenMax().fit([[1.0, 0.0]], [1])),
-    ("not fitted yet", lambda: OpenMax().revised_logits([[1.0, 2.0]])),
-    ("^logits: 6 classes expected, got 2", openmax(lambda it: it.revised_logits([[1.0, 2.0]]))),
-    ("^temperature: ", openmax(lambda it: it.probabilities(LOGITS, 0))),
-]  # fmt: skip
-
-
-FILE = Path(__file__).with_name("mistakes.yaml")
-CALLS = [
-    (kind, message, name, arguments)
-    for kind, messages in yaml.safe_load(FILE.read_text("utf-8")).items()
-    for message, calls in messages.items()
-    for name, arguments in calls.items()
-]
-
-
-@pytest.mark.parametrize(("kind", "message", "name", "arguments"), CALLS)
-def test_bad_arguments_and_lacking_outputs_are_named(kind, message, name, arguments):
+def ask(name, **arguments):
     plain = Outputs(np.zeros((2, 2)), np.zeros((2, 1)), np.full(2, -1))
-    with pytest.raises(ValueError, match=message):
-        score = helpers.scores.create(name, **arguments)
-        if kind != "created":
-            score.score_samples(plain)
+    return helpers.scores.create(name, **arguments).score_samples(plain)
 
 
-@pytest.mark.parametrize(("message", "call"), BAD)
-def test_bad_input_is_named(message, call):
-    with pytest.raises(ValueError, match=message):
-        call()
+def openmax(**arguments):
+    logits = np.concatenate([6 * np.eye(6), 5 * np.eye(6)])
+    return OpenMax(**arguments).fit(logits, np.arange(12) % 6)
 
 
-def problem(n=300, width=40, classes=20):
-    """Return outputs and their head: each class occurs, most images are correct."""
-    generator = np.random.default_rng(0)
-    weight = generator.normal(size=(classes, width)).astype(np.float32)
-    head = Head(weight, generator.normal(size=classes).astype(np.float32))
-    labels = np.arange(n) % classes
-    features = generator.normal(size=(n, width)).astype(np.float32) + weight[labels]
-    return Outputs(features @ weight.T + head.bias, features, labels), head
+FITTED = openmax()
+FUNCTIONS = {
+    "create": helpers.scores.create, "ask": ask, "fit": fit, "fit_temperature": fit_temperature,
+    "softmax": softmax, "OpenMax": openmax, "fit_openmax": OpenMax().fit,
+    "unfitted": OpenMax().revised_logits, "revised_logits": FITTED.revised_logits,
+    "probabilities": FITTED.probabilities,
+    "fit_openmax_to_no_rows": partial(OpenMax().fit, np.empty((0, 2))),
+    "fit_temperature_to_no_rows": partial(fit_temperature, np.empty((0, 3))),
+}  # fmt: skip
+MISTAKES = yaml.safe_load(Path(__file__).with_name("mistakes.yaml").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("message", MISTAKES)
+def test_bad_arguments_and_bad_input_are_named(message):
+    for function, arguments, *options in MISTAKES[message]:
+        with pytest.raises(ValueError, match=message):
+            FUNCTIONS[function](*arguments, **dict(*options))
 
 
 def test_moments_and_gaussians_are_computed_once_for_all_scores(monkeypatch):
@@ -139,7 +93,8 @@ def test_moments_and_gaussians_are_computed_once_for_all_scores(monkeypatch):
 
     monkeypatch.setattr(Outputs, "subset", counted)
     monkeypatch.setattr(np.linalg, "eigh", lambda matrix: counts.update(["eigh"]) or eigh(matrix))
-    train, head = problem()
+    case = ScoreCase(classes=20, width=40, train=300)
+    train, head = case.outputs(("logits", "features", "labels"), train=True), case.head()
     for name, passes, eigh_calls in (
         ("mahalanobis", 2, 1), ("rmds", 0, 1), ("vim", 1, 1), ("mahalanobis_pp", 2, 1),
         ("rmds_pp", 0, 1), ("mahalanobis", 0, 0), ("dice", 1, 0), ("react", 2, 0), ("vra", 4, 0),

@@ -12,11 +12,7 @@ from helpers.data import Images
 from helpers.outputs import Head, Outputs
 from helpers.papers import run
 from helpers.papers.human_centric import experiment
-from helpers.papers.human_centric.experiment import (
-    RoleOutputs,
-    apply_fresh_threshold,
-    apply_score,
-)
+from helpers.papers.human_centric.experiment import RoleOutputs, apply_fresh_threshold, apply_score
 from helpers.papers.human_centric.roles import OwnClasses, ShiftRoles, outputs_with
 from helpers.papers.parameters import load
 from tests.papers import toys
@@ -134,10 +130,8 @@ def test_a_fresh_threshold_is_of_test_images_that_are_not_judged(made):
     assert len(judged["in"]) == 50 and len(judged["out"]) == 30
     rows = rows_of(made, "max_logit", variant="fresh threshold")
     wrong = (values.sets["corrupted"] >= fresh.thresholds["der99"]) != corrupted.correct
-    assert rows.loc[("corrupted", "der99"), ["value", "images"]].tolist() == [
-        wrong[kept].mean(),
-        len(kept),
-    ]
+    found = rows.loc[("corrupted", "der99"), ["value", "images"]].tolist()
+    assert found == [wrong[kept].mean(), len(kept)]
     assert len(rows.loc[("average", "der99"), "bootstrap"]) == 20
     assert not rows.index.isin([("out", "auroc")]).any()
 

@@ -16,10 +16,6 @@ NAMES = list("abcdefg")
 CLASSES = data.load("cifar10_mini", "test").class_names
 
 
-def means_of(*values):
-    return np.array(values, float)[:, None]
-
-
 @pytest.mark.parametrize(
     ("means", "most", "inside", "outside"),
     [
@@ -32,24 +28,10 @@ def means_of(*values):
 )
 def test_the_smaller_branch_is_in_domain(means, most, inside, outside):
     """As many of the first classes of the other branch are out-domain, in any order."""
-    found = partition(means_of(*means), NAMES[: len(means)], most=most)
+    found = partition(np.transpose([means]), NAMES[: len(means)], most=most)
     assert (found.in_domain, found.out_domain) == (tuple(inside), tuple(outside))
     left = found.linkage[int(found.linkage[-1, 0]) - len(means), 3]
     assert left == len(inside) + (most is not None)
-
-
-@pytest.mark.parametrize(
-    ("means", "message"),
-    [
-        (means_of(0, 1, 2, 50), "class_means: a left branch of two .* got 'd' alone"),
-        (means_of(0, 1, 2), "class_means: at least 4 classes expected, got 3"),
-        (np.zeros(4), r"class_means: 2 dimension\(s\) expected"),
-        (means_of(0, 1, 2, np.nan), "class_means: contains NaN"),
-    ],
-)
-def test_classes_that_cannot_be_divided_are_refused(means, message):
-    with pytest.raises(ValueError, match=message):
-        partition(means, NAMES[: len(means)])
 
 
 def test_roles_of_small_images():
