@@ -159,7 +159,8 @@ def test_whole_and_mini_from_the_archive(tmp_path, monkeypatch):
     archive = partial(shutil.make_archive, str(package), "gztar", tmp_path, "package")
     command = ["cifar10", "--source", archive(), "--root"]
     script.main([*command, str(tmp_path / "one")])
-    whole = load("cifar10", "train", root=tmp_path / "one")
+    monkeypatch.setenv("DATA_ROOT", str(tmp_path / "one"))
+    whole = load("cifar10", "train")
     assert whole.sha256 == script.CIFAR10_SHA256["train"]
     chosen = np.sort([np.flatnonzero(whole.labels == label)[:3] for label in range(10)], axis=None)
     mini = script.mini({"train": whole})["train"]
@@ -196,7 +197,7 @@ def test_tiny_imagenet_is_drawn_anew_from_imagenet(tmp_path, monkeypatch):
     assert not (tmp_path / "tiny_imagenet_fix.zip").exists()
 
 
-def test_a_folder_is_packed_and_a_pack_replaced_only_by_force(tmp_path):
+def test_a_folder_is_packed_and_a_pack_replaced_only_by_force(tmp_path, monkeypatch):
     for name, colour in (("cat", "white"), ("dog", "black")):
         (tmp_path / "pets" / name).mkdir(parents=True)
         Image.new("RGB", (40, 20), colour).save(tmp_path / "pets" / name / "1.png")
@@ -207,6 +208,7 @@ def test_a_folder_is_packed_and_a_pack_replaced_only_by_force(tmp_path):
         script.main(command)
     assert (tmp_path / "holiday.zip").read_bytes() == before
     script.main([*command, "--force"])
-    images = load("holiday", "test", root=tmp_path)
+    monkeypatch.setenv("DATA_ROOT", str(tmp_path))
+    images = load("holiday", "test")
     assert images.class_names == ("cat", "dog") and images.images.shape == (2, 32, 32, 3)
     assert images.images.mean(axis=(1, 2, 3)).tolist() == [255, 0]

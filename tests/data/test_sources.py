@@ -16,6 +16,13 @@ from helpers.data.cards import find
 from helpers.data.sources import torchvision_set
 
 
+@pytest.fixture
+def root(tmp_path, monkeypatch):
+    """The folder of packs and downloads."""
+    monkeypatch.setenv("DATA_ROOT", str(tmp_path))
+    return tmp_path
+
+
 def test_embedded_cifar10():
     train, test = load("cifar10_mini", "train"), load("cifar10_mini", "test")
     for images in (train, test):
@@ -41,20 +48,19 @@ def test_digits_are_split_by_class_in_order():
     assert np.corrcoef(centre, ours)[0, 1] > 0.95
 
 
-def test_packs_are_found_in_the_root(tmp_path, monkeypatch):
+def test_packs_are_found_in_the_root(root):
     """And the rest of a pack whose writing was killed is not."""
     content = {"name": "holiday", "class_names": ["sea"], "origin": {"title": "Holiday"}}
     splits = {"test": (np.zeros((4, 16, 16, 3), np.uint8), [0] * 4)}
-    write_pack(tmp_path / "holiday.zip", splits=splits, **content)
-    (tmp_path / ".holiday.zip.x1y2.zip").write_bytes(b"PK")
-    assert "holiday" in names(tmp_path) and not names(tmp_path)[0].startswith(".")
-    assert load("holiday", "test", root=tmp_path, size=8).images.shape == (4, 8, 8, 3)
-    monkeypatch.setenv("DATA_ROOT", str(tmp_path))
+    write_pack(root / "holiday.zip", splits=splits, **content)
+    (root / ".holiday.zip.x1y2.zip").write_bytes(b"PK")
+    assert "holiday" in names() and not names()[0].startswith(".")
+    assert load("holiday", "test", size=8).images.shape == (4, 8, 8, 3)
     assert load("holiday", "test").origin == {"title": "Holiday"}
     with pytest.raises(ValueError, match=r"unknown data set 'holidya'; did you mean 'holiday'\?"):
         load("holidya", "test")
     with pytest.raises(ValueError, match="unknown data set"):
-        load("../holiday", "test", root=tmp_path / "elsewhere")
+        load(f"../{root.name}/holiday", "test")
 
 
 REMEDIES = {
@@ -66,13 +72,13 @@ REMEDIES = {
 
 
 @pytest.mark.parametrize("name", REMEDIES)
-def test_missing_set_says_where_it_looked_and_what_makes_it(tmp_path, name):
+def test_missing_set_says_where_it_looked_and_what_makes_it(root, name):
     """With a folder of torchvision's, torchvision itself is asked."""
-    message = f"(?s){tmp_path}.*`.* workflow/make_packs.py {REMEDIES[name]}`"
-    for folder in (tmp_path, tmp_path / "torchvision"):
+    message = f"(?s){root}.*`.* workflow/make_packs.py {REMEDIES[name]}`"
+    for folder in (root, root / "torchvision"):
         folder.mkdir(exist_ok=True)
         with pytest.raises(FileNotFoundError, match=message):
-            load(name, "test", root=tmp_path)
+            load(name, "test")
 
 
 def test_photographs_are_patches_of_both_photographs(monkeypatch):
@@ -96,20 +102,20 @@ CARDS = {card.name: card for card in cards() if card.torchvision}
 
 
 @pytest.mark.parametrize("card", CARDS.values(), ids=CARDS)
-def test_torchvision_takes_what_cards_ask_for(tmp_path, card):
+def test_torchvision_takes_what_cards_ask_for(root, card):
     """Of every split: an argument of a wrong name or value is another error than missing files."""
     signature = inspect.signature(getattr(torchvision.datasets, card.torchvision))
-    (tmp_path / "torchvision").mkdir()
+    (root / "torchvision").mkdir()
     assert set(card.torchvision_arguments) <= set(card.splits)
     for split in card.splits:
         if split in card.torchvision_arguments:
-            signature.bind(tmp_path, download=False, **card.torchvision_arguments[split])
+            signature.bind(root, download=False, **card.torchvision_arguments[split])
         else:
             assert {"train", "split"} & set(signature.parameters)
         with pytest.raises(FileNotFoundError, match=f"{card.torchvision} is not there"):
-            load(card.name, split, root=tmp_path)
+            load(card.name, split)
     with pytest.raises(ValueError, match=f"split of {card.name}"):
-        load(card.name, "nowhere", root=tmp_path)
+        load(card.name, "nowhere")
 
 
 class InMemory:
@@ -143,24 +149,24 @@ class OnDisk:
         return Image.new("RGB", (4 + index % 2, 5)), index % 2
 
 
-def test_torchvision_kinds(tmp_path, monkeypatch):
+def test_torchvision_kinds(root, monkeypatch):
     for name, kind in (("SVHN", InMemory), ("DTD", OnDisk), ("MNIST", Grey)):
         monkeypatch.setattr(torchvision.datasets, name, kind)
-    (tmp_path / "torchvision").mkdir()
-    digits = load("svhn", "test", root=tmp_path)
+    (root / "torchvision").mkdir()
+    digits = load("svhn", "test")
     assert digits.images[3, 2, 1].tolist() == [0, 5, 0]
     assert digits.class_names == tuple("0123456789")
-    grey = load("mnist", "test", root=tmp_path)
+    grey = load("mnist", "test")
     assert grey.images.shape == (10000, 28, 28, 3) and (grey.images == 9).all()
     assert grey.labels[:3].tolist() == [0, 1, 2] and grey.origin["citation"] == "lecun1998"
-    textures = load("dtd", "val", root=tmp_path, size=4)
+    textures = load("dtd", "val", size=4)
     assert textures.images.shape == (1880, 4, 4, 3) and textures.labels[:3].tolist() == [0, 1, 0]
     with pytest.raises(ValueError, match=r"'train' has 10000 images .* should have 60000"):
-        load("mnist", "train", root=tmp_path)
+        load("mnist", "train")
     with pytest.raises(ValueError, match="differ in size"):
-        load("dtd", "val", root=tmp_path)
+        load("dtd", "val")
     with pytest.raises(FileNotFoundError, match=r"could not be downloaded.*name or service"):
-        load("dtd", "val", root=tmp_path, download=True)
+        load("dtd", "val", download=True)
 
 
 FOLDERS = yaml.safe_load(Path(__file__).with_name("torchvision_folders.yaml").read_text("utf-8"))
