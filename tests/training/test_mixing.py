@@ -3,78 +3,71 @@
 import math
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-import yaml
 from PIL import Image, ImageOps
 
 from helpers.networks.recipe import Recipe
 from helpers.training.mixing import OPERATIONS, apply, augmix
 from helpers.training.search import applied, trials
 
-
-def pictures(n=6, size=32):
-    """Smooth random images of whole numbers, float32."""
-    generator = np.random.default_rng(0)
-    coarse = generator.integers(0, 256, (n, 4, 4, 3), dtype=np.uint8)
-    large = [np.asarray(Image.fromarray(colours).resize((size, size))) for colours in coarse]
-    return torch.from_numpy(np.stack(large)).permute(0, 3, 1, 2).float()
+COARSE = np.random.default_rng(0).integers(0, 256, (6, 4, 4, 3), dtype=np.uint8)
+SMOOTH = [Image.fromarray(colours).resize((32, 32)) for colours in COARSE]
 
 
-def of(n, value):
-    return torch.full((n, 1, 1, 1), value)
+def with_pillow(function):
+    """Return smooth images, changed by a function of Pillow's: whole numbers, float32."""
+    return torch.from_numpy(np.stack([*map(function, SMOOTH)])).permute(0, 3, 1, 2).float()
 
 
-def with_pillow(function, images):
-    """Apply a function of Pillow's to each image."""
-    arrays = images.permute(0, 2, 3, 1).numpy().astype(np.uint8)
-    done = np.stack([np.asarray(function(Image.fromarray(one))) for one in arrays])
-    return torch.from_numpy(done).permute(0, 3, 1, 2).float()
+IMAGES = with_pillow(Image.Image.copy)
 
 
-@pytest.mark.parametrize(
-    ("name", "strength", "function"),
-    [
-        ("autocontrast", 0.3, ImageOps.autocontrast),
-        ("equalize", 0.3, ImageOps.equalize),
-        ("posterize", 0.3, lambda image: ImageOps.posterize(image, 3)),
-        ("posterize", 0.2, lambda image: ImageOps.posterize(image, 4)),
-        ("solarize", 0.3, lambda image: ImageOps.solarize(image, 256 - int(0.3 * 256))),
-    ],
-)
+def ours(name, strength, sign, *centre):
+    """Return the same images, changed by an operation of this project."""
+    amounts = (torch.full((6, 1, 1, 1), value) for value in (strength, sign))
+    return apply(name, IMAGES, *amounts, *centre)
+
+
+TONES = [
+    ("autocontrast", 0.3, ImageOps.autocontrast),
+    ("equalize", 0.3, ImageOps.equalize),
+    ("posterize", 0.3, lambda image: ImageOps.posterize(image, 3)),
+    ("posterize", 0.2, lambda image: ImageOps.posterize(image, 4)),
+    ("solarize", 0.3, lambda image: ImageOps.solarize(image, 256 - int(0.3 * 256))),
+]
+
+
+@pytest.mark.parametrize(("name", "strength", "function"), TONES)
 def test_tones_change_as_pillow_changes_them(name, strength, function):
-    images = pictures()
-    ours = apply(name, images, of(6, strength), of(6, 1.0))
-    assert (ours - with_pillow(function, images)).abs().max() <= 1
+    assert (ours(name, strength, 1.0) - with_pillow(function)).abs().max() <= 1
 
 
 def test_translation_moves_by_whole_pixels_and_brings_in_black():
-    images = pictures()
-    moved = apply("translate_x", images, of(6, 0.3), of(6, 1.0))  # a third of 32, times 0.3: 3.2
-    assert torch.allclose(moved[..., :29], images[..., 3:], atol=1e-3)
+    moved = ours("translate_x", 0.3, 1.0)  # a third of 32, times 0.3: 3.2
+    assert torch.allclose(moved[..., :29], IMAGES[..., 3:], atol=1e-3)
     assert (moved[..., 29:] == 0).all()
-    moved = apply("translate_y", images, of(6, 0.3), of(6, -1.0))
-    assert torch.allclose(moved[..., 3:, :], images[..., :29, :], atol=1e-3)
+    moved = ours("translate_y", 0.3, -1.0)
+    assert torch.allclose(moved[..., 3:, :], IMAGES[..., :29, :], atol=1e-3)
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 @pytest.mark.parametrize("name", ["shear_x", "shear_y"])
 def test_about_the_corner_a_shear_is_pillows(name, sign):
     """`Image.transform` as the authors' code calls it; about the middle it is another picture."""
-    images, size = pictures(), 0.27 * sign
+    size = 0.27 * sign
     rows = (1, size, 0, 0, 1, 0) if name == "shear_x" else (1, 0, 0, size, 1, 0)
     how = Image.Transform.AFFINE, rows, Image.Resampling.BILINEAR
-    pillow = with_pillow(lambda image: image.transform((32, 32), *how), images)
-    corner, middle = (apply(name, images, of(6, 0.9), of(6, sign), centre) for centre in (0.0, 0.5))
+    pillow = with_pillow(lambda image: image.transform((32, 32), *how))
+    corner, middle = (ours(name, 0.9, sign, centre) for centre in (0.0, 0.5))
     near, far = ((sheared - pillow)[..., 2:30, 2:30].abs() for sheared in (corner, middle))
     assert near.median() <= 1 and near.mean() < 0.2 * far.mean()
     # what comes in from outside is black in the same places
     assert ((corner == 0).all(dim=1) == (pillow == 0).all(dim=1)).float().mean() > 0.95
-    assert torch.equal(apply(name, images, of(6, 0.9), of(6, sign)), middle)  # as usual
-    moved = [(sheared - images)[..., 15:17, 15:17].abs().max() for sheared in (middle, corner)]
+    assert torch.equal(ours(name, 0.9, sign), middle)  # as usual
+    moved = [(sheared - IMAGES)[..., 15:17, 15:17].abs().max() for sheared in (middle, corner)]
     assert moved[0] < moved[1]
 
 
@@ -87,7 +80,7 @@ def test_every_operation_is_drawn_equally_often(monkeypatch):
         return images
 
     monkeypatch.setattr("helpers.training.mixing.apply", counted)
-    images = pictures(18)
+    images = IMAGES.repeat(3, 1, 1, 1)
     mixed = augmix(images, torch.Generator().manual_seed(0))
     assert set(counts.values()) == {18 * 3 * 3 / 9}
     assert torch.allclose(mixed, images, atol=1e-3)  # weights of the chains sum to 1
@@ -101,13 +94,8 @@ def test_uniform_share_of_the_image_itself(monkeypatch):
     assert share.std().item() == pytest.approx(math.sqrt(1 / 12), abs=0.02)
 
 
-FILE = Path(__file__).with_name("mistakes.yaml")
-MISTAKES = yaml.safe_load(FILE.read_text("utf-8"))["laws"]
-SPACE = {
-    "learning_rate": {"log_uniform": [0.01, 0.5]},
-    "momentum": {"choice": [0.5, 0.9, 0.99]},
-    "share": {"uniform": [0.2, 1]},
-}
+SPACE = {"learning_rate": {"log_uniform": [0.01, 0.5]}, "momentum": {"choice": [0.5, 0.9, 0.99]}}
+SPACE["share"] = {"uniform": [0.2, 1]}
 DEFAULTS = {"learning_rate": 0.1, "momentum": 0.9, "share": 0.6, "copies": 2}
 
 
@@ -132,28 +120,10 @@ def test_trials_are_the_defaults_and_draws_by_seed_name_and_number():
     assert other[0] == few[0] and other[1] != few[1]
 
 
-@pytest.mark.parametrize("message", MISTAKES)
-def test_impossible_laws_are_refused(message):
-    """Even where no trial would draw from them."""
-    for law in MISTAKES[message]:
-        with pytest.raises(ValueError, match=message):
-            trials({"share": law}, DEFAULTS, 1)
-
-
 def test_a_recipe_with_what_was_drawn():
     """What the objective has for an argument is its own, even where a recipe has that name too."""
-    base = Recipe(width=8, objective="rnd", objective_arguments={"weight": 2.0})
     arguments = {"weight": 1.0, "depth": 2}
+    base = Recipe(width=8, objective="rnd", objective_arguments={"weight": 2.0})
     expected = replace(base, momentum=0.5, objective_arguments=arguments)
     assert applied(base, {"momentum": 0.5} | arguments) == expected
     assert applied(base, {}) == base and applied(Recipe(), {"depth": 14}).depth == 14
-    for drawn, message in (
-        ({"momentum": 1.5}, "momentum: at least 0 and below 1"),
-        ({"weigth": 1.0}, "unknown hyper-parameter 'weigth'; did you mean 'weight'"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            applied(base, drawn)
-    with pytest.raises(ValueError, match="'momentun'; did you mean 'momentum'"):
-        trials({"momentun": {"choice": [0.9]}}, DEFAULTS, 2)
-    with pytest.raises(ValueError, match="count: at least 1 trial expected, got 0"):
-        trials(SPACE, DEFAULTS, 0)

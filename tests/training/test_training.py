@@ -9,7 +9,7 @@ import pytest
 import torch
 from PIL import Image
 from safetensors import safe_open
-from safetensors.torch import save_file
+from safetensors.torch import load, save
 
 from helpers import cache, checkpoints
 from helpers.data import Images, ImageStream
@@ -20,56 +20,53 @@ from helpers.training import exports, fitted, loop, objectives
 from helpers.training.augmentation import PADDING, crop_and_flip, pad
 from helpers.training.batches import batches_of
 from helpers.training.loop import learning_rate, train
+from tests.mistakes import mistakes_of, refused
 
 TINY = Recipe(width=4, stem_stride=2, epochs=3, batch_size=8, learning_rate=0.05)
 
 
-def problem(n=40, classes=3, size=16):
+def problem(n=40):
     """Images whose class is their brightness, so that a few steps learn something."""
-    labels = np.arange(n) % classes
-    pixels = np.random.default_rng(0).integers(0, 40, (n, size, size, 3))
-    pixels = (pixels + labels[:, None, None, None] * 80).astype(np.uint8)
-    return Images(pixels, labels, tuple(map(str, range(classes))), "brightness", "train")
+    labels, pixels = np.arange(n) % 3, np.random.default_rng(0).integers(0, 40, (n, 16, 16, 3))
+    pixels += 80 * labels.reshape(n, 1, 1, 1)
+    return Images(pixels.astype(np.uint8), labels, ("a", "b", "c"), "brightness", "train")
 
 
-def weights(recipe=TINY, seed=0, **options):
-    classifier = models.create(recipe, 3, seed=seed)
-    history = train(classifier, problem(), recipe, seed=seed, progress=False, **options)
-    return checkpoints.digest(classifier.state_dict()), history
+def weights(recipe=TINY, images=None, **options):
+    """Train a network; return the digest of its weights, the history and itself."""
+    classifier = models.create(recipe, 3)
+    history = train(classifier, images or problem(), recipe, progress=False, **options)
+    return checkpoints.digest(classifier.state_dict()), history, classifier
 
 
 PATCHED = {"depth": 1, "width": 32, "stem_stride": 4, "image_size": 16}
 
 
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {"schedule": "cosine"},
-        {"schedule": "multistep", "spectral_norm": 1.0},
-        {"momentum": 0.0},
-        {"optimiser": "adamw", "learning_rate": 0.01},
-        {"backbone": "vit", **PATCHED},
-        {"backbone": "resmlp", **PATCHED},
-    ],
-)
+CHANGES = [
+    {"schedule": "cosine"}, {"schedule": "multistep", "spectral_norm": 1.0}, {"momentum": 0.0},
+    {"optimiser": "adamw", "learning_rate": 0.01}, {"backbone": "vit", **PATCHED},
+    {"backbone": "resmlp", **PATCHED},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("changed", CHANGES)
 def test_a_killed_run_resumes_to_the_very_same_weights(tmp_path, monkeypatch, changed):
     recipe = Recipe.from_parameters(TINY.as_dict() | changed)
-    whole, curve = weights(recipe)
-    path = tmp_path / "a.partial"
-    epoch = loop._epoch
+    whole, curve, _ = weights(recipe)
+    kept = {"checkpoint": tmp_path / "a.partial", "checkpoint_seconds": 0}
+    epoch, ran = loop._epoch, []
 
-    def killed(*arguments):
-        if arguments[-1] == 2:
+    def killed(training, number):
+        ran.append(number)
+        if ran == [0, 1, 2]:
             raise KeyboardInterrupt
-        return epoch(*arguments)
+        return epoch(training, number)
 
     monkeypatch.setattr(loop, "_epoch", killed)
     with pytest.raises(KeyboardInterrupt):
-        weights(recipe, checkpoint=path, checkpoint_seconds=0)
-    ran = []
-    monkeypatch.setattr(loop, "_epoch", lambda *a: ran.append(a[-1]) or epoch(*a))
-    resumed, continued = weights(recipe, checkpoint=path, checkpoint_seconds=0)
-    assert ran == [2] and resumed == whole
+        weights(recipe, **kept)
+    resumed, continued, _ = weights(recipe, **kept)
+    assert ran == [0, 1, 2, 2] and resumed == whole
     assert continued["loss"].tolist() == curve["loss"].tolist()
 
 
@@ -77,7 +74,7 @@ def test_learns_keeps_a_curve_and_leaves_the_caller_alone():
     """The random state, the threads and the algorithms of torch are as before."""
     torch.manual_seed(3)
     state, threads = torch.random.get_rng_state(), torch.get_num_threads()
-    _, history = weights(replace(TINY, epochs=8))
+    _, history, _ = weights(replace(TINY, epochs=8))
     assert torch.equal(torch.random.get_rng_state(), state)
     assert torch.get_num_threads() == threads and not torch.are_deterministic_algorithms_enabled()
     assert history["epoch"].tolist() == list(range(1, 9))
@@ -90,9 +87,7 @@ def test_a_damaged_checkpoint_is_named_and_not_used(tmp_path, caplog):
     path = tmp_path / "a.partial"
     weights(checkpoint=path, checkpoint_seconds=0)
     path.write_bytes(path.read_bytes()[:-5])
-    resumed, _ = weights(checkpoint=path)
-    assert str(path) in caplog.text
-    assert resumed == weights()[0]
+    assert weights(checkpoint=path)[0] == weights()[0] and str(path) in caplog.text
 
 
 def test_an_infinite_loss_names_the_step_and_the_learning_rate(monkeypatch):
@@ -107,14 +102,19 @@ def test_an_infinite_loss_names_the_step_and_the_learning_rate(monkeypatch):
         weights()
 
 
-@pytest.mark.parametrize(
-    ("classes", "shift", "message"),
-    [(3, 1, "0 to 2 expected, got -1 to 1"), (2, 0, "0 to 1 .* 0 to 2")],
-)
-def test_labels_that_the_network_does_not_have_are_refused(classes, shift, message):
-    images = replace(problem(), labels=problem().labels - shift)
-    with pytest.raises(ValueError, match=f"labels: {message}"):
-        train(models.create(TINY, classes), images, TINY)
+NEEDING = "outlier_exposure", "distillation", "rnd"
+OBJECTS = {f"a recipe of {name}": replace(TINY, objective=name) for name in NEEDING}
+OBJECTS |= {
+    "two classes": models.create(TINY, 2), "three classes": models.create(TINY, 3), "tiny": TINY,
+    "images": problem(), "labels from -1": replace(problem(), labels=problem().labels - 1),
+    "small images": replace(problem(), images=problem().images[:, :8, :8]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", mistakes_of(__file__))
+def test_wrong_names_arguments_laws_and_images_are_refused(case):
+    """Impossible laws even where no trial would draw from them."""
+    refused(*case, OBJECTS)
 
 
 def test_schedules():
@@ -123,27 +123,25 @@ def test_schedules():
     assert rates[0] == pytest.approx(1 / 11) and rates[10] == 1.0
     assert rates[55] == pytest.approx(0.5) and rates[99] < 0.001
     assert all(a >= b for a, b in itertools.pairwise(rates[10:]))
-    steps = Recipe(schedule="multistep", learning_rate=1.0, warmup_epochs=0.0)
-    rates = [learning_rate(steps, step, 8, 1) for step in range(8)]
+    usual = Recipe(schedule="multistep", learning_rate=1.0, warmup_epochs=0.0)
+    rates = [learning_rate(usual, step, 8, 1) for step in range(8)]
     assert rates == pytest.approx([1, 1, 1, 1, 0.1, 0.1, 0.01, 0.01])
-    steps = replace(steps, milestones=(0.6, 0.8))  # shares of all epochs
-    rates = [learning_rate(steps, step, 200, 1) for step in (0, 119, 120, 159, 160)]
+    shares = replace(usual, milestones=(0.6, 0.8))  # of all epochs
+    rates = [learning_rate(shares, step, 200, 1) for step in (0, 119, 120, 159, 160)]
     assert rates == pytest.approx([1, 1, 0.1, 0.1, 0.01])
 
 
 def test_crops_are_windows_of_the_padded_image_and_flips_mirror_them():
     images = torch.randint(0, 256, (4, 9, 8, 3), dtype=torch.uint8)
     padded = torch.from_numpy(pad(images.numpy(), ("crop",)))
-    generator = torch.Generator().manual_seed(0)
-    indices = torch.tensor([2] * 200)
+    generator, indices = torch.Generator().manual_seed(0), torch.tensor([2] * 200)
     batch = crop_and_flip(padded, indices, (9, 8), ("crop", "flip"), generator)
     assert batch.is_contiguous(memory_format=torch.channels_last)
     windows = {}
     for y, x in itertools.product(range(2 * PADDING + 1), repeat=2):
         window = padded[2, y : y + 9, x : x + 8].permute(2, 0, 1)
-        for flipped, shown in enumerate((window, window.flip(2))):
-            windows[shown.contiguous().numpy().tobytes()] = flipped
-    seen = [image.contiguous().numpy().tobytes() for image in batch]
+        windows |= {window.numpy().tobytes(): 0, window.flip(2).numpy().tobytes(): 1}
+    seen = [image.numpy().tobytes() for image in batch]
     assert len({*seen}) > 90 and {*seen} <= {*windows}  # of 162
     assert 60 < sum(windows[image] for image in seen) < 140
     plain = crop_and_flip(images, torch.tensor([3, 1]), (9, 8), (), generator)
@@ -169,32 +167,28 @@ def test_a_border_is_black_or_a_reflection():
 def test_a_stream_trains_resumes_and_is_evaluated_like_images(tmp_path, monkeypatch):
     """A folder of photographs of one colour a class, of different sizes."""
     monkeypatch.setenv("CACHE_ROOT", str(tmp_path / "cache"))
-    for number in range(18):
-        path = tmp_path / "photographs" / "rgb"[number % 3] / f"{number}.jpg"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        colour = ("red", "green", "blue")[number % 3]
-        Image.new("RGB", (40 + number, 50), colour).save(path)
+    for colour in ("red", "green", "blue"):
+        (tmp_path / "photographs" / colour).mkdir(parents=True)
+        for n in range(6):
+            image = Image.new("RGB", (40 + n, 50), colour)
+            image.save(tmp_path / "photographs" / colour / f"{n}.jpg")
     stream = ImageStream.scan(tmp_path / "photographs")
     recipe = replace(TINY, image_size=16, batch_size=6, epochs=4)
-    digests = set()
-    for name, seconds in (("whole", 60), ("cut", 0), ("cut", 60)):  # the last goes on
-        classifier = models.create(recipe, 3)
-        kept = {"checkpoint": tmp_path / f"{name}.partial", "checkpoint_seconds": seconds}
-        train(classifier, stream, recipe, **kept, progress=False)
-        digests.add(checkpoints.digest(classifier.state_dict()))
-    assert len(digests) == 1
+    digest, _, classifier = weights(recipe, stream)
+    for seconds in (0, 60):  # the second goes on
+        kept = {"checkpoint": tmp_path / "a.partial", "checkpoint_seconds": seconds}
+        assert weights(recipe, stream, **kept)[0] == digest
     outputs = compute(classifier, stream, image_size=16, batch_size=5)
     assert (outputs.labels == stream.labels).all() and outputs.correct.mean() > 0.8
 
 
-SHORT = Recipe(width=4, stem_stride=2, epochs=2, batch_size=8)
+SHORT = replace(TINY, epochs=2)
 
 
 @pytest.fixture
 def images(monkeypatch, tmp_path):
     monkeypatch.setenv("CACHE_ROOT", str(tmp_path))
-    pixels = np.random.default_rng(0).integers(0, 256, (24, 16, 16, 3), dtype=np.uint8)
-    return Images(pixels, np.arange(24) % 3, ("a", "b", "c"), "noise", "train")
+    return problem(24)
 
 
 def fit(images, recipe=SHORT, **options):
@@ -216,7 +210,7 @@ def test_a_network_is_trained_once_and_sees_an_image_once(images, monkeypatch):
     assert len(trained) == len(computed) == 1
     assert len(first.history) == 2 and first.seconds > 0
     changed = replace(images, images=images.images ^ 1)
-    others = fit(images, seed=1), fit(images, replace(SHORT, learning_rate=0.05)), fit(changed)
+    others = fit(images, seed=1), fit(images, replace(SHORT, learning_rate=0.1)), fit(changed)
     assert len({first.sha256, *(network.sha256 for network in others)}) == len(trained) == 4
 
 
@@ -236,22 +230,19 @@ def test_what_is_learnt_beside_erm_shares_its_network(images, monkeypatch):
 
 
 def test_where_training_is_refused_a_network_is_found_or_named(images, monkeypatch):
-    monkeypatch.setenv("TRAINING", "refused")
-    with pytest.raises(cache.MissingError, match=r"not there.*of noise with Recipe.*and seed 0"):
-        fit(images)
-    monkeypatch.delenv("TRAINING")
     network = fit(images)
     monkeypatch.setenv("TRAINING", "refused")
     assert fit(images).sha256 == network.sha256
+    with pytest.raises(cache.MissingError, match=r"not there.*brightness with Recipe.*and seed 1"):
+        fit(images, seed=1)
 
 
 def test_training_in_bfloat16_keeps_its_weights_in_float32(images, monkeypatch):
     """Any processor can emulate it: other numbers than float32, a loss that falls."""
     monkeypatch.setattr(devices, "computes_bfloat16", lambda: True)
-    half, exact, usual = (
-        fit(images, replace(SHORT, epochs=8, precision=precision), device="cpu")
-        for precision in ("bfloat16", "float32", "auto")
-    )
+    recipe = replace(SHORT, epochs=8)
+    each = (replace(recipe, precision=one) for one in ("bfloat16", "float32", "auto"))
+    half, exact, usual = (fit(images, one, device="cpu") for one in each)
     assert half.sha256 != exact.sha256 == usual.sha256
     assert {tensor.dtype for tensor in half.weights.values()} == {torch.float32, torch.int64}
     assert half.history["loss"].iloc[-1] < half.history["loss"].iloc[0]
@@ -262,15 +253,14 @@ def test_a_damaged_network_is_made_anew_and_others_are_untouched(images, caplog)
     first, second = fit(images), fit(images, seed=1)
     before = second.path.read_bytes()
     first.path.write_bytes(first.path.read_bytes()[:-1])
-    assert fit(images).sha256 == first.sha256 and str(first.path) in caplog.text
-    assert second.path.read_bytes() == before
+    assert fit(images).sha256 == first.sha256 and second.path.read_bytes() == before
+    assert str(first.path) in caplog.text
 
 
 @pytest.fixture
 def exported(images, monkeypatch, tmp_path):
     """Return a network, its export, and the trainings since, in a time of other code."""
-    network = fit(images)
-    path = tmp_path / "exports" / "mini" / "networks" / "chapter" / "0-baseline.safetensors"
+    network, path = fit(images), tmp_path / "exports/mini/networks/chapter/0-baseline.safetensors"
     exports.save(network, images, path, commit="abc")
     monkeypatch.setitem(fitted.TRAINING, "erm", "other code")
     return network, path, count(monkeypatch, "train")
@@ -282,15 +272,14 @@ def test_an_export_is_found_though_the_code_has_changed(images, exported, monkey
         same = fit(images)
     assert same.path == path and not trained
     assert f"found by its recipe, not trained again: {path}" in caplog.text
-    logits = [each.outputs(images).logits for each in (network, same)]
-    np.testing.assert_allclose(*logits, atol=0.02)
+    logits, again = (each.outputs(images).logits for each in (network, same))
+    np.testing.assert_allclose(logits, again, atol=0.02)
     assert same.history.equals(network.history) and same.seconds == network.seconds
     fit(images, seed=1)
-    fit(images, replace(SHORT, learning_rate=0.05))
+    fit(images, replace(SHORT, learning_rate=0.1))
     assert len(trained) == 2
     monkeypatch.setenv("TRAINING", "anew")
-    assert fit(images).path.parent.name == "networks"
-    assert len(trained) == 3
+    assert fit(images).path.parent.name == "networks" and len(trained) == 3
 
 
 def test_an_export_tells_how_it_was_made_and_reproduces_its_accuracy(images, exported):
@@ -303,13 +292,11 @@ def test_an_export_tells_how_it_was_made_and_reproduces_its_accuracy(images, exp
     assert len(about["history"]["accuracy"]) == 2
     kinds = {tensors[name].dtype for name, _ in network.classifier.named_parameters()}
     assert kinds == {torch.float16} and tensors["mean"].dtype == torch.float32
-    correct = fit(images).outputs(images).correct
-    assert correct.mean() == about["test_accuracy"]
+    assert fit(images).outputs(images).correct.mean() == about["test_accuracy"]
 
 
 def test_weights_stay_exact_where_half_precision_loses_accuracy(images, monkeypatch, tmp_path):
-    network = fit(images)
-    values = iter([0.5, 0.5 + 3e-4])
+    network, values = fit(images), iter([0.5, 0.5 + 3e-4])
     monkeypatch.setattr(exports, "_accuracy", lambda *arguments: next(values))
     assert exports.save(network, images, tmp_path / "a.safetensors") == 0.5
     tensors, about = checkpoints.load(tmp_path / "a.safetensors")
@@ -320,17 +307,11 @@ def test_a_modified_export_is_rejected_and_nothing_is_trained(images, exported):
     _, path, trained = exported
     whole = path.read_bytes()
     with safe_open(path, "pt") as file:
-        tensors = {n: file.get_tensor(n).clone() for n in file.keys()}  # not of the mapped file
-        metadata = file.metadata()
-    swapped = tensors | {"mean": tensors["mean"] + 1}
-    modified = {"information": metadata["information"].replace('"abc"', '"abd"')}
-    for change in (
-        lambda: path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1])),
-        lambda: path.write_bytes(b""),
-        lambda: save_file(swapped, path, metadata=metadata),
-        lambda: save_file(tensors, path, metadata=metadata | modified),
-    ):
-        change()
+        metadata, tensors = file.metadata(), load(whole)
+    swapped = save(tensors | {"mean": tensors["mean"] + 1}, metadata)
+    flipped, renamed = whole[:-1] + bytes([whole[-1] ^ 1]), whole.replace(b'"abc', b'"abd')
+    for changed in (flipped, b"", swapped, renamed):
+        path.write_bytes(changed)
         exports._read.cache_clear()
         with pytest.raises(ValueError, match=r"0-baseline.*modified or is not.*TRAINING=anew"):
             fit(images)
