@@ -1,9 +1,29 @@
-"""The line from Gscores to a metric, its intervals, and its skill."""
+"""The line from Gscores to a metric, its intervals, and its skill; and what is refused."""
+
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
+from helpers import labelfree
 from helpers.labelfree import TAUS, Estimate, describe_skill, fit_regression, skill
+
+MISTAKES = yaml.safe_load(Path(__file__).with_name("mistakes.yaml").read_text("utf-8"))
+LINE = fit_regression([[0.0]] * 9 + [[1.0]], np.r_[:10] / 10, [0.5])
+FUNCTIONS = vars(labelfree) | {
+    "interval of ten sets": LINE.interval,
+    "distance of two means": partial(labelfree.distance, labelfree.two_means([1, 2])),
+}
+
+
+@pytest.mark.parametrize("function", MISTAKES)
+def test_bad_input_is_named(function):
+    for message, calls in MISTAKES[function].items():
+        for arguments in calls:
+            with pytest.raises(ValueError, match=message):
+                FUNCTIONS[function](*arguments)
 
 
 def test_the_line_is_least_squares():
@@ -108,11 +128,6 @@ def test_the_interval_of_a_skill_covers_about_as_often_as_it_says():
 
 
 def test_a_skill_in_words():
-    words = {
-        (0.1, 0.6): "better than",
-        (-0.1, 0.6): "no better",
-        (0, 0): "no",
-        (-0.6, -0.1): "worse",
-    }
-    for ends, text in words.items():
+    words = [(0.1, 0.6, "better than"), (-0.1, 0.6, "no better"), (0, 0, "no"), (-1, -0.1, "worse")]
+    for *ends, text in words:
         assert describe_skill(Estimate(0.0, *ends)).startswith(text)

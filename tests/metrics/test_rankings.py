@@ -48,23 +48,6 @@ def test_all_numbers_of_label_free_estimation_need_one_sort(groups, monkeypatch)
     assert len(sorts) == 1 and expected.keys() == set(METRICS)
 
 
-def test_a_constant_confidence():
-    """It gives the error rate, whatever the order of the images."""
-    correct, constant = np.arange(100) >= 37, np.full(100, 0.7)
-    for order in (correct, correct[::-1]):
-        assert metrics.aurc(constant, order) == pytest.approx(0.37)
-
-
-def test_the_closed_form_optimum_is_the_limit():
-    confidence = np.random.default_rng(3).random(20_000)
-    correct = GENERATOR.random(20_000) < confidence
-    rate = 1 - correct.mean()
-    closed_form = rate + (1 - rate) * np.log(1 - rate)
-    limit = metrics.aurc(confidence, correct) - closed_form
-    assert limit == pytest.approx(metrics.eaurc(confidence, correct), abs=1e-4)
-    assert metrics.eaurc([2, 1], [False, False]) == 0
-
-
 def test_thresholds_by_hand():
     """Equal is accepted; −∞ gives the error rate and ∞ the accuracy; the default keeps 95 %."""
     scores, correct = [np.inf, 4, 3, 2, -np.inf], [1, 0, 1, 1, 1]

@@ -1,8 +1,11 @@
 """Scores of outputs: hand-worked numbers, formulas, and the scores of pytorch-ood."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
+import yaml
 from pytorch_ood import detector
 
 import helpers.scores
@@ -11,74 +14,25 @@ from helpers.scores import neighbours
 from helpers.scores.neighbours import Bank, draw
 from helpers.scores.shaping import percentiles_by_feature
 
-EYE, THREE, FOUR = (Head(np.eye(n), np.zeros(n)) for n in (2, 3, 4))
-EVEN = Head(np.zeros((2, 2)), np.zeros(2))  # both probabilities are 1/2
-SQUARE = Head(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([0.5, -0.5]))
-BIASED = Head(np.eye(3), np.array([1.0, 2.0, 3.0]))
-DOUBLE = Head(np.array([[1.0, 0.0], [0.0, 2.0]]), np.zeros(2))
+FILE = Path(__file__).with_name("by_hand.yaml")
+LAYERS, BY_HAND = yaml.safe_load(FILE.read_text("utf-8")).values()
+HEADS = {name: Head(*(np.array(one, float) for one in layer)) for name, layer in LAYERS.items()}
 
 
-def outputs(features, head=EYE, labels=None):
+def outputs(features, head=HEADS["two"], labels=None):
     features = np.asarray(features, float)
     labels = np.full(len(features), -1) if labels is None else np.asarray(labels)
     return Outputs(features @ head.weight.T + head.bias, features, labels)
 
 
-def values(name, train, test, head=EYE, **arguments):
+def values(name, train, test, head=HEADS["two"], **arguments):
     return helpers.scores.create(name, **arguments).fit(train, head).score_samples(test)
 
 
-def energy(logits):
-    return np.log(np.exp(logits).sum(axis=1))
-
-
-ALONG = np.array([0.6, 0.8])
-RELATED = [[2, 0], [0, 5], [-1, 0], 0.05 * ALONG + np.sqrt(1 - 0.05**2) * ALONG[::-1] * [1, -1]]
-CIRCLE = np.array([[5], [10], [1], [20]]) * [[0.6, 0.8], [0.8, 0.6], [0.6, -0.8], [0.8, -0.6]]
-ROUND = [[3, 4], [60, 80], [10, 0], [0, 0]]
-EIGHTHS = np.log([[4, 2, 1, 1], [1, 1, 1, 1]])
-SMALL = np.exp(-40)
-BY_HAND = [  # name, arguments, head, training features, labels, features, scores
-    # no positive features: the factor is e
-    *[(name, {"percentile": 70}, BIASED, [[0] * 3], None, [[0] * 3, [-1] * 3],
-       energy(BIASED.bias - [[0] * 3, [np.e] * 3])) for name in ("ash", "scale")],
-    # class 2 has no pattern, and the third image is classified incorrectly
-    ("she", {}, THREE, [[1, 0, 0], [0, 2, 0], [9, 0, 0]], [0, 1, 2],
-     [[1, 3, 5], [4, 3, 5], [4, 3, 0]], [6, 4, 4]),
-    # 5 from the mean (1, 1); no direction at the mean; at right angles to the weights
-    ("nci", {"alpha": 0.1}, DOUBLE, [[0, 0], [2, 2]], None, [[4, 5], [1, 1], [-3, 1]],
-     [8 / 5 + 0.9, 0.2, 0.4]),
-    # thresholds 1 and 2 of the first feature, 4 and 6 of the second
-    ("vra", {"low": 50, "high": 75}, SQUARE, [[0, 8], [1, 2], [3, 4], [2, 6]], None,
-     [[0.5, 7], [1, 3], [5, 5]], energy(outputs([[0, 6], [1, 0], [2, 5]], SQUARE).logits)),
-    # no variance along the second axis
-    ("mahalanobis", {}, EYE, [[-1, 7], [1, 7], [3, 7], [5, 7]], [0, 0, 1, 1], [[0, 99]], [0]),
-    # means (0.7, ±0.7), variances 0.01
-    ("mahalanobis_pp", {}, EYE, CIRCLE, [0, 0, 1, 1], ROUND, [-2, -2, -58, -98]),
-    # the mean of all is (0.7, 0), its variance along the second axis 0.5
-    ("rmds_pp", {}, EYE, CIRCLE, [0, 0, 1, 1], ROUND, [0.28, 0.28, 9 - 58, 49 - 98]),
-    ("knn", {"k": 1}, EYE, [[3, 4]], None, [[0, 0]], [-1]),
-    ("knn", {"k": 1}, EYE, [[0, 0]], None, [[3, 4], [0, 0]], [-1, 0]),
-    # cosines 0.6, 0.8, −0.6 and 0.05 at agreements of 1/2; a relation of 0.025 counts as 0
-    ("relation", {}, EVEN, RELATED, None, [[3, 4]], [0.3 + 0.4]),
-    ("relation", {"power": 2}, EVEN, RELATED, None, [[3, 4]], [0.09 + 0.16]),
-    # logits alone
-    ("entropy", {}, FOUR, [[0] * 4], None, EIGHTHS, -np.log(2) * np.array([1.75, 2])),
-    ("entropy", {}, THREE, [[0] * 3], None, [[0, -2000, -2000]], [0]),
-    ("gap", {}, FOUR, [[0] * 4], None, EIGHTHS, [0.25, 0]),
-    ("gen", {"gamma": 1, "top": 2}, FOUR, [[0] * 4], None, EIGHTHS[:1], [-(1 / 4 + 3 / 16)]),
-    # class 1 is never predicted, and probabilities underflow
-    ("kl_matching", {}, EYE, [[0, -3000]], None, [[0, -3000], [-3000, 0]],
-     [0, np.log(np.finfo(float).tiny)]),
-    # 1 − p = 2 exp(−40), which is 0 once p is rounded
-    ("gen", {"gamma": 0.5}, THREE, [[0] * 3], None, [[0, -40, -40]],
-     [-(np.sqrt(2 * SMALL) + 2 * np.sqrt(SMALL))]),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("name", "arguments", "head", "train", "labels", "test", "expected"),
-                         BY_HAND)  # fmt: skip
-def test_scores_by_hand(name, arguments, head, train, labels, test, expected):
+@pytest.mark.parametrize("case", BY_HAND)
+def test_scores_by_hand(case):
+    name, arguments, head, train, labels, test, expected = case
+    head = HEADS[head]
     found = values(name, outputs(train, head, labels), outputs(test, head), head, **arguments)
     assert found == pytest.approx(expected, rel=1e-4, abs=1e-7)
 
@@ -205,46 +159,35 @@ LINEAR = torch.nn.Linear(12, 5)
 LINEAR.load_state_dict({"weight": WEIGHT, "bias": BIAS})
 
 
+GIVEN = {  # feature maps are of one pixel
+    "logits": (torch.from_numpy(TRAIN.logits), torch.from_numpy(TEST.logits)),
+    "features": (FEATURES, torch.from_numpy(TEST.features)),
+    "feature_maps": (FEATURES[..., None, None], torch.from_numpy(TEST.features)[..., None, None]),
+}
+
+
 def linear(features):
     return LINEAR(features.flatten(1))
 
 
-def of_logits(peer):
-    peer.fit_logits(torch.from_numpy(TRAIN.logits), LABELS)
-    return peer.predict_logits(torch.from_numpy(TEST.logits))
-
-
-def of_features(peer):
-    peer.fit_features(FEATURES, LABELS)
-    return peer.predict_features(torch.from_numpy(TEST.features))
-
-
-def of_maps(peer):
-    """Feature maps of one pixel."""
-    if hasattr(peer, "fit_feature_maps"):
-        peer.fit_feature_maps(FEATURES[:, :, None, None], LABELS)
-    return peer.predict_feature_maps(torch.from_numpy(TEST.features[:, :, None, None]))
-
-
 PEERS = {
-    "max_logit": lambda: of_logits(detector.MaxLogit(None)),
-    "energy": lambda: of_logits(detector.EnergyBased(None)),
-    "entropy": lambda: of_logits(detector.Entropy(None)),
+    "max_logit": ("logits", detector.MaxLogit(None)),
+    "energy": ("logits", detector.EnergyBased(None)),
+    "entropy": ("logits", detector.Entropy(None)),
     # the mean over the 5 classes, and no probability below 1e-7, which none is here
-    "gen": lambda: 5 * of_logits(detector.GEN(None)),
-    "kl_matching": lambda: of_logits(detector.KLMatching(None)),
-    "react": lambda: of_maps(detector.ReAct(None, linear)),
-    "gradnorm": lambda: detector.GradNorm(LINEAR, lambda name: name == "weight").predict(
-        torch.from_numpy(TEST.features)
-    ),
-    "dice": lambda: of_features(detector.DICE(None, WEIGHT, BIAS, p=0.9)),
-    "ash": lambda: of_maps(detector.ASH(None, linear, percentile=0.9)),
-    "scale": lambda: of_maps(detector.SCALE(None, linear, percentile=0.85)),
-    "knn": lambda: of_features(detector.KNN(None)),
-    "vim": lambda: of_features(detector.ViM(None, 6, WEIGHT, BIAS)),
-    "she": lambda: of_features(detector.SHE(None, linear)),
-    "fdbd": lambda: of_features(detector.fDBD(None, LINEAR)),
-    "nnguide": lambda: of_features(detector.NNGuide(None, linear)),
+    "gen": ("logits", detector.GEN(None), 5, 1e-4),
+    "kl_matching": ("logits", detector.KLMatching(None)),
+    # its threshold of ReAct lies between two training features, ours is one of them
+    "react": ("feature_maps", detector.ReAct(None, linear), 1, 1e-3),
+    "gradnorm": ("features", detector.GradNorm(LINEAR, lambda name: name == "weight")),
+    "dice": ("features", detector.DICE(None, WEIGHT, BIAS, p=0.9)),
+    "ash": ("feature_maps", detector.ASH(None, linear, percentile=0.9)),
+    "scale": ("feature_maps", detector.SCALE(None, linear, percentile=0.85)),
+    "knn": ("features", detector.KNN(None)),
+    "vim": ("features", detector.ViM(None, 6, WEIGHT, BIAS)),
+    "she": ("features", detector.SHE(None, linear)),
+    "fdbd": ("features", detector.fDBD(None, LINEAR)),
+    "nnguide": ("features", detector.NNGuide(None, linear)),
 }
 
 
@@ -252,7 +195,9 @@ PEERS = {
 def test_the_same_scores_with_the_sign_turned(name):
     """And, where noted above, times a number."""
     ours = helpers.scores.create(name).fit(TRAIN, HEAD).score_samples(TEST)
-    theirs = -PEERS[name]().detach().double().numpy()
-    # its threshold of ReAct lies between two training features, ours is one of them
-    tolerance = 1e-3 if name == "react" else 1e-4
-    np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance)
+    kind, peer, *noted = PEERS[name]
+    factor, tolerance = noted or (1, 1e-4)
+    train, test = GIVEN[kind]
+    getattr(peer, f"fit_{kind}", lambda *_: None)(train, LABELS)
+    theirs = getattr(peer, f"predict_{kind}", peer.predict)(test).detach().double().numpy()
+    np.testing.assert_allclose(ours, -factor * theirs, rtol=tolerance, atol=tolerance)

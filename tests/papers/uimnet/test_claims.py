@@ -1,17 +1,14 @@
 """Differences behind the claims of Belghazi and Lopez-Paz; `tests.report` tests each verdict."""
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from helpers.papers.uimnet.claims import derive
-from tests.report import claim_tables
-from tests.report.claim_tables import table_of
+from tests.report.claim_tables import table_of, verdicts
 from tests.report.claim_tables import uimnet as made_up
-
-
-def verdicts(table):
-    return claim_tables.verdicts("uimnet", table)
 
 
 @pytest.fixture(scope="module")
@@ -39,27 +36,23 @@ def test_rnd_and_oc_count_only_in_means_of_native(exact):
 
 def with_trials(table, nll=1.0):
     """Return the table with the number of classes and the likelihood of a trial."""
-    names = ("backbone", "variant", "metric", "value", "test_set")
-    cells = [
-        cell
-        for network in ("resnet8", "resnet20")
-        for cell in (
-            (network, "primary", "classes", 10.0, "test"),
-            (network, "trial 1", "nll", nll, "validation"),
-        )
+    trials = ("primary", "classes", 10.0, "test"), ("trial 1", "nll", nll, "validation")
+    rows = [
+        dict(backbone=name, variant=variant, metric=metric, value=value, test_set=test_set)
+        | {"bootstrap": [value] * 40}
+        for name, (variant, metric, value, test_set) in product(("resnet8", "resnet20"), trials)
     ]
-    rows = [dict(zip(names, cell, strict=True), bootstrap=[cell[3]] * 40) for cell in cells]
     return pd.concat([table, table_of(rows, paper="uimnet", method="erm")], ignore_index=True)
 
 
 def untestable(table):
-    return {name for name, verdict in verdicts(table).items() if verdict == "not testable"}
+    return {name for name, said in verdicts("uimnet", table).items() if said == "not testable"}
 
 
 def test_claims_about_ensembles_and_out_domain_images_need_networks_that_have_learned(table):
     """A claim about ensembles needs one trial better than chance, whose NLL is log 10 or 2.3."""
     complete = with_trials(table)
-    assert set(verdicts(complete).values()) == {"supported"}
+    assert set(verdicts("uimnet", complete).values()) == {"supported"}
     ensembles = {"ensemble-in-domain", "ensemble-out-domain", "mimo"}
     assert untestable(with_trials(table, nll=2.2)) == ensembles
     assert untestable(complete[complete["metric"] != "classes"]) == ensembles
