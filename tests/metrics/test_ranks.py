@@ -14,10 +14,6 @@ def table(values):
     return pd.DataFrame(values).rename("c{}".format).rename(columns="m{}".format)
 
 
-def with_ties(seed, cases=7, methods=5):
-    return table(np.random.default_rng(seed).integers(4, size=(cases, methods)))
-
-
 def test_mean_ranks_by_hand():
     """Ties share their mean rank, and rank 1 is at the end that is better."""
     values = table([[0.1, 0.2, 0.3, 0.4], [0.5, 0.5, 0.5, 0.9], [2.0, 3.0, 1.0, 3.0]])
@@ -31,7 +27,7 @@ def test_mean_ranks_by_hand():
 @pytest.mark.parametrize("seed", range(4))
 def test_friedman_is_that_of_scipy(seed):
     """Statistic and p value with ties, and F as in an analysis of variance of the ranks."""
-    values = with_ties(seed)
+    values = table(np.random.default_rng(seed).integers(4, size=(7, 5)))  # with ties
     test = friedman(values, lower_is_better=True)
     theirs = stats.friedmanchisquare(*values.to_numpy().T)
     assert test[:2] == pytest.approx([theirs.statistic, theirs.pvalue])
@@ -55,16 +51,16 @@ def test_friedman_of_perfect_agreement_and_of_none():
         assert test.f_statistic == np.inf and test.f_p_value == 0 < test.p_value < 1e-10
 
 
-@pytest.mark.parametrize(
-    ("alpha", "printed"),
-    [
-        (0.05, [1.960, 2.343, 2.569, 2.728, 2.850, 2.949, 3.031, 3.102, 3.164]),
-        (0.10, [1.645, 2.052, 2.291, 2.459, 2.589, 2.693, 2.780, 2.855, 2.920]),
-    ],
-)
-def test_critical_values_are_those_of_demsar(alpha, printed):
-    """Table 5a, for 2 to 10 methods; it rounds the studentized range before dividing it by √2."""
-    for methods, value in enumerate(printed, start=2):
+PRINTED = {  # Demšar 2006, table 5a, for 2 to 10 methods
+    0.05: [1.960, 2.343, 2.569, 2.728, 2.850, 2.949, 3.031, 3.102, 3.164],
+    0.10: [1.645, 2.052, 2.291, 2.459, 2.589, 2.693, 2.780, 2.855, 2.920],
+}
+
+
+@pytest.mark.parametrize("alpha", PRINTED)
+def test_critical_values_are_those_of_demsar(alpha):
+    """He rounds the studentized range before he divides it by √2."""
+    for methods, value in enumerate(PRINTED[alpha], start=2):
         unit = np.sqrt(methods * (methods + 1) / 6)
         exact = critical_difference(methods, 1, alpha=alpha) / unit
         assert round(round(exact * np.sqrt(2), 3) / np.sqrt(2), 3) == value
@@ -74,16 +70,10 @@ def test_critical_values_are_those_of_demsar(alpha, printed):
 @pytest.mark.parametrize("seed", range(6))
 def test_groups_are_all_maximal_sets(seed):
     """Against a search through all subsets; ranks with ties, differences that equal a gap."""
-    generator = np.random.default_rng(seed)
-    names = list("abcdef")
-    ranks = pd.Series(generator.integers(2, 12, size=6) / 2, names)
+    ranks = pd.Series(np.random.default_rng(seed).integers(2, 12, size=6) / 2, [*"abcdef"])
+    subsets = [set(one) for size in range(1, 7) for one in combinations("abcdef", size)]
     for difference in (0.25, 0.5, 1.0, 2.0, 6.0):
-        alike = [
-            set(chosen)
-            for size in range(1, 7)
-            for chosen in combinations(names, size)
-            if max(ranks[list(chosen)]) - min(ranks[list(chosen)]) < difference
-        ]
+        alike = [one for one in subsets if np.ptp([ranks[name] for name in one]) < difference]
         maximal = [one for one in alike if not any(one < other for other in alike)]
         found = groups(ranks, difference)
         assert len(found) == len(maximal) and all(set(one) in maximal for one in found)
