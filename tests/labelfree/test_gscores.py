@@ -86,14 +86,16 @@ def test_the_mixture_is_scikit_learns(case):
     assert turned.means == pytest.approx(5 - 1e-3 * ours.means[::-1], abs=1e-8)
 
 
-@pytest.mark.parametrize(
-    ("weights", "means", "deviations"),
-    [([0.6, 0.4], [2.0, 0.5], [0.7, 2.0]), ([0.3, 0.7], [2.0, 0.5], [2.0, 0.7]),
-     ([0.6, 0.4], [2.0, 0.0], [1.0, 1.0]), ([0.01, 0.99], [0.1, 0.0], [0.9, 1.0]),
-     ([0.99, 0.01], [0.1, 0.0], [1.0, 0.9]), ([0.6, 0.4], [1.0, 1.0], [1.0, 1.0])],
-)  # fmt: skip
-def test_parts_are_where_the_posterior_exceeds_the_threshold(weights, means, deviations):
-    mixture = gscore.Mixture(*map(np.array, (weights, means, deviations)))
+PAIRS = [  # weights, means and deviations
+    ([0.6, 0.4], [2.0, 0.5], [0.7, 2.0]), ([0.3, 0.7], [2.0, 0.5], [2.0, 0.7]),
+    ([0.6, 0.4], [2.0, 0.0], [1.0, 1.0]), ([0.01, 0.99], [0.1, 0.0], [0.9, 1.0]),
+    ([0.99, 0.01], [0.1, 0.0], [1.0, 0.9]), ([0.6, 0.4], [1.0, 1.0], [1.0, 1.0]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_parts_are_where_the_posterior_exceeds_the_threshold(pair):
+    mixture = gscore.Mixture(*map(np.array, pair))
     scores, taus = np.random.default_rng(1).normal(1, 3, 400), [0, 0.05, 0.3, 0.5, 0.7, 0.95, 1]
     logs = np.log(mixture.weights / mixture.deviations)
     logs = logs - ((scores[:, None] - mixture.means) / mixture.deviations) ** 2 / 2

@@ -58,18 +58,15 @@ def noise(count, size=4, seed=0):
 
 def linear(classes=5, seed=1, size=4):
     generator = np.random.default_rng(seed)
-    return Linear(
-        generator.normal(size=(classes, 3 * size**2)) / 500, generator.normal(size=classes)
-    )
+    weight = generator.normal(size=(classes, 3 * size**2)) / 500
+    return Linear(weight, generator.normal(size=classes))
 
 
 def by_image(answer, images):
     """Return squared norms by a Jacobian for one image after another."""
     pixels = torch.from_numpy(images.images).permute(0, 3, 1, 2).float()
-    return [
-        float((255 * torch.autograd.functional.jacobian(answer, one[None])).square().sum())
-        for one in pixels
-    ]
+    jacobian = torch.autograd.functional.jacobian
+    return [float((255 * jacobian(answer, one[None])).square().sum()) for one in pixels]
 
 
 @pytest.mark.parametrize("several", [1, 2])

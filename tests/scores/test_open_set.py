@@ -7,15 +7,9 @@ from scipy.stats import weibull_min
 
 from helpers.metrics import rejection_threshold
 from helpers.outputs import Outputs
-from helpers.scores import calibration
+from helpers.scores import calibration, openset
 from helpers.scores.calibration import confidences, fit_temperature, softmax
-from helpers.scores.openset import (
-    OpenMax,
-    _leading,
-    open_set_answer,
-    openmax_answer,
-    unknown_probability,
-)
+from helpers.scores.openset import OpenMax
 from helpers.scores.weibull import fit_weibull
 
 
@@ -89,7 +83,7 @@ def test_the_largest_logits_are_those_of_a_stable_sort(count):
     """With many ties, of which the lower column goes first, whether or not it is among them."""
     values = np.random.default_rng(0).integers(0, 4, (200, 12)).astype(float)
     expected = np.argsort(-values, axis=1, kind="stable")[:, :count]
-    assert (_leading(values, count) == expected).all()
+    assert (openset._leading(values, count) == expected).all()
 
 
 def test_a_class_without_a_tail_is_never_revised():
@@ -128,20 +122,21 @@ def test_distances_to_all_classes_are_those_to_each(kind):
 def test_unknown_probability_is_largest_for_the_uniform_softmax(classes):
     bound = (1 - 1 / classes) ** classes
     uniform = np.full((1, classes), 1 / classes)
-    assert unknown_probability(uniform) == pytest.approx(bound)
+    assert openset.unknown_probability(uniform) == pytest.approx(bound)
     others = softmax(np.random.default_rng(0).normal(size=(200, classes)) * 3)
-    assert (unknown_probability(others) < bound).all()
-    assert unknown_probability(others) == pytest.approx(np.prod(1 - others, axis=1), rel=1e-9)
+    found = openset.unknown_probability(others)
+    assert (found < bound).all()
+    assert found == pytest.approx(np.prod(1 - others, axis=1), rel=1e-9)
 
 
 def test_the_threshold_accepts_what_is_equal_to_it():
     probabilities = softmax(example(200, seed=8, scale=0.3)[0])
     largest = probabilities.max(axis=1)
-    answers = open_set_answer(probabilities, rejection_threshold(largest, keep=0.95))
+    answers = openset.open_set_answer(probabilities, rejection_threshold(largest, keep=0.95))
     rejected = largest < np.sort(largest)[10]
     assert (answers == np.where(rejected, -1, probabilities.argmax(axis=1))).all()
     revised = np.column_stack([0.5 * probabilities, np.where(rejected, 1.0, 0.0)])
-    assert (openmax_answer(revised) == answers).all()
+    assert (openset.openmax_answer(revised) == answers).all()
 
 
 def overconfident(n=400, classes=6, temperature=1.0, seed=0):

@@ -5,24 +5,19 @@ import pytest
 
 from helpers.papers.openset_calibration.claims import CLAIMS, OPENMAX
 from helpers.report.claims import Verdict
-from tests.report import claim_tables
 from tests.report.claim_tables import openset_calibration as made_up
-
-
-def verdicts(table):
-    return claim_tables.verdicts("openset_calibration", table)
-
+from tests.report.claim_tables import verdicts
 
 REJECTED = {(method, "after", "rejected"): 0.08 for method in ("open-set", OPENMAX)}
 
 
-@pytest.mark.parametrize(
-    ("share", "verdict"),
-    [(0.003, "not testable"), (0.04, "supported"), (0.2, "supported"), (0.3, "not testable")],
-)
+SHARES = {0.003: "not testable", 0.04: "supported", 0.2: "supported", 0.3: "not testable"}
+
+
+@pytest.mark.parametrize(("share", "verdict"), SHARES.items())
 def test_openmax_is_tested_if_it_rejects_about_as_much_as_the_threshold(share, verdict):
     table = made_up(REJECTED | {(OPENMAX, "after", "rejected"): share}, spread=0.0005)
-    found = verdicts(table)
+    found = verdicts("openset_calibration", table)
     assert found.pop("openmax") == verdict and set(found.values()) == {"supported"}
     if verdict == "not testable":
         words = CLAIMS.verdicts(CLAIMS.check(table))["sentence"].iloc[-1]
@@ -34,12 +29,12 @@ def test_the_matched_tail_judges_openmax_and_the_primary_variant_the_other_metho
     rows = table[table["method"] == OPENMAX].assign(variant="matched tail")
     matched = rows.assign(value=rows["value"] * rows["metric"].map({"rejected": 30}).fillna(1))
     both = pd.concat([table, matched], ignore_index=True)
-    assert set(verdicts(both).values()) == {"supported"}
+    assert set(verdicts("openset_calibration", both).values()) == {"supported"}
     primary = CLAIMS.verdicts(CLAIMS.check(both, variant="primary"))
     assert primary.equals(CLAIMS.verdicts(CLAIMS.check(table)))
     assert primary["verdict"].iloc[-1] == Verdict.NOT_TESTABLE
     worse = matched.assign(value=matched["value"] - 0.1 * (matched["metric"] == "accuracy"))
-    found = verdicts(pd.concat([table, worse], ignore_index=True))
+    found = verdicts("openset_calibration", pd.concat([table, worse], ignore_index=True))
     assert found.pop("openmax") == "contradicted" and set(found.values()) == {"supported"}
 
 

@@ -15,16 +15,13 @@ def stub(classes, unknown):
     """Return outputs on three sets; the test set may have unknown classes."""
     generator = np.random.default_rng(classes)
 
-    def outputs(n, labels):
+    def outputs(n, unknown=False):
+        labels = np.arange(n) % (classes + unknown) - unknown
         logits = generator.normal(size=(n, classes)).astype(np.float32)
         logits[np.arange(n), np.maximum(labels, 0)] += 1.5 * (labels >= 0)
         return Outputs(3 * logits, np.zeros((n, 1)), labels)
 
-    return SplitOutputs(
-        outputs(300, np.arange(300) % classes),
-        outputs(120, np.arange(120) % classes),
-        outputs(400, np.arange(400) % (classes + unknown) - unknown),
-    )
+    return SplitOutputs(outputs(300), outputs(120), outputs(400, unknown))
 
 
 @pytest.fixture(scope="module")
@@ -89,12 +86,9 @@ def test_variants_differ_as_documented(pair, panels):
 
 def test_the_matched_tail_rejects_about_as_many_held_out_images_as_the_threshold(pair):
     network = pair["open-set"]
-    largest, chosen = (
-        round(experiment.correct_per_class(network)),
-        experiment.matched_tail(network, PARAMETERS),
-    )
-    beyond = {tail: abs(experiment._refused(network, PARAMETERS, tail))
-              for tail in (2, chosen, largest)}  # fmt: skip
+    chosen = experiment.matched_tail(network, PARAMETERS)
+    tails = (2, chosen, round(experiment.correct_per_class(network)))
+    beyond = {tail: abs(experiment._refused(network, PARAMETERS, tail)) for tail in tails}
     assert beyond[chosen] == min(beyond.values()) < max(beyond.values())
     matched = experiment.panels(pair, PARAMETERS, "matched tail")
     expected = experiment.panels(pair, PARAMETERS.replace(tail=chosen))
@@ -107,10 +101,10 @@ def test_the_bins_of_figure_1():
     """Rejected images are in the bin of their confidence, and are correct if they are unknown."""
     known, unknown = np.array([[0.9, 0.1], [0.42, 0.58], [0.6, 0.4]]), np.array([0, 0, 0.1])
     answers = Answers(known, unknown, np.array([0, 1, -1]), np.array([0, 0, -1]))
-    found = {row["metric"]: (row["value"], row["images"])
-             for row in experiment.bins_of(answers, 10)}  # fmt: skip
-    assert found == {
-        "accuracy_in_bin_01_of_10": (1, 1), "confidence_in_bin_01_of_10": (pytest.approx(0.1), 1),
-        "accuracy_in_bin_06_of_10": (0, 1), "confidence_in_bin_06_of_10": (0.58, 1),
-        "accuracy_in_bin_09_of_10": (1, 1), "confidence_in_bin_09_of_10": (0.9, 1),
-    }  # fmt: skip
+    rows = experiment.bins_of(answers, 10)
+    expected = {"01": (1, pytest.approx(0.1)), "06": (0, 0.58), "09": (1, 0.9)}
+    assert {row["metric"]: (row["value"], row["images"]) for row in rows} == {
+        f"{name}_in_bin_{number}_of_10": (value, 1)
+        for number, values in expected.items()
+        for name, value in zip(("accuracy", "confidence"), values, strict=True)
+    }

@@ -16,16 +16,16 @@ NAMES = list("abcdefg")
 CLASSES = data.load("cifar10_mini", "test").class_names
 
 
-@pytest.mark.parametrize(
-    ("means", "most", "inside", "outside"),
-    [
-        ((0, 1, 20, 21, 2, 3, 4), None, "cd", "ab"),
-        ((20, 0, 1, 2, 3, 4, 21), None, "ag", "bc"),
-        ((5, 0, 1, 6), None, "ad", "bc"),  # of two of one size, that of the first class
-        ((-5, 0, -1, -6), None, "ad", "bc"),
-        ((20, 0, 21, 1, 22, 2, 3), 2, "ac", "bd"),  # both domains capped
-    ],
-)
+DIVIDED = [
+    ((0, 1, 20, 21, 2, 3, 4), None, "cd", "ab"),
+    ((20, 0, 1, 2, 3, 4, 21), None, "ag", "bc"),
+    ((5, 0, 1, 6), None, "ad", "bc"),  # of two of one size, that of the first class
+    ((-5, 0, -1, -6), None, "ad", "bc"),
+    ((20, 0, 21, 1, 22, 2, 3), 2, "ac", "bd"),  # both domains capped
+]
+
+
+@pytest.mark.parametrize(("means", "most", "inside", "outside"), DIVIDED)
 def test_the_smaller_branch_is_in_domain(means, most, inside, outside):
     """As many of the first classes of the other branch are out-domain, in any order."""
     found = partition(np.transpose([means]), NAMES[: len(means)], most=most)
