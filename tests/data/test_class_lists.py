@@ -16,8 +16,8 @@ NO_NOUN = set().__contains__
 
 
 def test_names():
-    for data_set, size in (("caltech256", 256), ("food101", 101), ("lsun", 10), ("places365", 365)):
-        names = class_lists.names_of(data_set)
+    for name, size in (("caltech256", 256), ("food101", 101), ("lsun", 10), ("places365", 365)):
+        names = class_lists.names_of(name)
         assert len(names) == len(set(names)) == size
 
 

@@ -8,7 +8,9 @@ from scipy.ndimage import convolve, gaussian_filter, map_coordinates
 from sklearn.datasets import load_sample_images
 
 from helpers.data import load, resize
-from helpers.data.corruptions import NAMES, SEVERITIES, blur, corrupt, corrupt_set, digital, weather
+from helpers.data.corruptions import NAMES, SEVERITIES, blur, corrupt, corrupt_set
+from helpers.data.corruptions.digital import elastic_transform
+from helpers.data.corruptions.weather import brightness
 
 # of these, the published parameters of one severity may do less than those of the one before
 UNSTEADY = {"glass_blur", "motion_blur", "snow", "frost", "fog"}
@@ -66,7 +68,7 @@ def test_elastic_transform_takes_three_corners_to_where_they_are_drawn():
     """Of an image that shows its own coordinates, by the draws of the same generator."""
     places = np.indices((30, 40), np.float32)
     image = np.stack([*places, places[0]], axis=-1)
-    result = digital.elastic_transform(image[np.newaxis], generators(1), 0, 0, 3)[0]
+    result = elastic_transform(image[np.newaxis], generators(1), 0, 0, 3)[0]
     corners = np.array([[25, 30], [25, 10], [5, 10]])  # a third of 30 from the middle, (15, 20)
     moved = corners + generators(1)[0].uniform(-3, 3, (3, 2))
     for axis in (0, 1):
@@ -97,7 +99,7 @@ def test_noise_has_the_published_strength():
 
 def test_brightness_adds_to_the_value_in_hsv():
     pixels = np.array([[[0, 0, 0], [10, 200, 90], [250, 128, 3], [77, 77, 77]]], np.float32) / 255
-    brighter = weather.brightness(pixels[np.newaxis], [], 0.2)[0, 0]
+    brighter = brightness(pixels[np.newaxis], [], 0.2)[0, 0]
     in_hsv = [colorsys.rgb_to_hsv(*pixel) for pixel in pixels[0]]
     expected = [colorsys.hsv_to_rgb(hue, full, min(value + 0.2, 1)) for hue, full, value in in_hsv]
     np.testing.assert_allclose(brighter, expected, atol=1e-6)

@@ -1,13 +1,11 @@
 """Recipes, the networks that they describe, and models of several networks."""
 
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
-import yaml
 from torch import nn
 
 from helpers.data import Images
@@ -15,34 +13,29 @@ from helpers.networks import models
 from helpers.networks.heads import EQUIPPED
 from helpers.networks.model import Model
 from helpers.networks.recipe import Recipe
-from helpers.networks.spectral import normalise
 from helpers.outputs import Outputs
+from tests.mistakes import mistakes_of, refused
 
-SMALL = {
-    "resnet": Recipe(depth=8, width=8),
-    "densenet": Recipe(backbone="densenet", depth=16, width=8),
+SMALL = Recipe(depth=8, width=8)
+PATCHED = Recipe(backbone="vit", depth=2, width=32, stem_stride=8, image_size=32)
+FAMILIES = {
+    "resnet": SMALL, "densenet": replace(SMALL, backbone="densenet", depth=16),
     "efficientnet": Recipe(backbone="efficientnet", depth=0.3, width=0.25),
-}
-PATCHED = {
-    name: Recipe(backbone=name, depth=2, width=32, stem_stride=8, image_size=32)
-    for name in ("resmlp", "vit")
-}
-FAMILIES = SMALL | PATCHED
+    "vit": PATCHED, "resmlp": replace(PATCHED, backbone="resmlp"),
+}  # fmt: skip
 
 
-@pytest.fixture
-def images():
-    return torch.randint(0, 256, (2, 3, 32, 32), dtype=torch.uint8)
+PIXELS = torch.randint(0, 256, (2, 3, 32, 32), dtype=torch.uint8)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("objective", ["erm", *EQUIPPED])
-def test_every_family_takes_every_kind_of_head(family, objective, images):
+def test_every_family_takes_every_kind_of_head(family, objective):
     """Answers of a class each, features and head agree, and the backbone's weights are the same."""
     plain = FAMILIES[family]
     recipe = Recipe.from_parameters(plain.as_dict(), objective=objective)
     model, erm = models.create(recipe, 5).eval(), models.create(plain, 5)
-    logits = model(images).detach()
+    logits = model(PIXELS).detach()
     state = {name.replace("linear.", ""): value for name, value in model.state_dict().items()}
     if objective != "mimo":  # whose first convolution and heads are others
         assert all(torch.equal(state[n], value) for n, value in erm.state_dict().items())
@@ -50,15 +43,15 @@ def test_every_family_takes_every_kind_of_head(family, objective, images):
         with pytest.raises(ValueError, match="backbone: no linear head"):
             model.head  # noqa: B018
     else:
-        features, head = model.features(images).detach().numpy(), model.head
+        features, head = model.features(PIXELS).detach().numpy(), model.head
         np.testing.assert_allclose(features @ head.weight.T + head.bias, logits, 1e-4, 1e-4)
     assert (model.native is None) == (objective in ("mimo", "rbf", "erm"))
 
 
-@pytest.mark.parametrize(
-    ("backbone", "depth"),
-    [("resnet", 8), ("resnet", 18), ("resnet", 20), ("densenet", 22), ("densenet", 121)],
-)
+DEPTHS = [("resnet", 8), ("resnet", 18), ("resnet", 20), ("densenet", 22), ("densenet", 121)]
+
+
+@pytest.mark.parametrize(("backbone", "depth"), DEPTHS)
 def test_depth_counts_the_layers(backbone, depth):
     """Convolutions on the main path and the head; the shortcuts' projections do not count."""
     modules = models.create(Recipe(backbone=backbone, depth=depth, width=4), 3).named_modules()
@@ -68,22 +61,20 @@ def test_depth_counts_the_layers(backbone, depth):
 
 def test_cifar_resnet20_has_the_published_number_of_parameters():
     """He et al. (2016), table 6: 0.27 M. (0.2697 M with parameter-free shortcuts, theirs.)"""
-    model = models.create(Recipe(depth=20, width=16), 10).backbone
-    shortcuts = sum(p.numel() for name, p in model.named_parameters() if "downsample" in name)
-    total = sum(p.numel() for p in model.parameters())
-    assert total - shortcuts == 269_722
+    weights = models.create(Recipe(depth=20, width=16), 10).backbone.named_parameters()
+    assert sum(one.numel() for name, one in weights if "downsample" not in name) == 269_722
 
 
 def test_same_seed_same_weights_and_the_callers_random_state_is_untouched():
     torch.manual_seed(1)
     before = torch.random.get_rng_state()
-    weights = [models.create(SMALL["resnet"], 3, seed=s).backbone.conv1.weight for s in (7, 7, 8)]
+    weights = [models.create(SMALL, 3, seed=s).backbone.conv1.weight for s in (7, 7, 8)]
     assert torch.equal(torch.random.get_rng_state(), before)
     assert torch.equal(*weights[:2]) and not torch.equal(*weights[1:])
 
 
 def test_normalisation_is_exact():
-    model = models.create(SMALL["resnet"], 3)
+    model = models.create(SMALL, 3)
     images = np.random.default_rng(0).integers(0, 256, (9, 8, 8, 3), dtype=np.uint8)
     model.set_normalisation(images)
     np.testing.assert_allclose(model.mean.ravel(), images.mean(axis=(0, 1, 2)), rtol=1e-6)
@@ -91,7 +82,7 @@ def test_normalisation_is_exact():
     assert "mean" in model.state_dict()
 
 
-def test_dropout_comes_after_every_normalisation_of_a_block_and_before_the_head(images):
+def test_dropout_comes_after_every_normalisation_of_a_block_and_before_the_head():
     """The same weights, so that dropout is all that is different."""
     plain = models.create(Recipe(depth=20), 4)
     dropped = models.create(Recipe(depth=20, dropout=0.2, block_dropout=0.1), 4)
@@ -99,14 +90,14 @@ def test_dropout_comes_after_every_normalisation_of_a_block_and_before_the_head(
     for model, count, last in ((dropped, 2 * 9, 0.2), (deep, 3 * 16, 0.0)):  # convolutions
         shares = [module.p for module in model.modules() if isinstance(module, nn.Dropout)]
         assert shares.count(0.1) == count and shares[-1] == last
-    assert torch.equal(plain.eval()(images), dropped.eval()(images))
+    assert torch.equal(plain.eval()(PIXELS), dropped.eval()(PIXELS))
     dropped.sample_dropout()
-    assert not torch.equal(dropped(images), dropped(images))
+    assert not torch.equal(dropped(PIXELS), dropped(PIXELS))
     assert not any(each.training for each in dropped.modules() if isinstance(each, nn.BatchNorm2d))
     order = []
     for name, module in dropped.backbone.layer1[0].named_children():
         module.register_forward_hook(lambda *_, name=name: order.append(name))
-    dropped(images)
+    dropped(PIXELS)
     kept = [name for name in order if not name.startswith("aa")]
     assert kept == ["conv1", "bn1", "drop_block", "act1", "conv2", "bn2", "drop_path", "act2"]
 
@@ -115,15 +106,13 @@ def stand_in(seed):
     """Return a network whose outputs its seed draws, with the labels that it is shown."""
 
     def outputs(images, *, passes=0):
-        members = np.full((passes, len(images), 2), 0.5) if passes else None
-        logits = np.random.default_rng(seed).normal(size=(len(images), 2))
-        return Outputs(logits, np.zeros((len(images), 3)), images.labels, members)
+        members = np.full((passes, 4, 2), 0.5) if passes else None
+        logits = np.random.default_rng(seed).normal(size=(4, 2))
+        return Outputs(logits, np.zeros((4, 3)), images.labels, members)
 
+    known = {"sha256": f"{seed}", "preprocessing": {"size": None}, "device_name": "cpu"}
     classifier = models.create(Recipe(width=4), 2, seed=seed)
-    return SimpleNamespace(
-        outputs=outputs, classifier=classifier, sha256=f"{seed}", preprocessing={"size": None},
-        seconds=1.5, device_name="cpu",
-    )  # fmt: skip
+    return SimpleNamespace(outputs=outputs, classifier=classifier, seconds=1.5, **known)
 
 
 IMAGES = Images(np.zeros((4, 8, 8, 3), np.uint8), np.arange(4) % 2, ("cat", "dog"), "few", "test")
@@ -152,22 +141,6 @@ def test_recipes_survive_a_round_trip():
     assert "precision" not in Recipe(precision="auto").as_dict()
 
 
-MISTAKES = yaml.safe_load(Path(__file__).with_name("mistakes.yaml").read_text("utf-8"))
-
-
-@pytest.mark.parametrize("message", MISTAKES)
-def test_bad_recipes_are_refused_by_name(message):
-    with pytest.raises(ValueError, match=message):
-        Recipe.from_parameters(MISTAKES[message])
-
-
-@pytest.mark.parametrize(
-    ("message", "arguments"),
-    [
-        ("coefficient: a positive number expected, got 0", (0,)),
-        ("unknown form 'strickt'; did you mean 'strict'", (1, "strickt")),
-    ],
-)
-def test_bad_norms_are_refused(message, arguments):
-    with pytest.raises(ValueError, match=message):
-        normalise(nn.Sequential(nn.Linear(2, 2)), *arguments)
+@pytest.mark.parametrize("case", mistakes_of(__file__))
+def test_bad_recipes_and_norms_are_refused_by_name(case):
+    refused(*case, {"a layer": nn.Sequential(nn.Linear(2, 2))})

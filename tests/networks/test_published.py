@@ -9,7 +9,6 @@ are not under NETWORK_ROOT, and data sets that are not under DATA_ROOT, skip the
 
 import contextlib
 import dataclasses
-import io
 import pickle
 import shutil
 import tarfile
@@ -19,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from torch.nn import functional as F
+from torch import nn
 
 from helpers import checkpoints, data
 from helpers.networks import published, zoo
@@ -69,24 +68,21 @@ def root(tmp_path, monkeypatch):
     return tmp_path / "NETWORK_ROOT"
 
 
-@pytest.fixture
-def tensors():
-    """Those of the embedded network, under its author's names."""
-    return published.read_tensors(published.EMBEDDED / "cifar10_resnet20.safetensors")
+# of the embedded network, under its author's names
+TENSORS = published.read_tensors(published.EMBEDDED / "cifar10_resnet20.safetensors")
 
 
 def images():
     return data.load("cifar10_mini", "test")
 
 
-def load(name=NAME, **options):
-    return zoo.load(name, device="cpu", progress=False, **options)
+def load(**options):
+    return zoo.load(NAME, device="cpu", progress=False, **options)
 
 
-def put(root, tensors, name=NAME):
+def put(root, tensors):
     """Write tensors where the author's file is looked for first."""
-    path = root / RECORDS[name].files[0]
-    path.parent.mkdir(parents=True, exist_ok=True)
+    (path := root / RECORDS[NAME].files[0]).parent.mkdir()
     torch.save({"state_dict": {f"module.{key}": one for key, one in tensors.items()}}, path)
     return path
 
@@ -102,30 +98,28 @@ def test_the_embedded_network_knows_its_classes_without_any_folder(root, caplog)
     assert digest == RECORDS[NAME].digest
 
 
-def test_a_file_with_another_digest_is_refused(root, tensors):
-    tensors["linear.bias"] += 1e-6
-    path = put(root, tensors)
+def test_a_file_with_another_digest_is_refused(root):
+    path = put(root, TENSORS | {"linear.bias": TENSORS["linear.bias"] + 1e-6})
     message = rf"{path} is not the file of '{NAME}': .* file {RECORDS[NAME].sha256}"
     with pytest.raises(ValueError, match=message):
         load()
     assert [file for file in root.rglob("*") if file.is_file()] == [path]
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"bn1.weight": None}, r"has no bn1\.weight"),
-        ({"layer3.3.bn1.weight": torch.ones(64)}, r"has more: layer3\.3\.bn1\.weight"),
-        ({"conv1.weight": torch.ones(16, 3, 5, 5)}, r"conv1\.weight: shape \(16, 3, 3, 3\) exp"),
-        ({"linear.bias": torch.ones(100)}, r"fc\.bias: shape \(10,\) expected, got \(100,"),
-    ],
-)
-def test_tensors_of_another_network_are_refused(root, tensors, monkeypatch, changes, message):
+CHANGES = [
+    ({"bn1.weight": None}, r"has no bn1\.weight"),
+    ({"layer3.3.bn1.weight": torch.ones(64)}, r"has more: layer3\.3\.bn1\.weight"),
+    ({"conv1.weight": torch.ones(16, 3, 5, 5)}, r"conv1\.weight: shape \(16, 3, 3, 3\) exp"),
+    ({"linear.bias": torch.ones(100)}, r"fc\.bias: shape \(10,\) expected, got \(100,"),
+]
+
+
+@pytest.mark.parametrize(("changes", "message"), CHANGES)
+def test_tensors_of_another_network_are_refused(root, monkeypatch, changes, message):
     """In a file that has no digest yet, so that any may be the author's."""
     record = dataclasses.replace(RECORDS[NAME], sha256="", digest="")
     monkeypatch.setattr(published, "records", lambda: RECORDS | {NAME: record})
-    changed = {key: value for key, value in (tensors | changes).items() if value is not None}
-    path = put(root, changed)
+    path = put(root, {key: one for key, one in (TENSORS | changes).items() if one is not None})
     with pytest.raises(ValueError, match=f"weights: {path} are not those of '{NAME}': {message}"):
         load()
 
@@ -140,31 +134,28 @@ class Bomb:
         return (open, (self.canary, "w"))
 
 
-def archived(path, content):
+def pickled(content, path):
+    path.write_bytes(pickle.dumps(content, protocol=2))
+
+
+def archived(content, path):
     """As PyTorch before version 0.2, in a tar file."""
+    pickled(content["best_prec1"], path.with_suffix(".pickle"))
     with tarfile.open(path, "w") as archive:
-        written = pickle.dumps(content["best_prec1"], protocol=2)
-        entry = tarfile.TarInfo("storages")
-        entry.size = len(written)
-        archive.addfile(entry, io.BytesIO(written))
+        archive.add(path.with_suffix(".pickle"), "storages")
 
 
 WRITE = {
-    "saved": lambda path, content: torch.save(content, path),
-    "as before": lambda path, content: torch.save(
-        content, path, _use_new_zipfile_serialization=False
-    ),
-    "pickled": lambda path, content: path.write_bytes(pickle.dumps(content, protocol=2)),
-    "archived": archived,
-}
+    "saved": torch.save, "pickled": pickled, "archived": archived,
+    "as before": partial(torch.save, _use_new_zipfile_serialization=False),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("write", WRITE)
-def test_no_code_in_a_file_is_executed(write, root, tensors):
+def test_no_code_in_a_file_is_executed(write, root):
     """Nor in a user's own file; PyTorch's other way of loading does it, so the check can fail."""
     canary, path = root / "canary", root / "resnet20-12fca82f.th"
-    content = {"state_dict": dict(tensors), "best_prec1": Bomb(canary)}
-    WRITE[write](path, content)
+    WRITE[write]({"state_dict": dict(TENSORS), "best_prec1": Bomb(canary)}, path)
     for options in ({}, {"weights": path}):
         with pytest.raises(ValueError, match=rf"weights: {path} cannot be read"):
             load(**options)
@@ -194,36 +185,26 @@ def test_fine_tuning_wants_the_same_classes_and_a_plain_head(root, tmp_path):
     assert network.sha256 == load().sha256  # what it began with is as it was
 
 
-class Drawn:
-    """Layers whose tensors are drawn when they are asked for, and kept under their names."""
+class Drawn(dict):
+    """The tensors of layers that are drawn when they are asked for, under their names."""
 
-    def __init__(self):
-        self.tensors = {}
-        self.generator = torch.Generator().manual_seed(0)
-
-    def draw(self, name, *shape, spread=1.0, around=0.0):
-        values = around + spread * torch.randn(shape, generator=self.generator)
-        self.tensors[name] = values
-        return values
+    def made(self, layer, x, name):
+        self |= {f"{name}.{key}": value for key, value in layer.state_dict().items()}
+        return layer.eval()(x)
 
     def conv(self, x, name, outputs, size):
-        spread = (2 / (x.shape[1] * size**2)) ** 0.5
-        weight = self.draw(f"{name}.weight", outputs, x.shape[1], size, size, spread=spread)
-        return F.conv2d(x, weight, None, 1, size // 2)
+        return self.made(nn.Conv2d(x.shape[1], outputs, size, 1, size // 2, bias=False), x, name)
 
     def norm(self, x, name):
         """With statistics near those of x, so that values neither grow nor vanish in the depth."""
-        channels = x.shape[1]
-        weight = self.draw(f"{name}.weight", channels, spread=0.1, around=1)
-        bias = self.draw(f"{name}.bias", channels, spread=0.1)
-        mean, variance = x.mean((0, 2, 3)) + 0.1 * bias, 0.1 + x.var((0, 2, 3)) * weight.abs()
-        self.tensors |= {f"{name}.running_mean": mean, f"{name}.running_var": variance}
-        self.tensors[f"{name}.num_batches_tracked"] = torch.tensor(7)
-        return F.batch_norm(x, mean, variance, weight, bias)
+        layer = nn.BatchNorm2d(x.shape[1], momentum=0.9)
+        nn.init.normal_(layer.weight, 1, 0.1)
+        nn.init.normal_(layer.bias, 0, 0.1)
+        layer(x)
+        return self.made(layer, x, name)
 
     def linear(self, x, name, outputs):
-        weight = self.draw(f"{name}.weight", outputs, x.shape[1], spread=x.shape[1] ** -0.5)
-        return F.linear(x, weight, self.draw(f"{name}.bias", outputs))
+        return self.made(nn.Linear(x.shape[1], outputs), x, name)
 
 
 def densenet(net, x, classes):
@@ -237,7 +218,7 @@ def densenet(net, x, classes):
         if block < 3:
             at = f"trans{block}"
             y = net.norm(x, f"{at}.bn1").relu()
-            x = F.avg_pool2d(net.conv(y, f"{at}.conv1", x.shape[1] // 2, 1), 2)
+            x = nn.functional.avg_pool2d(net.conv(y, f"{at}.conv1", x.shape[1] // 2, 1), 2)
     return net.linear(net.norm(x, "bn1").relu().mean((2, 3)), "fc", classes)
 
 
@@ -245,21 +226,19 @@ def densenet(net, x, classes):
 def test_a_file_of_the_authors_makes_the_authors_network(name, tmp_path, monkeypatch):
     """The network loads from the author's file, and computes what the author's code computes."""
     monkeypatch.setenv("NETWORK_ROOT", str(tmp_path))
+    torch.manual_seed(0)
     record, net, classes = published.records()[name], Drawn(), 100 if "cifar100" in name else 10
     images = torch.randint(0, 256, (2, 3, 32, 32), generator=torch.Generator().manual_seed(1))
     mean, std = (torch.tensor(one).view(3, 1, 1) for one in (record.mean, record.std))
     with torch.inference_mode():
         expected = densenet(net, (images / 255 - mean) / std, classes)
-    path = tmp_path / record.files[0]
-    path.parent.mkdir(parents=True)
-    torch.save({"epoch": 100, "state_dict": net.tensors}, path)
-    weights = {key: value for key, value in net.tensors.items() if not key.endswith("tracked")}
+    (path := tmp_path / record.files[0]).parent.mkdir(parents=True)
+    torch.save({"epoch": 100, "state_dict": dict(net)}, path)
+    weights = {key: value for key, value in net.items() if not key.endswith("tracked")}
     changed = dataclasses.replace(record, digest=checkpoints.digest(weights))
     monkeypatch.setattr(published, "records", lambda: {name: changed})
     network = zoo.load(name, device="cpu", progress=False)
     with torch.inference_mode():
-        logits = network.classifier(images.byte())
-        features = network.classifier.features(images.byte())
-    linear = features.numpy() @ network.head.weight.T + network.head.bias
-    for answer in (logits, linear):
+        logits, features = network.classifier(images), network.classifier.features(images)
+    for answer in (logits, features.numpy() @ network.head.weight.T + network.head.bias):
         np.testing.assert_allclose(answer, expected, atol=1e-3 * expected.abs().max().item())

@@ -189,7 +189,8 @@ def test_rnd_and_oc_by_hand():
     imitation.student[0] = linear([[1.0, 0.0], [0.0, 1.0]])
     imitation.teacher[0] = linear([[0.0, 0.0], [0.0, 3.0]])
     certificates.student[0] = linear([[1.0, 0.0], [0.0, 2.0]])
-    rnd, oc = objectives.create("rnd", weight=0.5), objectives.create("oc", weight=0.5, penalty=2.0)
+    rnd = objectives.create("rnd", weight=0.5)
+    oc = objectives.create("oc", weight=0.5, penalty=2.0)
     assert rnd.error(imitation, features).item() == pytest.approx(0.5 * 5 / 2)
     assert oc.error(certificates, features).item() == pytest.approx(0.5 * 5 / 2 + 2 * 9 / 4)
     for native in (imitation, certificates):
