@@ -12,8 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+import helpers.report.figures.style as style
 from helpers.report.claims import ALL, Verdict
-from helpers.report.figures import style
 
 VERDICTS = {
     Verdict.SUPPORTED: ("o", style.BLUE, ""),

@@ -11,9 +11,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
+import helpers.report.figures.style as style
 from helpers.checks import float_array, label_array
 from helpers.metrics import ReliabilityCurve
-from helpers.report.figures import style
 from helpers.report.figures.style import BLUE, GREEN, GREY, PURPLE, RED
 
 _GROUPS = ((BLUE, "-", ""), (RED, "--", "////"), (GREEN, ":", "...."), (PURPLE, "-.", "xxxx"))

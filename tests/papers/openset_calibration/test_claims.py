@@ -43,5 +43,5 @@ def test_one_fixed_threshold_must_agree_with_the_verdict_on_openmax():
     fixed = table[table["method"] != "closed-set"].assign(variant="one threshold")
     worse = fixed["value"] - 0.1 * (fixed["metric"].eq("accuracy") & fixed["method"].eq(OPENMAX))
     for values, verdict in ((fixed["value"], "supported"), (worse, "undecided")):
-        found = verdicts(pd.concat([table, fixed.assign(value=values)], ignore_index=True))
+        found = verdicts("openset_calibration", pd.concat([table, fixed.assign(value=values)]))
         assert found.pop("openmax") == verdict and set(found.values()) == {"supported"}
