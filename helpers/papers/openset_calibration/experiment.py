@@ -166,10 +166,11 @@ def open_set_openmax(
     held = network.calibration
     logits = held.logits if shared_temperature else model.revised_logits(held.logits)
     temperatures = {"before": 1.0, "after": calibration.fit_temperature(logits, held.labels)}
-    decisive, every = model.probabilities(network.test.logits), {}
+    revised, every = model.revised_logits(network.test.logits), {}
+    decisive = calibration.softmax(revised)
     answers = np.where(decisive.max(axis=1) >= least, openset.openmax_answer(decisive), -1)
     for when, temperature in temperatures.items():
-        probabilities = model.probabilities(network.test.logits, temperature)
+        probabilities = calibration.softmax(revised, temperature)
         known, unknown = probabilities[:, :-1], probabilities[:, -1]
         every[when] = Answers(known, unknown, answers, network.test.labels, temperature)
     return every
@@ -201,9 +202,7 @@ def panels(
         METHODS[2]: lambda: open_set_openmax(opened, parameters, fixed, shared_temperature=shared),
     }
     methods = {method: make[method]() for method in VARIANTS[variant]}
-    every = {
-        (method, when): answers[when] for method, answers in methods.items() for when in answers
-    }
+    every = {(name, when): panel[when] for name, panel in methods.items() for when in panel}
     for key, answers in every.items():
         if variant == "normalised":
             total = answers.probabilities.sum(axis=1) + answers.unknown
