@@ -10,8 +10,8 @@ from numbers import Integral, Real
 
 import numpy as np
 
+#: Up to which float64 holds every whole number.
 LARGEST = 2**53
-"""Up to which float64 holds every whole number."""
 
 
 def known_name(kind: str, name: str, options: Iterable[str]) -> str:

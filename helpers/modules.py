@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("helpers", "known_unknowns", "pictures")
+#: Modules that keep or load what enters a key by its content; their code does not count.
 BY_CONTENT = {
     *(f"helpers.{name}" for name in ("cache", "checkpoints", "files", "modules")),
     *(f"helpers.data{name}" for name in ("", ".cards", ".packs", ".sources")),
 }
-"""Modules that keep or load what enters a key by its content; their code does not count."""
 TABLES = (".csv", ".txt", ".yaml")
 
 

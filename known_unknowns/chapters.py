@@ -13,15 +13,15 @@ from known_unknowns import across
 if TYPE_CHECKING:
     from helpers.papers.parameters import Parameters
 
+#: The records of all chapters that have results, in the order of the book, by name.
 CHAPTERS: dict[str, Paper] = {**PAPERS, across.PAPER.name: across.PAPER}
-"""The records of all chapters that have results, in the order of the book, by name."""
 
 
+#: Packages with parameters and notebooks that are no chapter with claims.
 OTHERS = {"audit": "known_unknowns.auditing", "without_labels": "known_unknowns.without_labels"}
-"""Packages with parameters and notebooks that are no chapter with claims."""
 
+#: Whose parameter files, networks and results table a package takes.
 PARAMETERS_OF = {"without_labels": "gscore"}
-"""Whose parameter files, networks and results table a package takes."""
 
 
 def package_of(chapter: str) -> str:

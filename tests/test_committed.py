@@ -13,8 +13,8 @@ ROOT = Path(__file__).resolve().parent.parent
 LOCK = (ROOT / "requirements.lock").read_text()
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 PROJECT = PYPROJECT["project"]
+#: What `make setup` installs; the book takes all of them.
 EXTRAS = ("torch", "book", "test", "lab")
-"""What `make setup` installs; the book takes all of them."""
 GROUPS = [PROJECT["dependencies"], *(PROJECT["optional-dependencies"][name] for name in EXTRAS)]
 DIRECT = [Requirement(line) for group in GROUPS for line in group]
 PINS = [Requirement(line) for line in LOCK.splitlines() if line[:1] not in "#"]

@@ -20,26 +20,26 @@ import known_unknowns.auditing
 HELPERS = [module.name for module in pkgutil.walk_packages(helpers.__path__, "helpers.")]
 TOOL = [module.name for module in pkgutil.walk_packages(known_unknowns.__path__, "known_unknowns.")]
 MODULES = [*HELPERS, *TOOL]
+#: The packages in import order; a package imports only from those before it.
 ROOMS = ("shared", "data", "outputs", "networks", "training", "metrics", "scores", "labelfree",
          "report", "papers", "known_unknowns")  # fmt: skip
-"""The packages in import order; a package imports only from those before it."""
 
+#: What single functions need; `helpers.report.tables.interactive` and `helpers.networks.zoo` are
+#: about theirs.
 RARE = ("itables", "nltk", "pytest", "seaborn", "sklearn", "timm", "scipy.stats")
-"""What single functions need; `helpers.report.tables.interactive` and `helpers.networks.zoo` are
-about theirs."""
+#: torchvision imports the other one, a compiler that nothing here uses.
 VISION = ("torchvision", "torch._dynamo")
-"""torchvision imports the other one, a compiler that nothing here uses."""
 
 WITHOUT_TORCH = ("helpers.data", "helpers.labelfree", "helpers.metrics", "helpers.networks.recipe",
                  "helpers.outputs", "helpers.report", "helpers.scores", "known_unknowns.bench",
                  "known_unknowns.checks")  # fmt: skip
+#: All other modules with torch load no torchvision.
 HEAVY = ("helpers.networks.inference", "helpers.networks.zoo", "helpers.report.tables.interactive",
          "known_unknowns.__main__", "known_unknowns.auditing",
          "known_unknowns.guarantees")  # fmt: skip
-"""All other modules with torch load no torchvision."""
 
+#: The part of an audit that goes back to networks and images.
 SHOW_IMAGES = ("known_unknowns.auditing.networks",)
-"""The part of an audit that goes back to networks and images."""
 
 
 ARRAYS = [name for name in MODULES if name.startswith(WITHOUT_TORCH) and name not in HEAVY]

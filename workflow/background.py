@@ -25,8 +25,8 @@ from step import ROOT
 
 from helpers.files import atomic_path, cache_root, data_root, locked
 
+#: The learning curve's last line in a network's log, written by tqdm.
 BAR = "epoch {n_fmt} of {total_fmt}, {remaining} to go{postfix}"
-"""The learning curve's last line in a network's log, written by tqdm."""
 
 
 class Entry:

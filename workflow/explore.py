@@ -22,8 +22,8 @@ from known_unknowns.bench import FeaturePack, values_on
 from known_unknowns.bench.feature_packs import EMBEDDED
 
 NETWORK = "resnet20.akamaster_cifar10"
+#: Positions of a slider.
 STEPS = 41
-"""Positions of a slider."""
 NO_METADATA = dict.fromkeys(["Creator", "Date", "Format", "Type"])
 
 
@@ -163,6 +163,7 @@ def composition(pack: FeaturePack) -> Figure:
     return Figure("share of unknown images", "AURC − AURC of MSP", shares, gaps)
 
 
+#: The figure of each chapter.
 FIGURES: dict[str, Callable[[FeaturePack], Figure]] = {
     "openset_calibration": calibration,
     "unknown_detection": risk_coverage,
@@ -171,4 +172,3 @@ FIGURES: dict[str, Callable[[FeaturePack], Figure]] = {
     "gscore": gscore_line,
     "synthesis": composition,
 }
-"""The figure of each chapter."""

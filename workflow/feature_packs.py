@@ -16,10 +16,10 @@ from helpers.networks import published
 from known_unknowns.bench import FeaturePack, packs
 from known_unknowns.chapters import CHAPTERS, load
 
+#: The chapter whose networks and sets the packs have.
 CHAPTER = "synthesis"
-"""The chapter whose networks and sets the packs have."""
+#: Numbers of training images and of ID test images of a pack.
 TRAIN, TEST = 5000, 2000
-"""Numbers of training images and of ID test images of a pack."""
 
 
 def make(parameters, part) -> FeaturePack:

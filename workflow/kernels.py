@@ -10,15 +10,15 @@ import yaml
 # jsonschema would let this package build a grammar of addresses, which takes two seconds and which
 # no notebook has; without the package it does not
 UNUSED = "rfc3987_syntax"
+#: Arguments of the command that starts a kernel.
 ARGUMENTS = [
     # the kernel warns of unencrypted ports on this machine, once for each notebook
     "--IPKernelApp.log_level=CRITICAL",
     f"--IPKernelApp.exec_lines=__import__('sys').modules['{UNUSED}'] = None",
 ]
-"""Arguments of the command that starts a kernel."""
 sys.modules[UNUSED] = None  # here too
+#: The tag of the cell that papermill adds.
 INJECTED = "injected-parameters"
-"""The tag of the cell that papermill adds."""
 ADVICE = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 
 

@@ -25,8 +25,8 @@ from helpers.report.preconditions import networks_in_words
 from helpers.report.table import markdown_table, number
 
 SENTENCES = yaml.safe_load((ROOT / "workflow" / "sentences.yaml").read_text(encoding="utf-8"))
+#: The chapters that have claims, in the order of the book.
 TITLES = {name: paper.heading for name, paper in PAPERS.items() if paper.main_claim}
-"""The chapters that have claims, in the order of the book."""
 TURNED = {">": "<", "<": ">", ">=": "<="}
 NEEDS = {">": "more than", "<": "less than", ">=": "at least", "<=": "at most"}
 

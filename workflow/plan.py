@@ -19,15 +19,15 @@ from helpers.papers.parameters import Parameters, tiers
 from known_unknowns.chapters import CHAPTERS, PARAMETERS_OF, load, package_of
 from pictures import FAMILIES
 
+#: The notebooks of a chapter, in order; others are independent, or about all chapters.
 CHAPTER = ("dataset", "training", "evaluation", "figures")
-"""The notebooks of a chapter, in order; others are independent, or about all chapters."""
 _BEFORE = {"evaluation": "training", "figures": "evaluation"}
+#: The folder of notebooks that go beyond the papers and take the parameters of one.
 BEYOND = "beyond"
-"""The folder of notebooks that go beyond the papers and take the parameters of one."""
+#: Notebooks that read the results of all papers.
 ABOUT_ALL = tuple(kind for paper in CHAPTERS.values() for kind in paper.about_all)
-"""Notebooks that read the results of all papers."""
+#: The paper whose networks another paper takes from the cache.
 NETWORKS_OF = {paper.name: paper.networks_of for paper in CHAPTERS.values() if paper.networks_of}
-"""The paper whose networks another paper takes from the cache."""
 
 
 def papers(tier: str) -> list[str]:

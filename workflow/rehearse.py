@@ -26,8 +26,8 @@ from helpers.papers import REHEARSAL
 from known_unknowns.chapters import load
 
 SIZES = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+#: The chapter with published networks.
 JUDGED = "human_centric"
-"""The chapter with published networks."""
 
 
 def make_data(steps: Collection[Step]) -> None:

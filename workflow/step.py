@@ -12,8 +12,8 @@ sys.path.insert(0, str(ROOT))
 from helpers.files import atomic_path  # noqa: E402
 
 PLAN = "plan.json"
+#: The notebooks that use networks, unless their outputs are in the cache.
 ASKING = ("training", "evaluation", "figures", "audit")
-"""The notebooks that use networks, unless their outputs are in the cache."""
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ import numpy as np
 from helpers.data import wordnet
 from helpers.data.hypernyms import Hypernyms
 
+#: The one of the paper's table 4.
 ABBREVIATIONS = {"chimp": "chimpanzee"}
-"""The one of the paper's table 4."""
 
 _SHORTEST_PART = 3  # letters; "t" of "t-shirt" is thymine to WordNet
 _SHORTEST_HEAD = 4  # of the second half of a split word; with 3 a garden has to do with a gar
@@ -36,10 +36,10 @@ class Overlap(NamedTuple):
 
     rule: str  # "i", "ii" or "iii", as in the paper
     keyword: str
+    #: What the keyword names.
     node: str
-    """What the keyword names."""
+    #: The class that is the node, its sibling (or below that), or above or below it.
     known: str
-    """The class that is the node, its sibling (or below that), or above or below it."""
 
 
 def find_covered(classes: Iterable[str], by: Collection[str], graph: Hypernyms) -> dict[str, Cover]:

@@ -11,6 +11,7 @@ from helpers.checks import known_name
 from helpers.labelfree.gaussians import fit_mixture, mixture_parts
 from helpers.metrics.inputs import share_array
 
+#: Titles of the evaluators; a name is a split and a distance, or a statistic of the scores.
 EVALUATORS = {
     "kmeans_l2": "k-means + ℓ2",
     "gmm_l2": "GMM + ℓ2",
@@ -26,10 +27,9 @@ EVALUATORS = {
     "statistic_moment": "second moment",
     "statistic_share": "share below the 5 % quantile",
 }
-"""Titles of the evaluators; a name is a split and a distance, or a statistic of the scores."""
 
+#: Thresholds from 0 to 1 in steps of 0.01, which `fit_regression` searches.
 TAUS = np.arange(101) / 100
-"""Thresholds from 0 to 1 in steps of 0.01, which `fit_regression` searches."""
 
 
 def gscores(

@@ -13,8 +13,8 @@ import numpy as np
 from helpers.checks import float_array, known_name
 from helpers.metrics.inputs import share_array
 
+#: The distances between two parts, by name.
 DISTANCES = ("l2", "kl", "reversed_kl", "wasserstein")
-"""The distances between two parts, by name."""
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,11 @@ from helpers.checks import float_array
 from helpers.metrics import RankedGroups
 from helpers.metrics.inputs import share_array
 
+#: The six metrics by name, of groups that are sorted once; ID images are the positive ones.
+#:
+#: The paper has no formula of the detection error.  Here it is the smallest mean of both error
+#: rates.  At a TPR of 95 %, as in ODIN, it is (0.05 + FPR95) / 2 and has the correlation of
+#: FPR95.
 METRICS: dict[str, Callable[[RankedGroups], float]] = {
     "auroc": lambda groups: groups.area,
     "aupr": lambda groups: groups.average_precision,
@@ -18,13 +23,8 @@ METRICS: dict[str, Callable[[RankedGroups], float]] = {
     "fpr80": lambda groups: groups.false_positive_rate(0.8),
     "fpr60": lambda groups: groups.false_positive_rate(0.6),
 }
-"""The six metrics by name, of groups that are sorted once; ID images are the positive ones.
-
-The paper has no formula of the detection error.  Here it is the smallest mean of both error rates.
-At a TPR of 95 %, as in ODIN, it is (0.05 + FPR95) / 2 and has the correlation of FPR95.
-"""
+#: The metrics whose predictions have a skill.
 PREDICTED = ("auroc", "fpr95")
-"""The metrics whose predictions have a skill."""
 
 
 def true_metrics(known, unknown) -> dict[str, float]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from helpers.checks import known_name
 
+#: What an argument of a metric can be.
 KINDS = {
     "group": "scores of a group of images, of its own length; known images come first",
     "scores": "a score of each image, higher = more likely right or known",
@@ -22,7 +23,6 @@ KINDS = {
     "answers": "what the model says, in numbers as these",
     "number": "a number, such as a threshold",
 }
-"""What an argument of a metric can be."""
 
 
 @dataclass(frozen=True)

@@ -49,8 +49,8 @@ def rejection_threshold(train_scores, *, keep: float = 0.95) -> float:
     return float(np.partition(scores, drop)[drop])
 
 
+#: Share of the correctly classified training images that the threshold of each of them keeps.
 DETECTION_ERROR_RATES = {"der95": 0.95, "der99": 0.99}
-"""Share of the correctly classified training images that the threshold of each of them keeps."""
 
 
 def detection_error_rate(scores, correct, threshold: float) -> float:

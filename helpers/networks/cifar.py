@@ -64,11 +64,11 @@ def _densenet_name(name: str) -> str:
     return re.sub(r"^fc\.", "classifier.", name)
 
 
+#: Builders by architecture, and functions from an author's name of a tensor to timm's name.
 BUILDERS: Mapping[str, tuple[Callable[..., nn.Module], Callable[[str], str]]] = {
     "densenet_bc": (densenet_bc, _densenet_name),
     "resnet_a": (resnet_a, _resnet_name),
 }
-"""Builders by architecture, and functions from an author's name of a tensor to timm's name."""
 
 
 def create(

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from helpers.data import Images, ImageStream
     from helpers.networks.models import Classifier
 
+#: What decides a network's numbers beside our own code, for the keys of what is kept.
 VERSIONS = {"torch": torch.__version__} | {name: version(name) for name in ("timm", "torchvision")}
-"""What decides a network's numbers beside our own code, for the keys of what is kept."""
 
 
 def default_device() -> str:
@@ -102,12 +102,12 @@ def reproducible(device: str, threads: int) -> Iterator[None]:
         settings.fill_uninitialized_memory = before[2]
 
 
+#: Bytes that the largest activation of a batch may have on a CPU: about what its caches hold.
 ACTIVATIONS = 2**24
-"""Bytes that the largest activation of a batch may have on a CPU: about what its caches hold."""
+#: Of all images of a batch on a GPU, which has room for more than it can use of small ones.
 PIXELS_ON_GPU = 2**23
-"""Of all images of a batch on a GPU, which has room for more than it can use of small ones."""
+#: Images of a batch.
 FEWEST, MOST, MOST_ON_GPU = 8, 128, 500
-"""Images of a batch."""
 
 
 def batch_size(network: Classifier, images: Images | ImageStream, **view) -> int:

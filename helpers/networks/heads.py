@@ -12,14 +12,14 @@ from torch import nn
 from helpers.checks import positive_number
 from helpers.networks.spectral import shaped_by
 
+#: Of Mixup's Beta distribution, unless said otherwise.
 ALPHA = 0.3
-"""Of Mixup's Beta distribution, unless said otherwise."""
+#: The soft labeler's probability of the right class.
 POSITIVE = 0.8
-"""The soft labeler's probability of the right class."""
+#: Of MIMO.
 SUBNETWORKS = 2
-"""Of MIMO."""
+#: Of the perceptrons of random network distillation and orthogonal certificates.
 WIDTH, DEPTH = 128, 3
-"""Of the perceptrons of random network distillation and orthogonal certificates."""
 
 
 def whole(name: str, value: float) -> int:
@@ -254,8 +254,8 @@ def _perceptron(features: int, width: float, depth: float, *, bias: bool = True)
     return nn.Sequential(*layers[:-1])
 
 
+#: The objectives for which `equip` does something.
 EQUIPPED = ("mimo", "mixup", "oc", "rbf", "rnd", "soft_labels")
-"""The objectives for which `equip` does something."""
 
 
 def equip(

@@ -26,11 +26,10 @@ if TYPE_CHECKING:
     from helpers.data import Images, ImageStream
     from helpers.outputs import Outputs
 
+#: Where the networks lie that come with this package.
+#:
+#: :meta hide-value:
 EMBEDDED = Path(__file__).parent / "weights"
-"""Where the networks lie that come with this package.
-
-:meta hide-value:
-"""
 log = logging.getLogger(__name__)
 
 

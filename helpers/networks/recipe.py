@@ -21,6 +21,7 @@ SCHEDULES = ("cosine", "multistep")
 SPECTRAL_FORMS = ("weights", "strict", "bounded")
 AUGMENTATIONS = ("crop", "crop_zeros", "flip")
 PRECISIONS = ("auto", "bfloat16", "float32")
+#: Blocks per stage of the ResNets for photographs (He et al. 2016, table 1), by their layers.
 FOUR_STAGES = {
     18: (2, 2, 2, 2),
     34: (3, 4, 6, 3),
@@ -28,7 +29,6 @@ FOUR_STAGES = {
     101: (3, 4, 23, 3),
     152: (3, 8, 36, 3),
 }
-"""Blocks per stage of the ResNets for photographs (He et al. 2016, table 1), by their layers."""
 _FOLDER = Path(__file__).parents[1] / "training" / "objectives"  # whose files name them
 OBJECTIVES = tuple(sorted(one.name for one in iter_modules([str(_FOLDER)])))
 _TUPLES = ("augmentation", "milestones")

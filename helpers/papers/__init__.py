@@ -16,11 +16,11 @@ from helpers.files import project_root
 
 __all__ = ["PAPERS", "REHEARSAL", "TIERS", "Paper", "content_of", "load"]
 
+#: From the smallest to the largest; ``pretrained`` evaluates published networks.
 TIERS = ("mini", "small_cpu", "small", "pretrained", "paper")
-"""From the smallest to the largest; ``pretrained`` evaluates published networks."""
 
+#: The tier that runs every step of ``paper`` on generated images; its numbers mean nothing.
 REHEARSAL = "rehearsal"
-"""The tier that runs every step of ``paper`` on generated images; its numbers mean nothing."""
 
 
 def __getattr__(name: str) -> object:
@@ -102,7 +102,7 @@ _RECORDS = (
     import_module(f"{__name__}.{file.parent.name}").PAPER
     for file in Path(__file__).parent.glob("*/__init__.py")
 )
+#: The records in the order of the book, by name.
 PAPERS: dict[str, Paper] = {
     paper.name: paper for paper in sorted(_RECORDS, key=lambda paper: paper.order)
 }
-"""The records in the order of the book, by name."""

@@ -73,16 +73,16 @@ def _scores() -> list[str]:
 
 Seed = Annotated[int, Field(ge=0)]
 Count = Annotated[int, Field(ge=1)]
+#: A number of repetitions; more than 1,000 is a slip.
 Repeats = Annotated[int, Field(ge=1, le=1000)]
-"""A number of repetitions; more than 1,000 is a slip."""
 Share = Annotated[float, Field(gt=0, lt=1)]
+#: One of `helpers.data.names`, or ``folder:PATH``; see `Parameters.data_sets_used`.
 DataSet = Annotated[str, AfterValidator(_data_set)]
-"""One of `helpers.data.names`, or ``folder:PATH``; see `Parameters.data_sets_used`."""
 Score = Annotated[str, one_of("score", _scores)]
 Distance = Annotated[str, one_of("distance", ("euclidean", "euclidean_cosine"))]  # of OpenMax
 Tier = Annotated[str, one_of("tier", tiers)]
+#: Fields of a `Recipe` and their new values.
 Changes = dict[str, Any]
-"""Fields of a `Recipe` and their new values."""
 
 
 class Strict(BaseModel):
@@ -99,8 +99,8 @@ class Parameters(BaseModel):
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+    #: Fields that only select the parts of an experiment: no row depends on them.
     grid: ClassVar[tuple[str, ...]] = ()
-    """Fields that only select the parts of an experiment: no row depends on them."""
 
     tier: str
     seed: Seed  # of all random numbers

@@ -16,12 +16,12 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+#: `data_set` and `backbone` of an effect that is the mean over all of them.
 ALL = "all"
-"""`data_set` and `backbone` of an effect that is the mean over all of them."""
 
 _DRAWS = 4000  # the ends of an interval then move by about one per cent of its width
+#: Share of an interval's width: an end that is nearer to the margin decides nothing.
 _NEAR = 0.1
-"""Share of an interval's width: an end that is nearer to the margin decides nothing."""
 _HOLDS = {"<": operator.lt, ">": operator.gt, ">=": operator.ge}
 CELL = ["data_set", "backbone"]
 _NUMBER = ["method", "calibration", "metric", "test_set"]

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from helpers.papers import Paper
     from helpers.report.paper_claims import Claims
 
+#: The heading below which each chapter's figures show the verdicts of committed results.
 LARGER = "Larger tiers"
-"""The heading below which each chapter's figures show the verdicts of committed results."""
 
+#: What ``tier`` says where a claim is checked on its paper's own printed numbers.
 PUBLISHED = "published"
-"""What ``tier`` says where a claim is checked on its paper's own printed numbers."""
 
 COLUMNS = (
     "paper", "claim", "text", "source", "check", "needs", "tier", "verdict", "decided_by", "effect",
@@ -36,11 +36,11 @@ COLUMNS = (
 )  # fmt: skip
 
 _NAN = float("nan")
+#: The columns of a claim without any numbers.
 _ABSENT = {
     "verdict": Verdict.NO_DATA, "decided_by": "", "relation": "", "effects": 0, "runs": 0,
     "effect": _NAN, "low": _NAN, "high": _NAN, "margin": _NAN, "clearance": _NAN,
 }  # fmt: skip
-"""The columns of a claim without any numbers."""
 
 
 def read(

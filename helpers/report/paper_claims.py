@@ -22,8 +22,8 @@ from helpers.report.claims import (
 )
 from helpers.report.table import number
 
+#: The tier of printed numbers, which lacks nothing.
 PRINTED = ""
-"""The tier of printed numbers, which lacks nothing."""
 
 
 @dataclass(frozen=True)

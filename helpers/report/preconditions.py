@@ -12,30 +12,30 @@ import yaml
 
 from helpers.report.claims import Claim, Verdict, join_texts
 
+#: The papers' names of the network of ordinary training, whose accuracy decides.
 PLAIN = ("network", "baseline", "erm", "closed-set")
-"""The papers' names of the network of ordinary training, whose accuracy decides."""
 
+#: Share of the test images of known classes on which a network must be right.
 LEAST_RIGHT = 0.5
-"""Share of the test images of known classes on which a network must be right."""
 
+#: Largest NLL of a network, as a share of that of guessing, log K.
 MOST_LOSS = 0.9
-"""Largest NLL of a network, as a share of that of guessing, log K."""
 
+#: What plain training must reach, or its score does not tell unknown images at all.
 LEAST_AUROC = 0.55
-"""What plain training must reach, or its score does not tell unknown images at all."""
 
+#: How far a method's accuracy may lie below the baseline's, if it does not in the paper.
 MOST_BEHIND = 0.02
-"""How far a method's accuracy may lie below the baseline's, if it does not in the paper."""
 
 _FILE = Path(__file__).with_suffix(".yaml")
 PRECONDITIONS, _SHORT = yaml.safe_load(_FILE.read_text(encoding="utf-8")).values()
 
 FINE_TUNED = "networks are fine-tuned in this way, not trained from scratch"
+#: That the schedule of a tier and paper is short, with the schedule.
 SHORT = {tuple(name.split("/")): text for name, text in _SHORT.items()}
-"""That the schedule of a tier and paper is short, with the schedule."""
 
+#: Families and architectures that must be behind a verdict, by what a claim is about.
 LEAST_NETWORKS = {"models": (2, 3), "families": (2, 1)}
-"""Families and architectures that must be behind a verdict, by what a claim is about."""
 
 PLURALS = {"network": "networks", "architecture": "architectures", "family": "families"}
 

@@ -25,11 +25,11 @@ from helpers import cache
 from helpers.checks import known_name
 from helpers.files import atomic_path
 
+#: The columns that say what a number is; no two rows of a table agree in all of them.
 IDENTITY = (
     "tier", "paper", "data_set", "test_set", "backbone", "run", "method", "calibration", "variant",
     "metric",
 )  # fmt: skip
-"""The columns that say what a number is; no two rows of a table agree in all of them."""
 
 _PROVENANCE = {
     "seed": pa.int64(), "parameters": pa.string(), "code": pa.string(), "versions": pa.string(),
@@ -40,8 +40,8 @@ _NUMBER = {
     "value": pa.float64(), "bootstrap": pa.list_(pa.float32()), "images": pa.int64(),
     "notes": pa.string(),
 }  # fmt: skip
+#: Names and types of all columns, in order; `tidy` says what each of them holds.
 SCHEMA = pa.schema({"row": pa.string(), **_NUMBER, **_PROVENANCE})
-"""Names and types of all columns, in order; `tidy` says what each of them holds."""
 
 CALIBRATIONS = ("before", "after", "")
 _DEFAULTS = dict(test_set="test", calibration="", variant="primary", bootstrap=(), notes="")

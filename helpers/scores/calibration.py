@@ -18,8 +18,8 @@ info = record("temperature_scaling")
 # the softmax is uniform, or one-hot, to any precision that matters.
 _WIDEST = 1e4
 
+#: By which the sum of a row of probabilities may be off, as in half precision.
 ROUNDING = 1e-3
-"""By which the sum of a row of probabilities may be off, as in half precision."""
 
 _CELLS = 2**18  # logits worked on at a time: about the size of a CPU's cache
 

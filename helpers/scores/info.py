@@ -79,6 +79,7 @@ def record(name: str) -> Info:
     return _records()[name]
 
 
+#: Why a score cannot be had, by what the model lacks.
 LACKING = {
     "members": "needs an ensemble, several heads or several passes",
     "native": "is the measure of a training algorithm that brings one",
@@ -88,7 +89,6 @@ LACKING = {
     "images": "goes back to the images, to a network without dropout",
     "one network": "needs one network",
 }
-"""Why a score cannot be had, by what the model lacks."""
 
 
 def lacking(needs: Iterable[str], model: Model, outputs: Outputs) -> list[str]:

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from helpers.networks.models import Classifier
     from helpers.training.fitted import Fitted
 
+#: By how much half precision may change the test accuracy: 0.02 points.
 TOLERANCE = 2e-4
-"""By how much half precision may change the test accuracy: 0.02 points."""
 
 
 def find(origin: Mapping, recipe: Recipe) -> Path | None:

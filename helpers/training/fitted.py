@@ -40,13 +40,13 @@ if TYPE_CHECKING:
 
 # read now, when the code is loaded: the files may change before a long run comes to use them
 _NETWORK = "helpers.networks.models.create"
+#: What stands for the code of a training in its key; other objectives do not matter to it.
 TRAINING = {
     name: cache.code("helpers.training.loop.train", _NETWORK, f"helpers.training.objectives.{name}")
     for name in objectives.names()
 }
-"""What stands for the code of a training in its key; other objectives do not matter to it."""
+#: The same for a network's outputs.
 COMPUTING = cache.code("helpers.networks.inference", _NETWORK)
-"""The same for a network's outputs."""
 log = logging.getLogger(__name__)
 PASSES_AT_ONCE = 500  # images in a batch where dropout draws: what it draws depends on that
 

@@ -8,8 +8,8 @@ import torch
 from torch import nn
 
 GEOMETRIC = ("rotate", "shear_x", "shear_y", "translate_x", "translate_y")
+#: The operations of AugMix that none of the usual test corruptions contains.
 OPERATIONS = ("autocontrast", "equalize", "posterize", "solarize", *GEOMETRIC)
-"""The operations of AugMix that none of the usual test corruptions contains."""
 
 
 def augmix(

@@ -18,9 +18,9 @@ from helpers.networks.recipe import Recipe
 _OBJECTIVES = "helpers.training.objectives"
 LAWS = ("choice", "log_uniform", "uniform")
 
+#: ``{"uniform": [low, high]}``, ``{"log_uniform": [low, high]}``, whose logarithm is uniform, or
+#: ``{"choice": [one, another, ...]}``.
 Law = Mapping[str, Sequence[float]]
-"""``{"uniform": [low, high]}``, ``{"log_uniform": [low, high]}``, whose logarithm is uniform, or
-``{"choice": [one, another, ...]}``."""
 
 
 def check_law(name: str, law: Law) -> None:

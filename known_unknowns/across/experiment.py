@@ -42,21 +42,20 @@ if TYPE_CHECKING:
 
 __all__ = ["BESIDE", "TEACHER", "models", "outputs", "parts", "roles", "rows"]
 
+#: Columns of the rows of that variant.
 SCALED = {"variant": "scaled", "calibration": "after"}
-"""Columns of the rows of that variant."""
 
+#: The member of the run's ensemble that a distilled network learns from; not the baseline, which
+#: has the same weights in the beginning.
 TEACHER = 1
-"""The member of the run's ensemble that a distilled network learns from; not the baseline, which
-has the same weights in the beginning."""
 
+#: Algorithms that learn next to the baseline's classifier, from its seeds.
+#:
+#: Only their native measure counts: all other numbers are the baseline's.
 BESIDE = ("rnd", "oc")
-"""Algorithms that learn next to the baseline's classifier, from its seeds.
 
-Only their native measure counts: all other numbers are the baseline's.
-"""
-
+#: The Gscore evaluator: the best of the paper.
 EVALUATOR = "ude_wasserstein"
-"""The Gscore evaluator: the best of the paper."""
 
 
 def parts(parameters: Parameters) -> list[Part]:
@@ -316,8 +315,8 @@ def _openmax(outputs: ModelOutputs, keep: float) -> tuple[np.ndarray, np.ndarray
     return whole, openset.openmax_answer(whole)
 
 
+#: The two rules of the chapter on open sets, by the scores that they are.
 AS_PRINTED = {"msp": _threshold, "openmax": _openmax}
-"""The two rules of the chapter on open sets, by the scores that they are."""
 
 
 def unknown_probability(values, known, unknown) -> np.ndarray:

@@ -9,11 +9,11 @@ _TABLE = pd.read_csv(
     Path(__file__).with_name("measures.csv"), index_col="name", keep_default_na=False
 )
 
+#: Each measure as a row of the results table has it, with its title and paper, by name.
 MEASURES = {row.Index: row for row in _TABLE.itertuples(name="Measure")}
-"""Each measure as a row of the results table has it, with its title and paper, by name."""
 
+#: The measures that `known_unknowns.across.tables.agreement` compares.
 COMPARED = [*_TABLE[_TABLE["compared"] > 0].sort_values("compared").index]
-"""The measures that `known_unknowns.across.tables.agreement` compares."""
 
+#: Titles of the training algorithms of all chapters, by name.
 ALGORITHMS = yaml.safe_load(Path(__file__).with_name("algorithms.yaml").read_text("utf-8"))
-"""Titles of the training algorithms of all chapters, by name."""

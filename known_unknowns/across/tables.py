@@ -14,12 +14,12 @@ from helpers.report.ledger import PUBLISHED, ledger, tally
 from helpers.report.table import Table, categories, single
 from known_unknowns.across.measures import ALGORITHMS, COMPARED, MEASURES
 
+#: What the measures rank, and how we call it.
 AMONG = {
     "cells": "all algorithms and scores",
     "scores": "scores of the baseline",
     "algorithms": "algorithms with MSP",
 }
-"""What the measures rank, and how we call it."""
 
 _CHOSEN = {"scores": ("algorithm", "baseline"), "algorithms": ("score", "msp")}
 _NAMES = {(measure.metric, measure.test_set): name for name, measure in MEASURES.items()}

@@ -22,10 +22,10 @@ from known_unknowns.auditing.inputs import Inputs
 from known_unknowns.auditing.rejector import Rejector
 from known_unknowns.auditing.sentences import render
 
+#: Largest number of images for temperature, directions and calibration: more change no number.
 FITTED = 10_000
-"""Largest number of images for temperature, directions and calibration: more change no number."""
+#: Largest number of scores of known images that a rejector keeps for its p-values.
 KNOWN = 10_000
-"""Largest number of scores of known images that a rejector keeps for its p-values."""
 
 
 class Audit(SimpleNamespace):

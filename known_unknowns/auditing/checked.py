@@ -12,12 +12,12 @@ from helpers.checks import known_name, label_array, plain_array
 from helpers.outputs import Head
 from helpers.scores.calibration import ROUNDING, are_probabilities, log_probabilities, row_blocks
 
+#: Possible content of the arrays of logits.
 TREATED = ("logits", "probabilities")
-"""Possible content of the arrays of logits."""
+#: Arrays of the validation images alone, or of no images.
 SINGLE = ("labels", "head_weight", "head_bias", "class_names", "files", "groups", "strata")
-"""Arrays of the validation images alone, or of no images."""
+#: Largest logit or feature: a million squares of it have a finite sum in single precision.
 LARGEST = 1e15
-"""Largest logit or feature: a million squares of it have a finite sum in single precision."""
 _MOST_DIGITS = 6  # decimal places of rounded probabilities
 _OF_MODEL = ("logits", "features", "members", "native")
 _TOGETHER = (

@@ -19,11 +19,11 @@ import time
 from collections.abc import Callable, Collection
 from pathlib import Path
 
+#: Exit status: all requirements hold, one does not, wrong usage or input, Ctrl-C.
 HOLDS, FAILS, REFUSED, STOPPED = 0, 1, 2, 130
-"""Exit status: all requirements hold, one does not, wrong usage or input, Ctrl-C."""
 
+#: The folder that the demo writes.
 DEMO = "known_unknowns_demo"
-"""The folder that the demo writes."""
 
 
 class _Parser(argparse.ArgumentParser):

@@ -19,19 +19,19 @@ from known_unknowns.auditing.inputs import Inputs
 from known_unknowns.auditing.sentences import render
 from known_unknowns.auditing.thresholds import share
 
+#: Largest number of classes or images that a doubt names.
 NAMED = 5
-"""Largest number of classes or images that a doubt names."""
+#: Largest number of classes for which the best order is computed.
 ORDERED = 2_000
-"""Largest number of classes for which the best order is computed."""
+#: Largest number of images among which near copies are sought; of more, a random subset.
 COPIES_AMONG = 10_000
-"""Largest number of images among which near copies are sought; of more, a random subset."""
+#: Cosine distance of the features below which two images are near copies; the smallest distance
+#: among 2,000 test images of CIFAR-10 is 0.007 (ResNet-20, ResNet-56, DenseNet-100).
 NEAR = 1e-3
-"""Cosine distance of the features below which two images are near copies; the smallest distance
-among 2,000 test images of CIFAR-10 is 0.007 (ResNet-20, ResNet-56, DenseNet-100)."""
+#: Rank of a neighbour whose usual distance is at least twenty times that of a near copy.
 NEIGHBOUR = 10
-"""Rank of a neighbour whose usual distance is at least twenty times that of a near copy."""
+#: Smallest number of features: in fewer dimensions images are close together by chance.
 WIDTH = 16
-"""Smallest number of features: in fewer dimensions images are close together by chance."""
 _ROWS = ("before", "after", "negated")
 
 

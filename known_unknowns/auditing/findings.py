@@ -22,14 +22,14 @@ from known_unknowns.auditing.thresholds import NOTHING, promise_risk, share
 
 SUMMARY = ("right", "sure", "accept", "promise", "unlabelled", "next_step")
 FINDINGS = ("right", "sure", "score", "accept", "unlabelled", "drift", "limits")
+#: Coverage above which a rejector rejects next to nothing.
 NEARLY_ALL = 0.98
-"""Coverage above which a rejector rejects next to nothing."""
 _ASKS = ("the logits alone", "the features too", "the head's weights too", "training images too")
+#: Names of what can be required.  ``coverage`` and ``risk`` are the rejector's.
 NUMBERS = ("accuracy", "coverage", "coverage_at_risk", "risk", "ece", "ece_scaled", "aurc",
            "auroc", "fpr95")  # fmt: skip
-"""Names of what can be required.  ``coverage`` and ``risk`` are the rejector's."""
+#: Numbers of a set of unknown images: ``auroc:pets``, or without a set the worst of all sets.
 OF_SETS = ("auroc", "fpr95")
-"""Numbers of a set of unknown images: ``auroc:pets``, or without a set the worst of all sets."""
 _FORM = re.compile(
     r"(?P<name>coverage_at_risk(?=_)|[^:<>=]+)(_(?P<risk>[^:<>=]*))?"
     r"(:(?P<set>[^<>=]+))?(?P<sense>>=|<=)(?P<limit>[^<>=]+)"

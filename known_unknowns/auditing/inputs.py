@@ -259,10 +259,10 @@ def read_new(path: Path) -> tuple[np.ndarray, np.ndarray | None, Sequence[str]]:
     return logits, features, range(len(logits)) if files is None else files.tolist()
 
 
+#: Its network was neither trained nor chosen on its test images, unlike the packs of ResNets.
 DEMO = "densenet100.dice_cifar10.safetensors"
-"""Its network was neither trained nor chosen on its test images, unlike the packs of ResNets."""
+#: One set near CIFAR-10 and one far from it, and their names in a sentence.
 UNKNOWN = {"cifar100": "CIFAR-100", "mnist": "MNIST"}
-"""One set near CIFAR-10 and one far from it, and their names in a sentence."""
 
 
 def open_demo() -> tuple[Inputs, str]:

@@ -145,8 +145,8 @@ def gather(given: Parameters) -> Inputs:
     return show_images(network, known, ood=ood, class_names=names, **families, **more)
 
 
+#: Splits of a data set, by priority.
 SPLITS = ("val", "test", "sample", "train")
-"""Splits of a data set, by priority."""
 
 
 def images_of(where: str, *, size: int | None = None) -> Images | ImageStream:

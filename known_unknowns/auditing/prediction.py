@@ -11,16 +11,16 @@ from known_unknowns import without_labels
 from known_unknowns.without_labels import FEWEST
 
 LEVEL = 0.9  # of the intervals
+#: Largest expected share of known images among those listed as unlike the validation images.
 RATE = 0.1
-"""Largest expected share of known images among those listed as unlike the validation images."""
 SETS = 9  # smallest number of sets for an interval
+#: Number of unlabelled images that are worth a label.
 LABELS = 60
-"""Number of unlabelled images that are worth a label."""
+#: Largest number of directions in which drift is tested.
 DIRECTIONS = 16
-"""Largest number of directions in which drift is tested."""
 _MORE = 8  # extra directions of the sketch, for precision
+#: Probability that a drift is named where there is none.
 DRIFT_LEVEL = 0.05
-"""Probability that a drift is named where there is none."""
 
 
 def look_at_unlabelled(

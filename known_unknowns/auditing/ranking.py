@@ -94,8 +94,8 @@ def _cumulated(confidence, correct, weights) -> Iterator[tuple[np.ndarray, ...]]
         yield order, last, drawn, np.cumsum(drawn, axis=1), np.cumsum(drawn * wrong, axis=1)
 
 
+#: Arguments of scores: a rejector contains the bank, so it is as small as that of NNGuide.
 ARGUMENTS = {"knn": {"bank": 12_800}, "relation": {"bank": 12_800}}
-"""Arguments of scores: a rejector contains the bank, so it is as small as that of NNGuide."""
 
 WITHHELD = {
     "images": "goes back to the images, which no stored outputs hold",
@@ -108,12 +108,12 @@ _ABSENT = {
     "training outputs": "needs outputs of training images",
     "level of the logits": "needs logits, and probabilities have lost their level",
 }
+#: Names of the ID images as a set, and of ID and unknown images together.
 ID, UNION = "", "all"
-"""Names of the ID images as a set, and of ID and unknown images together."""
+#: Number of images whose outputs are copied at a time.
 BLOCK = 2048
-"""Number of images whose outputs are copied at a time."""
+#: Largest number of ID images, and of images of each set, on which scores are compared.
 COMPARED = 1000
-"""Largest number of ID images, and of images of each set, on which scores are compared."""
 
 
 def fitted(inputs: Inputs, names: Iterable[str]) -> tuple[dict[str, Score], dict[str, str]]:

@@ -20,8 +20,8 @@ from helpers.checks import known_name
 if TYPE_CHECKING:
     import pandas as pd
 
+#: Suffixes of tables; every other file is an archive of arrays.
 TABLES = (".csv", ".parquet")
-"""Suffixes of tables; every other file is an archive of arrays."""
 _DAMAGED = (
     AttributeError, EOFError, MemoryError, NotImplementedError, OSError, RuntimeError,
     tokenize.TokenError, zipfile.BadZipFile, zlib.error,

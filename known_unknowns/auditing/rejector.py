@@ -23,8 +23,8 @@ from helpers.scores.openset import OpenMax
 if TYPE_CHECKING:
     import pandas as pd
 
+#: Possible inputs of a rejector.
 GIVEN = ("logits", "probabilities")
-"""Possible inputs of a rejector."""
 
 _VERSION = 1  # of the files
 _SAVED = ("threshold", "classes", "width", "given", "provenance")

@@ -18,19 +18,19 @@ from helpers.files import atomic_path
 from known_unknowns.auditing import findings
 from known_unknowns.auditing.sentences import write_page
 
+#: What an audit leaves in its folder.
 WRITTEN = ("report.html", "audit.json", "rejector.safetensors")
-"""What an audit leaves in its folder."""
+#: Numbers in ``audit.json``, in their order; most are attributes of `Audit`.
 KEYS = (
     "version model doubts summary requirements settings sha256 images unreadable accuracy "
     "temperature sureness calibration ranking left_out recommended as_good confirmed thresholds "
     "deployed classes answers images_needed_by_answer strata images_needed_by_stratum curve "
     "picture unlabelled drift most_wrongly_sure suspected_labels findings notes"
 ).split()
-"""Numbers in ``audit.json``, in their order; most are attributes of `Audit`."""
+#: Sets of unknown images in the picture, those of which most are accepted.
 BARS = 8
-"""Sets of unknown images in the picture, those of which most are accepted."""
+#: The surest ones, as many as are shown.
 ERRORS = 12
-"""The surest ones, as many as are shown."""
 NAMES = {"ece": "ECE", "low": "from", "high": "to", "floor": "ECE by chance", "nll": "NLL",
          "brier": "Brier score", "aurc": "AURC", "auroc": "AUROC", "fpr95": "FPR95",
          "coverage": "kept at the risk", "risk": "wrong at the coverage"}  # fmt: skip

@@ -13,11 +13,11 @@ from helpers.outputs import Outputs
 from known_unknowns import guarantees
 from known_unknowns.auditing.sentences import render
 
+#: What the deployed threshold may guarantee.
 WISHES = ("risk", "coverage")
-"""What the deployed threshold may guarantee."""
 NOTHING = (np.nan,) * 3
+#: Confidence, for all classes together, that a class named as worse than guaranteed is worse.
 LEVEL = 0.95
-"""Confidence, for all classes together, that a class named as worse than guaranteed is worse."""
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ from helpers.scores import Score
 from known_unknowns.bench.feature_packs import SIDES, FeaturePack, packs
 from known_unknowns.checks import check_score
 
+#: Level of the intervals of differences.
 LEVEL = 0.95
-"""Level of the intervals of differences."""
 VERDICTS = ("better", "worse", "not told apart")
 _ABSENT = {"images", "members", "native"}  # what no pack has
 _COLUMNS = {("auroc", side): f"AUROC {side} {UP}" for side in SIDES} | {

@@ -21,11 +21,10 @@ from helpers import checkpoints
 from helpers.files import atomic_path
 from helpers.outputs import Head, Outputs
 
+#: The folder of the packs that come with this package.
+#:
+#: :meta hide-value:
 EMBEDDED = Path(__file__).parent / "packs"
-"""The folder of the packs that come with this package.
-
-:meta hide-value:
-"""
 SIDES = ("near", "far")
 _VERSION = "2"  # of the files
 _MOST = float(np.finfo(np.float16).max)

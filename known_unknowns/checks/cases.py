@@ -9,11 +9,10 @@ import numpy as np
 
 from helpers.outputs import Head, Outputs
 
+#: What the made-up scores and probabilities say: mostly the truth, always, its opposite, nothing.
+#:
+#: A constant probability is that of a guess; an answer that is constant is class 0.
 QUALITIES = ("usual", "perfect", "reversed", "constant")
-"""What the made-up scores and probabilities say: mostly the truth, always, its opposite, nothing.
-
-A constant probability is that of a guess; an answer that is constant is class 0.
-"""
 
 
 @dataclass(frozen=True)

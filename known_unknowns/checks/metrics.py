@@ -20,8 +20,8 @@ BOUNDED = ("shares", "probabilities", "rows", "unknown")
 CLASSES = ("labels", "open labels", "answers")
 SIZES = (1, 2, 3, 4, 5, 8, 20, 50)
 
+#: The checks by name.
 checks = Checks("metric", MetricCase(), {"images": SIZES, "classes": SIZES})
-"""The checks by name."""
 
 
 class Subject:
@@ -204,6 +204,7 @@ def locked(array: np.ndarray) -> np.ndarray:
     return array
 
 
+#: Other forms of the same arrays, and how far the result may move.
 FORMS = {
     "of read-only arrays": (locked, 0),
     "of arrays with gaps": (
@@ -215,7 +216,6 @@ FORMS = {
     "of right and wrong as int": (lambda a: a.astype(int) if a.dtype == bool else a, 0),
     "of right and wrong as float": (lambda a: a.astype(float) if a.dtype == bool else a, 0),
 }
-"""Other forms of the same arrays, and how far the result may move."""
 
 
 @checks

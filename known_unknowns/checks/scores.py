@@ -30,8 +30,8 @@ from known_unknowns.checks.running import (
 
 SIZES = (1, 2, 3, 5, 10, 20, 50, 100, 300)
 
+#: The checks by name.
 checks = Checks("score", ScoreCase(), dict.fromkeys(["images", "classes", "width", "train"], SIZES))
-"""The checks by name."""
 
 
 class Subject:

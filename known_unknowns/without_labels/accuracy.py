@@ -6,10 +6,10 @@ import numpy as np
 
 from helpers.metrics.inputs import correct_array, probability_array
 
+#: Smallest number of unlabelled images for an estimate.
 FEWEST = 50
-"""Smallest number of unlabelled images for an estimate."""
+#: What each end of the bracket is moved by.  It is measured and not derived: see the chapter.
 SLACK = 0.05
-"""What each end of the bracket is moved by.  It is measured and not derived: see the chapter."""
 
 
 def accuracy_bracket(

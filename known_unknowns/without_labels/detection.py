@@ -14,10 +14,10 @@ from helpers.metrics import RankedGroups
 from known_unknowns.without_labels.accuracy import FEWEST
 from known_unknowns.without_labels.share import share_bound
 
+#: Smallest and largest share of unknown images that an estimator learns from.
 SHARES = (0.01, 0.95)
-"""Smallest and largest share of unknown images that an estimator learns from."""
+#: Shares of unknown images that divide mixtures into four groups.
 BINS = (0.05, 0.2, 0.5)
-"""Shares of unknown images that divide mixtures into four groups."""
 _LEVELS = np.arange(1, 24) / 24
 _SEEN = 22  # of the levels; above the last ones chance alone makes a share
 _MIXTURES = 1600  # in all, at most; the cost grows with their third power

@@ -34,15 +34,15 @@ if TYPE_CHECKING:
 
 __all__ = ["models", "outputs", "parts", "roles", "rows"]
 
+#: The protocol of every detector.
 DRAWN = "share drawn"
-"""The protocol of every detector."""
+#: Names of sets by kind.  In the protocol "share drawn, new KIND", all other sets teach.
 KINDS = yaml.safe_load(Path(__file__).with_name("kinds.yaml").read_text(encoding="utf-8"))
-"""Names of sets by kind.  In the protocol "share drawn, new KIND", all other sets teach."""
 ESTIMATORS = ("constant", "curve_regression")
+#: Largest expected share of known images on a list.
 RATE = 0.1
-"""Largest expected share of known images on a list."""
+#: Share of the known images that the rejector accepts.
 KEPT = 0.95
-"""Share of the known images that the rejector accepts."""
 
 
 @dataclass(frozen=True)

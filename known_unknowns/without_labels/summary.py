@@ -8,8 +8,8 @@ import pandas as pd
 from known_unknowns.without_labels.detection import BINS
 from known_unknowns.without_labels.experiment import DRAWN, ESTIMATORS
 
+#: Titles of the groups of shares that `BINS` divide.
 BIN_TITLES = ("0–5 %", "5–20 %", "20–50 %", "50–95 %")
-"""Titles of the groups of shares that `BINS` divide."""
 _TITLES = {"constant": "constant", "curve_regression": "regression on the P–P curve"}
 
 

@@ -19,6 +19,7 @@ def in_folders(above, names, *files):
     return {f"{above}/{name}/{file}": name for name in names for file in files}
 
 
+#: The class of each image, by split and path, of each archive.
 ARCHIVES = {
     "imagenet": {"train": in_folders("train", WNIDS, "18.JPEG", "7.JPEG"),
                  "val": in_folders("val", WNIDS, "1.JPEG")},
@@ -38,11 +39,10 @@ ARCHIVES = {
     **{name: {"test": {f"{title}/images/{k}.jpg": name for k in range(4)}}
        for name, title in (("inaturalist", "iNaturalist"), ("places", "Places"), ("sun", "SUN"))},
 }  # fmt: skip
-"""The class of each image, by split and path, of each archive."""
+#: Other files of an archive, which are not read as images.
 OTHERS = {"caltech256": ["256_ObjectCategories/257.clutter/1.jpg"],
           "imagenet_c": [f"speckle_noise/1/{WNIDS[0]}/2.JPEG"],
           "textures": ["dtd/labels/test1.txt"]}  # fmt: skip
-"""Other files of an archive, which are not read as images."""
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ import pytest
 from helpers import checkpoints
 
 ROOT = Path(__file__).resolve().parents[2]
+#: What trains in the place of the worktree's own command: a tiny network, a checkpoint an epoch.
 STUB = """
 import functools, os, sys, time
 import numpy as np
@@ -32,7 +33,6 @@ images = Images(pixels, np.arange(24) % 3, ("a", "b", "c"), "noise", "train")
 recipe = Recipe(width=4, stem_stride=2, epochs=8, batch_size=8)
 print("\\n" + fitted.fit(images, recipe).sha256)
 """
-"""What trains in the place of the worktree's own command: a tiny network, a checkpoint an epoch."""
 QUEUE = """
 import sys; from pathlib import Path; import background
 entries = [background.Entry(["p", "t", name], Path(sys.argv[1])) for name in sys.argv[3:]]

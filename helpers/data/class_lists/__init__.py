@@ -12,8 +12,8 @@ from pathlib import Path
 
 from helpers.checks import known_name
 
+#: Which nouns stand for a class of CIFAR-100: further senses of three of them too, or one each.
 SENSES = ("extended", "assigned")
-"""Which nouns stand for a class of CIFAR-100: further senses of three of them too, or one each."""
 
 _FOLDER = Path(__file__).parent
 _WITH_WNIDS = ("cifar10", "cifar100", "imagenet", "tiny_imagenet")

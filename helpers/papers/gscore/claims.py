@@ -32,16 +32,16 @@ from helpers.papers.gscore.skills import constant_errors, pooled_skill, set_erro
 from helpers.report.claim_files import read_claims
 from helpers.report.paper_claims import Claims, refuse_duplicates
 
+#: The `backbone` of derived numbers over several networks.
 ALL_NETWORKS = "all networks"
-"""The `backbone` of derived numbers over several networks."""
 
 _PROPOSED = "ude_wasserstein"
 _TITLES = {"fpr95": "FPR95", "auroc": "AUROC"}
 _OTHERS = ("kmeans_l2", "gmm_wasserstein", "confidence", "auto_evaluation", "gmm_kl", "ude_kl")
+#: Evaluators that the paper does not have.
 _EXTRA = ("ude_l2", "statistic_mean", "statistic_moment", "statistic_share")
-"""Evaluators that the paper does not have."""
+#: Evaluators of which the paper allows two readings; the lower error counts.
 _READINGS = {"gmm_wasserstein": "components_wasserstein", "gmm_kl": "components_kl"}
-"""Evaluators of which the paper allows two readings; the lower error counts."""
 _FEWEST = 4  # networks for a rank correlation; of three, one order in six is perfect by chance
 _REPLICATES = 1000
 _CLEAR = 0.3  # below it a line explains less than a tenth of the variance: no sign to speak of

@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 
 __all__ = ["models", "outputs", "parts", "roles", "rows"]
 
+#: The baselines: labels by confidence, and distances of features.
 CONFIDENCE, AUTOMATIC = "confidence", "auto_evaluation"
-"""The baselines: labels by confidence, and distances of features."""
+#: The evaluators in variants, with the first detector.
 VARIED = ("kmeans_l2", "gmm_wasserstein", "ude_wasserstein", "statistic_share")
-"""The evaluators in variants, with the first detector."""
+#: The variant where all distances of a split have the threshold of Wasserstein, as in the paper.
 SHARED = "shared τ"
-"""The variant where all distances of a split have the threshold of Wasserstein, as in the paper."""
+#: The mixtures with other ID images, see `redraw_mixtures`.
 REDRAWN = "redrawn"
-"""The mixtures with other ID images, see `redraw_mixtures`."""
+#: The method with a row for each prediction.
 BY_SETS = "msp/ude_wasserstein"
-"""The method with a row for each prediction."""
 
 
 def parts(parameters: Parameters) -> list[Part]:

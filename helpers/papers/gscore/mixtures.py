@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from helpers.papers.gscore.parameters import Parameters
     from helpers.papers.gscore.roles import Suite
 
+#: ID images that a set is mixed with: those of the regression's sets, and those of its test.
 PARTS = ("meta", "test")
-"""ID images that a set is mixed with: those of the regression's sets, and those of its test."""
 
+#: By set, which ID images and which of the set's images make its mixture, int64 each.
 Places = Mapping[str, tuple[np.ndarray, np.ndarray]]
-"""By set, which ID images and which of the set's images make its mixture, int64 each."""
 
 
 @dataclass(frozen=True)

@@ -21,11 +21,11 @@ from helpers.papers.parameters import (
     one_of,
 )
 
+#: Titles of the paper's four detectors by the names of their scores.
 DETECTORS = {"msp": "MSP", "odin": "ODIN", "energy": "ENERGY", "max_logit": "MLS"}
-"""Titles of the paper's four detectors by the names of their scores."""
 
+#: The parameters that a published network may have separate values of.
 DIVISION = ("fold_share", "validation_images", "set_images", "shown_again")
-"""The parameters that a published network may have separate values of."""
 
 Several = Annotated[int, Field(ge=2)]
 Evaluator = Annotated[

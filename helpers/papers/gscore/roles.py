@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from helpers.papers.run import Part
 
 _SPLITS = ("test", "val", "sample", "train")  # in this order of preference
+#: Prefix of the names of sets that show a class left out of the ID set.
 HELD_OUT = "held_out_"
-"""Prefix of the names of sets that show a class left out of the ID set."""
 
 
 def gbench() -> dict[str, str]:

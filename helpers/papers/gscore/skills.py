@@ -14,6 +14,7 @@ import pandas as pd
 from helpers.labelfree import PREDICTED, Estimate, describe_skill, fit_regression, skill_of_errors
 from helpers.report.table import MINUS
 
+#: Titles of the metrics that are predicted, in the order of the paper's Table 4.
 METRIC_TITLES = {
     "detection_error": "detection error",
     "fpr95": "FPR95",
@@ -22,14 +23,13 @@ METRIC_TITLES = {
     "auroc": "AUROC",
     "aupr": "AUPR",
 }
-"""Titles of the metrics that are predicted, in the order of the paper's Table 4."""
 
 _NETWORK = ["data_set", "backbone"]
 _TRUTH = [*_NETWORK, "test_set", "detector", "metric"]
 KEY = [*_NETWORK, "run", "test_set", "detector", "metric"]
 COLUMNS = [*KEY, "variant", "evaluator", "error", "guessed", "row"]
+#: The name of the constant among evaluators: ``DETECTOR/constant``.
 CONSTANT = "constant"
-"""The name of the constant among evaluators: ``DETECTOR/constant``."""
 
 
 def set_errors(table: pd.DataFrame, metrics: Sequence[str] = PREDICTED) -> pd.DataFrame:

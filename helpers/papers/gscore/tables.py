@@ -16,8 +16,8 @@ from helpers.report.table import DOWN, Table, categories, mark_best, numbers
 from helpers.report.tables import comparisons
 
 _BASELINES = {name: name.replace("_", "-") for name in (CONSTANT, "confidence", "auto_evaluation")}
+#: Titles of the baselines and of the evaluators.
 EVALUATOR_TITLES = _BASELINES | EVALUATORS
-"""Titles of the baselines and of the evaluators."""
 
 _MAIN = ("kmeans_l2", "gmm_wasserstein", "ude_wasserstein", "ude_l2", "statistic_mean")
 _MAIN = (*_BASELINES, *_MAIN, "statistic_moment", "statistic_share")

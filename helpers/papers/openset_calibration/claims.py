@@ -15,8 +15,8 @@ from helpers.report.paper_claims import Claims, Second, index_numbers
 
 CLOSED, OPEN, OPENMAX = "closed-set", "open-set", "open-set + OpenMax"
 
+#: Largest ratio of the images that OpenMax and the threshold reject.
 _MOST_UNEQUAL = 3.0
-"""Largest ratio of the images that OpenMax and the threshold reject."""
 
 _PLACE = ["data_set", "backbone"]
 

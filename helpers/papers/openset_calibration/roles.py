@@ -15,8 +15,8 @@ from helpers.papers.openset_calibration.parameters import Parameters
 from helpers.papers.run import Part
 
 SETTINGS = ("closed-set", "open-set")
+#: Side of the images in pixels; other images are resized.
 SIZE = 32
-"""Side of the images in pixels; other images are resized."""
 
 
 @dataclass(frozen=True)

@@ -23,11 +23,11 @@ from helpers.report.paper_claims import Claims, index_numbers
 from helpers.report.preconditions import LEAST_AUROC, MOST_LOSS
 
 PAPERS_FORM = "weights"  # of spectral normalisation: the form in the paper's text
+#: The ``backbone`` of rows of `derive` over networks of several sizes.
 ALL_SIZES = "all sizes"
-"""The ``backbone`` of rows of `derive` over networks of several sizes."""
 
+#: Nats between the members of an ensemble, above which it shows little about ensembles.
 _APART = 0.3
-"""Nats between the members of an ensemble, above which it shows little about ensembles."""
 
 _OTHERS = ("mixup", "mc_dropout", "mimo", "soft_labels")
 _STUDENTS = ("rnd", "oc")

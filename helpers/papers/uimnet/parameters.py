@@ -10,8 +10,8 @@ from helpers.papers.parameters import Changes, Count, DataSet, Repeats, Score, S
 from helpers.papers.uimnet.names import ALGORITHMS, checked, spectral_changes
 from helpers.training import search
 
+#: The data set whose in-domain and out-domain classes are published.
 PUBLISHED = "imagenet"
-"""The data set whose in-domain and out-domain classes are published."""
 
 AlgorithmName = Annotated[str, one_of("algorithm", ALGORITHMS)]
 SearchedName = Annotated[str, one_of("algorithm", ["all", *ALGORITHMS])]

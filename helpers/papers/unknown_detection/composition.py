@@ -15,8 +15,8 @@ from helpers.papers.unknown_detection import PAPER
 from helpers.papers.unknown_detection.methods import TEXTS
 
 SIZES = TEXTS["sizes"]
+#: The test set that is our union with the paper's shares.
 PAPER_UNION = "paper_union"
-"""The test set that is our union with the paper's shares."""
 
 _FINE = 50  # weight of an image with the paper's weight; other weights are rounded
 

@@ -23,8 +23,8 @@ from helpers.scores.gradients import ODIN
 from helpers.scores.openset import OpenMax, openmax_answer
 from helpers.training.fitted import Fitted, fit
 
+#: The factor of every logit that the authors' OpenMax revises on CIFAR, whatever its rank.
 FLAT = 0.5
-"""The factor of every logit that the authors' OpenMax revises on CIFAR, whatever its rank."""
 
 
 @dataclass(frozen=True)
@@ -193,6 +193,7 @@ def detect_smoothness(parameters: Parameters, benchmark: Benchmark, model: Model
     return Detector(model, answer)
 
 
+#: Functions that replace a method's score, by method and variant.
 DETECT = {
     ("edl", "evidence"): detect_evidence,
     ("odin", "primary"): detect_odin,
@@ -200,4 +201,3 @@ DETECT = {
     ("openmax", methods.AUTHORS): partial(detect_openmax, kind=FlatOpenMax),
     ("smoothness", "primary"): detect_smoothness,
 }
-"""Functions that replace a method's score, by method and variant."""

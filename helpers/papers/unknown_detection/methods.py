@@ -14,8 +14,8 @@ from helpers.networks.recipe import OBJECTIVES
 from helpers.papers import content_of
 
 TEXTS = content_of(__file__, "tables")
+#: The variant by the authors' code: their OpenMax, and their rule for every false positive rate.
 AUTHORS = "authors"
-"""The variant by the authors' code: their OpenMax, and their rule for every false positive rate."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,8 @@ class Method:
 
 NINE = {name: Method(**facts) for name, facts in TEXTS["methods"].items()}
 RECORDS = NINE | {name: Method(**facts) for name, facts in TEXTS["aside"].items()}
+#: Objectives without a record; "erm" is the baseline's.
 OTHERS = tuple(name for name in OBJECTIVES if name not in RECORDS and name != "erm")
-"""Objectives without a record; "erm" is the baseline's."""
 
 
 def checked(name: str) -> str:

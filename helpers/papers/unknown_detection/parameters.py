@@ -10,11 +10,11 @@ from helpers.papers import parameters
 from helpers.papers.parameters import Changes, Count, DataSet, Distance, Repeats, Share
 from helpers.papers.unknown_detection import methods
 
+#: The titles of the paper's nine methods, in the order of its tables.
 METHODS = {name: method.title for name, method in methods.NINE.items()}
-"""The titles of the paper's nine methods, in the order of its tables."""
 
+#: A record of `methods`, an objective, or either with another score: ``baseline+energy``.
 Method = Annotated[str, AfterValidator(methods.checked)]
-"""A record of `methods`, an objective, or either with another score: ``baseline+energy``."""
 
 
 class FarSet(parameters.Strict):

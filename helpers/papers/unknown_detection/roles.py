@@ -17,8 +17,8 @@ from helpers.papers.run import Part
 from helpers.papers.unknown_detection.methods import TEXTS
 from helpers.papers.unknown_detection.parameters import BenchmarkParameters
 
+#: Pixels of a side: the networks of small images expect it, and other images are resized to it.
 SIZE = 32
-"""Pixels of a side: the networks of small images expect it, and other images are resized to it."""
 
 
 @dataclass(frozen=True)

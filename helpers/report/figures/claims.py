@@ -15,6 +15,7 @@ from matplotlib.patches import Patch
 import helpers.report.figures.style as style
 from helpers.report.claims import ALL, Verdict
 
+#: Marker, colour and hatch of each verdict.
 VERDICTS = {
     Verdict.SUPPORTED: ("o", style.BLUE, ""),
     Verdict.CONTRADICTED: ("X", style.RED, "////"),
@@ -22,7 +23,6 @@ VERDICTS = {
     Verdict.NOT_TESTABLE: ("d", style.LIGHT, ""),
     Verdict.NO_DATA: ("", "none", ""),
 }
-"""Marker, colour and hatch of each verdict."""
 
 _CLAIMED = {"color": style.GREEN, "alpha": 0.12, "linewidth": 0}
 _PRINTED = {"marker": "D", "color": style.ORANGE, "markerfacecolor": "none", "linestyle": "none",

@@ -13,11 +13,11 @@ from helpers.report.table import PLUS_MINUS, Table, categories, number, numbers,
 _PLACE = ["data_set", "test_set", "backbone"]
 _PAPER_PLACE = [f"paper_{name}" for name in _PLACE]
 _CELL = ["method", "calibration", "metric"]
+#: The columns of a comparison.
 COLUMNS = [
     "table", "tier", *_PLACE, *_PAPER_PLACE, *_CELL,
     "mean", "std", "runs", "rows", "paper", "paper_std", "difference",
 ]  # fmt: skip
-"""The columns of a comparison."""
 
 
 def overview(table: pd.DataFrame, metrics: Sequence[str]) -> Table:

@@ -18,12 +18,12 @@ from helpers.report.tables.comparisons import comparison
 if TYPE_CHECKING:
     from helpers.papers import Paper
 
+#: The columns of `counterparts`.
 COLUMNS = (
     "paper", "table", "tier", "data_set", "test_set", "backbone", "method", "calibration",
     "metric", "published", "published_std", "reproduced", "reproduced_std", "runs", "difference",
     "deviations", "unit", "stand_ins", "paper_data_set", "paper_test_set", "paper_backbone", "rows",
 )  # fmt: skip
-"""The columns of `counterparts`."""
 
 # Names that differ and mean the same; case, hyphens and underscores do not count either.
 _SAME = {
