@@ -118,11 +118,7 @@ def train_in(path: Path, entry: Entry, lock: int) -> str:
 
 
 def train(paper: str, tier: str, name: str) -> None:
-    """Train and export the networks of one entry, at idle priority; print the accuracies."""
-    os.nice(19)
-    with contextlib.suppress(AttributeError, OSError):  # not on Linux, or not permitted
-        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-        Path("/proc/self/autogroup").write_text("19")  # it shares time between sessions first
+    """Train and export the networks of one entry; print the accuracies."""
     from sweep import end_with_parent
 
     end_with_parent()
@@ -160,6 +156,10 @@ def main() -> None:
     parser.add_argument("--train", nargs=3, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.train:
+        os.nice(19)
+        with contextlib.suppress(AttributeError, OSError):  # not on Linux, or not permitted
+            os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+            Path("/proc/self/autogroup").write_text("19")  # it shares time between sessions first
         return train(*arguments.train)
     folder = cache_root() / "queue"
     folder.mkdir(parents=True, exist_ok=True)

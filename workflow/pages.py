@@ -55,8 +55,10 @@ def infos() -> dict[str, list[Info]]:
 def speed() -> str:
     """Return the table of the benchmarks, from ``benchmarks/results``, for the page on quality."""
     stored = ROOT / "benchmarks" / "results"
-    tables = [pd.read_parquet(stored / f"{name}.parquet") for name in ("peers", "training")]
-    return render("speed.md", rows=pd.concat(tables).to_dict("records"))
+    names = ("peers", "training", "pipeline")
+    peers, training, chapters = (pd.read_parquet(stored / f"{name}.parquet") for name in names)
+    rows = pd.concat([peers, training]).to_dict("records")
+    return render("speed.md", rows=rows, chapters=chapters)
 
 
 def api() -> str:
