@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from helpers.outputs import Outputs
-from known_unknowns.auditing import audit, auditing, doubts, findings, ranking, read_outputs
+from known_unknowns.auditing import Inputs, audit, auditing, doubts, findings, ranking, read_outputs
 from known_unknowns.auditing.rejector import Rejector
 from known_unknowns.auditing.report import bars
 
@@ -107,13 +107,6 @@ def test_a_wish_that_cannot_be_granted_names_one_that_can(inputs):
     assert audit(inputs, wish="coverage", coverage=0.9934, replicates=5).deployed == ""
 
 
-def test_bad_wishes(inputs, bad_wish, message):
-    arguments = dict(bad_wish)
-    inputs = replace(inputs, ood=arguments.pop("ood", inputs.ood))
-    with pytest.raises(ValueError, match=message):
-        audit(inputs, **arguments)
-
-
 def test_the_bound_of_a_requirement_decides(inputs):
     """Of several sets the worst decides."""
     sets = inputs.ood | {"like ID": inputs.validation.subset(slice(0, 100))}
@@ -197,6 +190,17 @@ def labelled(inputs, step, **more):
     """Return inputs whose labels are the predictions, or another class."""
     labels = (inputs.validation.predictions + step) % 4
     return replace(inputs, validation=replace(inputs.validation, labels=labels), **more)
+
+
+def rare(n=4000):
+    """Return inputs of a large class, for which most of a small one are surely taken."""
+    generator = np.random.default_rng(0)
+    labels = (generator.random(n) < 0.04).astype(int)
+    logits = generator.normal(size=(n, 2)) * 0.5
+    logits[:, 0] += 3
+    seen = (labels == 1) & (generator.random(n) < 0.35)
+    logits[seen, 1] += 6
+    return Inputs("a toy", Outputs(logits, np.empty((n, 0)), labels), ("many", "few"))
 
 
 def moved(inputs):

@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 from scipy.special import softmax
 
-from known_unknowns.auditing import read_outputs
+from known_unknowns.auditing import audit, read_outputs
 from known_unknowns.auditing.inputs import read_arrays, read_new
 
 PARTS = {"validation": "", "train": "train_", "pets_and_toys": "ood_pets_and_toys_",
@@ -176,7 +176,7 @@ def test_bad_arrays(arrays, write, bad_array, message):
 
 def test_bad_calls_from_python(arrays, write, bad_call, message):
     inputs = read_outputs(path := write(arrays))
-    names = {"path": path, "i": inputs, "v": inputs.validation, "replace": replace}
+    names = {"path": path, "i": inputs, "v": inputs.validation, "replace": replace, "audit": audit}
     with pytest.raises(ValueError, match=message):
         eval(bad_call, globals() | names)
 
