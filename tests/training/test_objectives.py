@@ -20,7 +20,7 @@ from helpers.training.objectives.erm import Batch
 from helpers.training.objectives.stylised import mix_amplitudes
 
 FILE = Path(__file__).with_name("by_hand.yaml")
-LOSSES, NOISE, STRONG, RANKING = yaml.safe_load(FILE.read_text("utf-8")).values()
+LOSSES, NOISE, STRONG, RANKING, *_ = yaml.safe_load(FILE.read_text("utf-8")).values()
 
 
 class Fixed(nn.Sequential):

@@ -31,8 +31,7 @@ def drawn(n, classes, right=0.92, seed=0):
 def test_problems_are_found(inputs, doubt, message):
     ((expected, changed),) = doubt.items()
     x, y = drawn(500, 10)
-    given = {"x": x, "y": y, "i": inputs, "v": inputs.validation, "replace": replace}
-    doubts = find_doubts(eval(changed, globals() | given))
+    doubts = find_doubts(eval(changed, globals() | {"x": x, "y": y, "inputs": inputs}))
     assert ", ".join(each.name for each in doubts) == expected
     assert re.search(message, doubts[0].sentence)
 
