@@ -50,17 +50,10 @@ def test_rejectors_come_back(path, name):
         assert np.array_equal(read.accepts(outputs), values >= threshold)
 
 
-def test_outputs_of_another_model_are_refused(foreign, message):
-    """With the array that is wrong."""
-    arrays = (None if shape is None else np.zeros(shape) for shape in foreign)
+def test_other_outputs_and_what_cannot_be_deployed_are_refused(refused_rule, message):
+    """Before a file is written or applied; outputs of another model by the array that is wrong."""
     with pytest.raises(ValueError, match=message):
-        rejector("knn").accepts(*arrays)
-
-
-def test_what_cannot_be_deployed_is_refused_when_made(undeployable, message):
-    """Not only when its file is written or applied."""
-    with pytest.raises(ValueError, match=message):
-        eval(undeployable)
+        eval(refused_rule)
 
 
 def test_a_file_that_does_not_fit_is_refused(path, bad_rejector, message):
@@ -97,19 +90,6 @@ def test_the_kind_of_input_is_kept_and_the_other_kind_refused(path):
         assert rule.score_samples(first)[0] == rule.score_samples(given)[0]
         with pytest.raises(ValueError, match=r"^logits: the rejector was made from probabilities"):
             rule.accepts(new)
-
-
-def test_p_values_are_of_the_images_that_were_kept(path):
-    """Of known images they are spread evenly, of unknown ones they are low; bit by bit as saved."""
-    rule, (new, _) = rejector("msp"), trained(400, seed=3)
-    values = rule.score_samples(new)
-    rule = replace(rule, known=np.sort(values[:200]))
-    rule.save(path)
-    table = Rejector.load(path).judge(new.logits)
-    assert table["score"].tolist() == values.tolist()
-    assert table["p_value"].tolist() == rule.p_values(values).tolist()
-    assert abs((table["p_value"][200:] <= 0.5).mean() - 0.5) < 0.15
-    assert rule.p_values([values.min() - 1, values.max() + 1]).tolist() == [1 / 201, 1.0]
 
 
 def test_other_files_and_parts_are_refused(path):
