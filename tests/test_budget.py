@@ -20,9 +20,9 @@ CODE = {
     "workflow": 1793,  # the design allows 1,800
     "pictures": 967,
     "benchmarks": 372,
-    "tests": 9915,  # the design allows 9,500
+    "tests": 9461,
 }
-DOCSTRINGS = {"helpers": 5730}
+DOCSTRINGS = {"helpers": 5629}
 LONGEST_FILE = 400
 
 

@@ -241,6 +241,23 @@ def test_the_interval_is_the_jackknife_plus_by_definition(level):
         assert high == pytest.approx(np.clip(np.sort(upper, axis=0)[11], 0, 1))
 
 
+def test_intervals_cover_as_often_as_they_say():
+    """Also mixtures with other ID images, if the intervals know of them."""
+    generator, covered = np.random.default_rng(10), []
+    for _ in range(300):
+        x = generator.normal(size=60)
+        y = 0.5 + 0.05 * x + generator.normal(size=60) * 0.02
+        line = fit_regression(x[:40, None], y[:40], [0.5])
+        new = np.clip(y[40:] + 0.06 * generator.normal(), 0, 1)  # one shift for all of a test
+        redrawn = x[:40], np.clip(y[:40] + 0.06 * generator.normal(size=40), 0, 1)
+        for again, truths in ((None, y[40:]), (None, new), (redrawn, new)):
+            low, high = line.interval(x[40:], 0.9, redrawn=again)
+            covered.append(((low <= truths) & (truths <= high)).mean())
+    same, alone, both = np.reshape(covered, (-1, 3)).mean(axis=0)
+    assert same == pytest.approx(0.9, abs=0.02)
+    assert alone < 0.6 and both == pytest.approx(0.9, abs=0.03)
+
+
 @pytest.mark.parametrize(("sets", "level"), [(8, 0.9), (18, 0.95)])
 def test_an_interval_needs_enough_sets(sets, level):
     x = np.arange(sets + 1.0)

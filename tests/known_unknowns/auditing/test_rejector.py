@@ -92,6 +92,19 @@ def test_the_kind_of_input_is_kept_and_the_other_kind_refused(path):
             rule.accepts(new)
 
 
+def test_p_values_are_of_the_images_that_were_kept(path):
+    """Of known images they are spread evenly, of unknown ones they are low; bit by bit as saved."""
+    rule, (new, _) = rejector("msp"), trained(400, seed=3)
+    values = rule.score_samples(new)
+    rule = replace(rule, known=np.sort(values[:200]))
+    rule.save(path)
+    table = Rejector.load(path).judge(new.logits)
+    assert table["score"].tolist() == values.tolist()
+    assert table["p_value"].tolist() == rule.p_values(values).tolist()
+    assert abs((table["p_value"][200:] <= 0.5).mean() - 0.5) < 0.15
+    assert rule.p_values([values.min() - 1, values.max() + 1]).tolist() == [1 / 201, 1.0]
+
+
 def test_other_files_and_parts_are_refused(path):
     with pytest.raises(FileNotFoundError, match="nothing"):
         Rejector.load(path.with_name("nothing"))
