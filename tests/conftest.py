@@ -14,6 +14,15 @@ def closed_figures():
 
 
 @pytest.fixture
+def root(tmp_path, monkeypatch):
+    """Return the empty folder of packs and downloads; what is computed is kept beside it."""
+    monkeypatch.setenv("CACHE_ROOT", str(tmp_path / "cache"))
+    monkeypatch.setenv("DATA_ROOT", str(tmp_path / "data"))
+    (tmp_path / "data").mkdir()
+    return tmp_path / "data"
+
+
+@pytest.fixture
 def texts():
     """What texts say: those of a legend, of an axis, of an Axes."""
 

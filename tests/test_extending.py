@@ -84,9 +84,8 @@ def test_what_is_added_is_found_by_its_name(extended, heading, code):
     subprocess.run([sys.executable, "-c", program], check=True, env=variables, cwd=extended)
 
 
-def test_arrays_become_a_data_set(tmp_path, monkeypatch):
+def test_arrays_become_a_data_set(root):
     """The written data set is loaded by its name."""
-    monkeypatch.setenv("DATA_ROOT", str(tmp_path))
     images = np.random.default_rng(0).integers(256, size=(3, 8, 8, 3), dtype=np.uint8)
     (block,) = (code for code in blocks("CONTRIBUTING.md", "A data set") if "write_pack" in code)
     exec(block, {"images": images, "labels": [0, 1, 1]})

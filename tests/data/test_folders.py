@@ -17,9 +17,8 @@ from helpers.data.stream import ImageStream
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(root, tmp_path):
     """Four images of each of three classes, of several sizes, kinds and colours."""
-    monkeypatch.setenv("CACHE_ROOT", str(tmp_path / "cache"))
     generator = np.random.default_rng(0)
     for label, name in enumerate(("ant", "bee", "cow")):
         (tmp_path / "zoo" / name).mkdir(parents=True)
@@ -235,17 +234,15 @@ def test_joined_listings_are_read_as_one(folder, tmp_path):
     np.testing.assert_array_equal(read(both)[1], np.concatenate(one_by_one))
 
 
-def test_imagenet_c_is_its_75_folders_together(tmp_path, monkeypatch):
+def test_imagenet_c_is_its_75_folders_together(root):
     """All fifteen corruptions at five severities and no other; one that is missing is named."""
     for kind in (*corruptions.NAMES, "speckle_noise"):
         for severity in corruptions.SEVERITIES:
-            (place := tmp_path / f"imagenet_c/{kind}/{severity}/n{severity}").mkdir(parents=True)
+            (place := root / f"imagenet_c/{kind}/{severity}/n{severity}").mkdir(parents=True)
             Image.new("RGB", (2, 2)).save(place / "1.png")
-    monkeypatch.setenv("DATA_ROOT", str(tmp_path))
-    monkeypatch.setenv("CACHE_ROOT", str(tmp_path / "cache"))
     stream = open_stream("imagenet_c", "test")
     assert len(stream) == 75 and len(stream.class_names) == 5 and stream.name == "imagenet_c"
     assert not [file for file in stream.files if "speckle" in file]
-    shutil.rmtree(tmp_path / "imagenet_c" / "fog" / "3")
+    shutil.rmtree(root / "imagenet_c" / "fog" / "3")
     with pytest.raises(FileNotFoundError, match=r"fog/3: no such folder"):
         open_stream("imagenet_c", "test")

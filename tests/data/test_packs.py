@@ -172,16 +172,15 @@ def test_whole_and_mini_from_the_archive(tmp_path, monkeypatch):
     assert not (tmp_path / "two").exists()
 
 
-def test_tiny_imagenet_is_drawn_anew_from_imagenet(tmp_path, monkeypatch):
+def test_tiny_imagenet_is_drawn_anew_from_imagenet(root, monkeypatch):
     """Of its classes alone, as many of each as there are, with a filter."""
     wnids = list(class_lists.wnids_of("tiny_imagenet"))[:2]
     monkeypatch.setattr(script.class_lists, "wnids_of", lambda name: dict.fromkeys(wnids))
     monkeypatch.setattr(script, "FIXED", {"train": ("train", 3), "val": ("val", 1)})
-    monkeypatch.setenv("DATA_ROOT", str(tmp_path))
     stripes = np.zeros((96, 128, 3), np.uint8)
     stripes[::2] = 255  # of which a filter makes grey, and leaving out rows black or white
     for part, wnid in product(("train", "val"), (*wnids, "n99999999")):
-        (folder := tmp_path / "imagenet" / part / wnid).mkdir(parents=True)
+        (folder := root / "imagenet" / part / wnid).mkdir(parents=True)
         for number in range(5):
             Image.fromarray(np.roll(stripes, number, axis=0)).save(folder / f"{number}.png")
     script.main(["tiny-imagenet-fix"])
@@ -189,26 +188,25 @@ def test_tiny_imagenet_is_drawn_anew_from_imagenet(tmp_path, monkeypatch):
     assert train.class_names == tuple(wnids) and train.images.shape == (6, 32, 32, 3)
     assert np.bincount(train.labels).tolist() == [3, 3] and len(val) == 2
     assert abs(train.images.astype(int) - 128).max() < 40
-    (tmp_path / "tiny_imagenet_fix.zip").unlink()
-    for path in (tmp_path / "imagenet" / "val" / wnids[0]).iterdir():
+    (root / "tiny_imagenet_fix.zip").unlink()
+    for path in (root / "imagenet" / "val" / wnids[0]).iterdir():
         path.write_bytes(b"no picture")
     with pytest.raises(OSError, match="cannot identify"):
         script.main(["tiny-imagenet-fix", "--force"])
-    assert not (tmp_path / "tiny_imagenet_fix.zip").exists()
+    assert not (root / "tiny_imagenet_fix.zip").exists()
 
 
-def test_a_folder_is_packed_and_a_pack_replaced_only_by_force(tmp_path, monkeypatch):
+def test_a_folder_is_packed_and_a_pack_replaced_only_by_force(tmp_path, root):
     for name, colour in (("cat", "white"), ("dog", "black")):
         (tmp_path / "pets" / name).mkdir(parents=True)
         Image.new("RGB", (40, 20), colour).save(tmp_path / "pets" / name / "1.png")
-    command = ["from-folder", str(tmp_path / "pets"), "holiday", "--root", str(tmp_path)]
+    command = ["from-folder", str(tmp_path / "pets"), "holiday", "--root", str(root)]
     script.main([*command, "--size", "16"])
-    before = (tmp_path / "holiday.zip").read_bytes()
+    before = (root / "holiday.zip").read_bytes()
     with pytest.raises(FileExistsError, match=r"holiday\.zip is there; --force replaces it"):
         script.main(command)
-    assert (tmp_path / "holiday.zip").read_bytes() == before
+    assert (root / "holiday.zip").read_bytes() == before
     script.main([*command, "--force"])
-    monkeypatch.setenv("DATA_ROOT", str(tmp_path))
     images = load("holiday", "test")
     assert images.class_names == ("cat", "dog") and images.images.shape == (2, 32, 32, 3)
     assert images.images.mean(axis=(1, 2, 3)).tolist() == [255, 0]

@@ -15,12 +15,8 @@ from helpers.data import EMBEDDED, cards, load, names, write_pack
 from helpers.data.cards import find
 from helpers.data.sources import torchvision_set
 
-
-@pytest.fixture
-def root(tmp_path, monkeypatch):
-    """The folder of packs and downloads."""
-    monkeypatch.setenv("DATA_ROOT", str(tmp_path))
-    return tmp_path
+FILE = Path(__file__).with_name("sources.yaml")
+REMEDIES, FOLDERS = yaml.safe_load(FILE.read_text("utf-8")).values()
 
 
 def test_embedded_cifar10():
@@ -61,14 +57,6 @@ def test_packs_are_found_in_the_root(root):
         load("holidya", "test")
     with pytest.raises(ValueError, match="unknown data set"):
         load(f"../{root.name}/holiday", "test")
-
-
-REMEDIES = {
-    "cifar10": "cifar10",
-    "dtd": "from-torchvision dtd --download --size 32",
-    "tiny_imagenet_64": "from-folder FOLDER_OF_IMAGES tiny_imagenet_64 --size 64",
-    "chars74k_natural": "from-folder FOLDER_OF_IMAGES chars74k_natural",
-}
 
 
 @pytest.mark.parametrize("name", REMEDIES)
@@ -167,9 +155,6 @@ def test_torchvision_kinds(root, monkeypatch):
         load("dtd", "val")
     with pytest.raises(FileNotFoundError, match=r"could not be downloaded.*name or service"):
         load("dtd", "val", download=True)
-
-
-FOLDERS = yaml.safe_load(Path(__file__).with_name("torchvision_folders.yaml").read_text("utf-8"))
 
 
 @pytest.mark.parametrize("name", FOLDERS)

@@ -12,19 +12,15 @@ from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from torch import nn
 from torch.autograd.functional import jacobian
 from torch.nn.functional import conv2d
 
-from helpers.data import Images
 from helpers.networks import convolutions, models
-from helpers.networks.inference import compute
 from helpers.networks.recipe import SPECTRAL_FORMS, Recipe
 from helpers.networks.spectral import SpectralNorm
-from helpers.training.loop import train
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 NARROW = [Recipe(width=width, spectral_norm=1.0) for width in (2, 4, 6, 8, 12)]
@@ -156,17 +152,6 @@ def test_every_layer_below_the_head_is_normalised_and_bounded_as_the_form_says(b
     bounds = {isinstance(one.layer, nn.BatchNorm2d): one.least == 1 for one in wrapped}
     divided = {False: form == "bounded"}
     assert bounds == (divided if form == "weights" else divided | {True: True})
-
-
-def test_a_normalised_network_is_loaded_with_its_directions():
-    """Their shapes are known only with the images; test_training.py resumes its training."""
-    pixels = np.random.default_rng(0).integers(0, 256, (9, 16, 16, 3), dtype=np.uint8)
-    images = Images(pixels, np.arange(9) % 3, ("a", "b", "c"), "noise", "train")
-    recipe = Recipe(width=4, stem_stride=2, epochs=3, batch_size=8, spectral_norm=1.0)
-    model, again = models.create(recipe, 3), models.create(recipe, 3, seed=1)
-    train(model, images, recipe, progress=False)
-    again.load_state_dict(model.state_dict())
-    assert np.array_equal(compute(again, images).logits, compute(model, images).logits)
 
 
 if __name__ == "__main__":

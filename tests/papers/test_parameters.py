@@ -1,6 +1,5 @@
 """Parameters: what a file and a caller may give, and what is refused in which words."""
 
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -8,21 +7,16 @@ import pytest
 import yaml
 
 from helpers.papers import PAPERS, REHEARSAL, parameters, run
-from helpers.papers.openset_calibration.roles import draw_known as draw_classes
-from helpers.papers.openset_calibration.roles import split
 from helpers.papers.parameters import DataSet, Only, Score, load, read, values_of
-from helpers.papers.uimnet.roles import partition
-from helpers.papers.unknown_detection.roles import draw_known
+from tests.mistakes import mistakes_of, refused
 
 ROOT = Path(__file__).resolve().parents[2]
 PAPER = "openset_calibration"
 MINI_TEXT = (ROOT / f"params/mini/{PAPER}.yaml").read_text()
-BAD_FILES, REFUSED = (
+BAD_FILES, SIZES = (
     yaml.safe_load(Path(__file__).with_name(name).read_text("utf-8"))
-    for name in ("bad_files.yaml", "refused.yaml")
+    for name in ("bad_files.yaml", "sizes.yaml")
 )
-FUNCTIONS = dict(load=load, partition=partition, draw_classes=draw_classes, draw_known=draw_known)
-FUNCTIONS["split"] = partial(split, load(PAPER, "mini"))
 MISTAKES = {  # by paper, values in place of those of mini, and by message the values with a mistake
     file.parent.name: yaml.safe_load(file.read_text())
     for file in Path(__file__).parent.glob("*/mistakes.yaml")
@@ -42,11 +36,9 @@ def test_a_mistake_is_refused_in_one_line_before_anything_is_trained(paper, mess
     assert "\n" not in str(refused.value)
 
 
-@pytest.mark.parametrize("message", REFUSED)
-def test_a_call_that_cannot_be_answered_is_refused(message):
-    for function, arguments, *options in REFUSED[message]:
-        with pytest.raises(ValueError, match=message):
-            FUNCTIONS[function](*arguments, **dict(*options))
+@pytest.mark.parametrize("case", mistakes_of(__file__))
+def test_a_call_that_cannot_be_answered_is_refused(case):
+    refused(*case, {"mini parameters": load(PAPER, "mini")})
 
 
 @pytest.fixture
@@ -86,12 +78,6 @@ def test_a_file_that_extends_another_tier_lists_differences(altered):
     changed = altered("extends: mini\nnetworks: !only {a: {depth: 14}}\ntraining: {epochs: 3}")
     assert changed.networks == {"a": {"depth": 14}}
     assert changed.training == whole.training | {"epochs": 3}
-
-
-def test_a_caller_overlays_the_file():
-    plain = load(PAPER, "mini")
-    assert load(PAPER, "mini", keep=None) == plain
-    assert load(PAPER, "mini", keep=0.5).keep == 0.5
 
 
 def test_fields_of_a_recipe_win_over_those_of_any_network():
@@ -150,15 +136,6 @@ def test_every_file_is_right_and_every_tier_but_mini_lists_only_differences(file
             assert all(each != base.get(name, {}).get(key) for key, each in value.items()), name
 
 
-SIZES = set(
-    "epochs batch_size image_size threads depth width learning_rate tier download replicates runs "
-    "names examples shown members passes trials temperatures epsilons alphas tails tta_copies "
-    "jacobian_images repeats sizes validations validation_images set_images "
-    "far_images external_validation train_per_class held_out_per_class "
-    "input_shifted_images label_shifted_images".split()
-)
-
-
 def changed(before, after, name=""):
     """Yield the names whose values differ, also within names."""
     if isinstance(before, dict) and isinstance(after, dict) and before.keys() <= after.keys():
@@ -172,5 +149,5 @@ def test_the_rehearsal_is_the_papers_tier_except_for_sizes():
     """No method, data set or network is left out, except published networks."""
     for name in sorted(file.stem for file in (ROOT / "params" / "paper").glob("*.yaml")):
         paper, small = (load(name, tier).model_dump() for tier in ("paper", REHEARSAL))
-        assert set(changed(paper, small)) <= SIZES
+        assert set(changed(paper, small)) <= {*SIZES}
         assert set(small.get("names", ())) <= set(paper.get("names", ()))

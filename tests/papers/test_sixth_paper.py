@@ -3,20 +3,19 @@
 It is added to a copy of the repository, by new files alone, and trains nothing.
 """
 
-import json
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import nbformat
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAPER = Path(__file__).with_name("sixth_paper")
-PARAMETERS = {
-    "cell_type": "code", "execution_count": None, "metadata": {"tags": ["parameters"]},
-    "outputs": [], "source": 'tier = "mini"\noutput = "runs"\noverrides = {}',
-}  # fmt: skip
-NOTEBOOK = json.dumps({"cells": [PARAMETERS], "metadata": {}, "nbformat": 4, "nbformat_minor": 4})
+SOURCE = 'tier = "mini"\noutput = "runs"\noverrides = {}'
+PARAMETERS = nbformat.v4.new_code_cell(SOURCE, metadata={"tags": ["parameters"]})
+NOTEBOOK = nbformat.v4.new_notebook(cells=[PARAMETERS])
 CHECKS = """
 import sys
 from helpers import papers
@@ -65,7 +64,7 @@ def test_a_sixth_paper_needs_no_change_elsewhere(tmp_path):
     shutil.copytree(PAPER, tmp_path, ignore=ignored, dirs_exist_ok=True)
     (tmp_path / "notebooks" / "toy").mkdir()
     for name in ("evaluation", "figures"):
-        (tmp_path / "notebooks" / "toy" / f"{name}.ipynb").write_text(NOTEBOOK)
+        nbformat.write(NOTEBOOK, tmp_path / "notebooks" / "toy" / f"{name}.ipynb")
     paths = os.pathsep.join([str(tmp_path), f"{tmp_path}/workflow"])
     variables = os.environ | {"PYTHONPATH": paths, "CACHE_ROOT": f"{tmp_path}/cache"}
     done = subprocess.run(

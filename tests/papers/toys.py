@@ -1,10 +1,20 @@
 """Toy images, and results tables of them, that the tests of all papers share."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+import yaml
 
 from helpers.data import Images
-from helpers.papers import run
+from helpers.papers import load, run
+
+TINY = yaml.safe_load(Path(__file__).with_name("tiny.yaml").read_text("utf-8"))
+
+
+def tiny(part, paper):
+    """Return a paper's parameters of tier mini with the values of `tiny.yaml`."""
+    return load(paper, "mini").replace(**TINY[part][paper])
 
 
 def images(n, seed=0, name="tiny", *, classes=("a", "b", "c"), shade=None):

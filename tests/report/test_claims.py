@@ -1,14 +1,19 @@
 """Claims as lines of a file, and what a table says to them."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 
 from helpers.report.claim_files import read_claims
 from helpers.report.claims import Claim, Effect, Term, Verdict, evaluate, verdicts
 
 DIFFERENCE = Effect("a - b", (Term(1, "a", "ece"), Term(-1, "b", "ece")), ">", 0.0)
 CLAIM = Claim("better", "a exceeds b", "Table I", "a - b > 0", (DIFFERENCE,))
+FILE = Path(__file__).with_name("effects.yaml")
+EFFECTS, REFUSED, SIDES = yaml.safe_load(FILE.read_text("utf-8")).values()
 NOISE = np.random.default_rng(0).standard_normal(200)
 
 
@@ -21,15 +26,10 @@ def read_effects(folder, effects):
     return list(claim.effects)
 
 
-@pytest.mark.parametrize(("line", "effect"), [
-    ("['n: x of a - y of b - z of c < 0.5']",
-     Effect("n", (Term(1, "a", "x"), Term(-1, "b", "y"), Term(-1, "c", "z")), "<", 0.5)),
-    ("['NLL: fall: nll after@out of a + b >= -0.5']",
-     Effect("NLL: fall", (Term(1, "a + b", "nll", "after", "out"),), ">=", -0.5)),
-    ("[{effect: 'n: auroc@far set of a < 1', decides: false}]",
-     Effect("n", (Term(1, "a", "auroc", test_set="far set"),), "<", 1.0, decides=False)),
-])  # fmt: skip
-def test_a_line_is_an_effect(tmp_path, line, effect):
+@pytest.mark.parametrize("line", EFFECTS)
+def test_a_line_is_an_effect(tmp_path, line):
+    title, terms, *others = EFFECTS[line]
+    effect = Effect(title, tuple(Term(*term) for term in terms), *others)
     assert read_effects(tmp_path, line) == [effect]
 
 
@@ -43,13 +43,7 @@ def test_there_is_an_effect_for_each_combination(tmp_path, keys, expected):
     assert found == [Effect(f"{t.method.upper()} on {t.test_set}", (t,), ">", 0.0) for t in terms]
 
 
-@pytest.mark.parametrize(("line", "message"), [
-    ("['no terms > 0']", "METRIC of METHOD"),
-    ("['n: ece a > 0']", "METRIC of METHOD"),
-    ("['n: ece of a']", "METRIC of METHOD"),
-    ("[{effect: 'n: ece of a > 0', over: {method: not d}}]", "got 'not d'"),
-    ("[{effect: 'n: ece of a > 0', over: {other: all}}]", "got 'all'"),
-])  # fmt: skip
+@pytest.mark.parametrize(("line", "message"), REFUSED)
 def test_other_lines_are_refused(tmp_path, line, message):
     with pytest.raises(ValueError, match=message):
         read_effects(tmp_path, line)
@@ -129,20 +123,7 @@ def test_an_incomplete_run_is_left_out_and_named():
     assert "incomplete, left out: run 2" in row["note"]
 
 
-@pytest.mark.parametrize(("table", "message"), [
-    (numbers([0.5], [0.4], NOISE[:2], NOISE[:3]), "run 0 have different numbers of bootstrap"),
-    (numbers([0.5, 0.5], []).assign(run=0), "there twice: data_set d, backbone m, run 0, method a"),
-])  # fmt: skip
-def test_what_cannot_be_paired_is_refused(table, message):
-    with pytest.raises(ValueError, match=message):
-        pooled(table)
-
-
-@pytest.mark.parametrize(("relation", "low", "high", "expected"), [
-    (">", 0.0, 0.0, "contradicted"), (">=", 0.0, 0.0, "supported"),  # no difference is no gain
-    (">=", -0.1, 0.0, "undecided"), ("<", -0.1, 0.0, "undecided"),
-    ("<", 0.0, 0.1, "contradicted"), ("<", -0.2, -0.1, "supported"),
-])  # fmt: skip
+@pytest.mark.parametrize(("relation", "low", "high", "expected"), SIDES)
 def test_sides_of_the_margin(relation, low, high, expected):
     assert Effect("", (), relation, 0.0).verdict(low, high) == expected
 

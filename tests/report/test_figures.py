@@ -129,18 +129,6 @@ def test_curves_are_drawn_as_given():
     assert drawn == [[2.0, 1.0], [0.2, 0.5]]
 
 
-@pytest.mark.parametrize(("draw", "message"), [
-    (lambda: figures.reliability_grid({}), "each method with each calibration"),
-    (lambda: figures.contact_sheet(IMAGES / 255, *SHEET[1:]), "images: uint8"),
-    (lambda: figures.score_histograms({}, score="x"), "groups: 1 to 4 expected, got 0"),
-    (lambda: figures.score_histograms({"a": [1.5]}, score="x", limits=(0, 1)), "from 0 to 1"),
-    (lambda: figures.learning_curves(pd.DataFrame({"epoch": [1]})), "no column loss, accuracy"),
-])  # fmt: skip
-def test_bad_input(draw, message):
-    with pytest.raises(ValueError, match=message):
-        draw()
-
-
 def test_no_figure_has_letters_below_the_smallest():
     root = project_root()
     for path in [*root.glob("helpers/**/*.py"), *root.glob("notebooks/**/*.ipynb")]:

@@ -71,15 +71,6 @@ def test_tables_are_read_where_they_lie(tmp_path, monkeypatch):
         read(PAPERS, "runs/mini", [])
 
 
-@pytest.mark.parametrize(("place", "message"), [
-    (("mini", "gscor"), "unknown paper 'gscor'; did you mean 'gscore'"),
-    (("small", "gscore"), "unknown tier 'small'"),
-])  # fmt: skip
-def test_unknown_papers_and_tiers_are_refused(place, message):
-    with pytest.raises(ValueError, match=message):
-        ledger(PAPERS, {place: None}, ["mini"])
-
-
 def test_links_lead_to_headings_of_the_notebooks(found):
     """The notebook of figures of each chapter has the heading."""
     for notebook, name in {*found[["notebook", "anchor"]].itertuples(index=False)}:

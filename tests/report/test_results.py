@@ -1,17 +1,14 @@
 import json
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 
 from helpers.report import results
 
 MACHINE = dict(seed=5, device="cpu, 1 thread", seconds=0.5)
 MADE = results.provenance({}, **MACHINE)
 NUMBER = dict(run=0, method="open-set", calibration="after", metric="ece", value=0.25, images=40)
-BAD = yaml.safe_load(Path(__file__).with_name("bad_records.yaml").read_text("utf-8"))
 PLACE = dict(tier="mini", paper="openset_calibration", data_set="digits", backbone="resnet8")
 
 
@@ -65,33 +62,6 @@ def test_several_files_are_read_into_one_table(table, tmp_path):
         results.read([paths[0], paths[0]])
     with pytest.raises(FileNotFoundError, match=r"other\.parquet"):
         results.read(tmp_path / "other.parquet")
-
-
-@pytest.mark.parametrize("message", BAD)
-def test_a_bad_record_is_refused(message):
-    for changes in BAD[message]:
-        with pytest.raises(ValueError, match=message):
-            results.tidy([record(run=1), record(**changes)], MADE)
-
-
-@pytest.mark.parametrize(("call", "message"), [
-    (lambda table: results.tidy([PLACE | {"metric": "ece", "value": 1.0}], MADE), "no .*images"),
-    (lambda table: results.tidy([], MADE), "records: empty"),
-    (lambda table: results.write(table.drop(columns="seed"), "a"), "no column seed"),
-    (lambda table: results.write(table.iloc[:0], "a"), "no rows"),
-    (lambda table: results.write(table.assign(run=table["run"] + 7), "a"), "not the hash"),
-    (lambda table: results.write(pd.concat([table, table]), "a"), "same identity"),
-    (lambda table: results.read([]), "no file given"),
-    (lambda table: results.summary(table, by=["data_set"]), "differ in metric"),
-    (lambda table: results.summary(table, by=["methods"]), "did you mean 'method'"),
-    (lambda table: results.summary(table.iloc[:0]), "empty"),
-    (lambda table: results.provenance({"a": float("nan")}, **MACHINE), "parameters"),
-])  # fmt: skip
-def test_bad_input_is_refused_and_leaves_no_file(call, message, table, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(ValueError, match=message):
-        call(table)
-    assert not list(tmp_path.iterdir())
 
 
 def test_a_truncated_or_altered_file_is_never_half_used(table, path):

@@ -15,7 +15,7 @@ from helpers.scores.neighbours import Bank, draw
 from helpers.scores.shaping import percentiles_by_feature
 
 FILE = Path(__file__).with_name("by_hand.yaml")
-LAYERS, BY_HAND = yaml.safe_load(FILE.read_text("utf-8")).values()
+LAYERS, BY_HAND, PEERS, *_ = yaml.safe_load(FILE.read_text("utf-8")).values()
 HEADS = {name: Head(*(np.array(one, float) for one in layer)) for name, layer in LAYERS.items()}
 
 
@@ -170,32 +170,12 @@ def linear(features):
     return LINEAR(features.flatten(1))
 
 
-PEERS = {
-    "max_logit": ("logits", detector.MaxLogit(None)),
-    "energy": ("logits", detector.EnergyBased(None)),
-    "entropy": ("logits", detector.Entropy(None)),
-    # the mean over the 5 classes, and no probability below 1e-7, which none is here
-    "gen": ("logits", detector.GEN(None), 5, 1e-4),
-    "kl_matching": ("logits", detector.KLMatching(None)),
-    # its threshold of ReAct lies between two training features, ours is one of them
-    "react": ("feature_maps", detector.ReAct(None, linear), 1, 1e-3),
-    "gradnorm": ("features", detector.GradNorm(LINEAR, lambda name: name == "weight")),
-    "dice": ("features", detector.DICE(None, WEIGHT, BIAS, p=0.9)),
-    "ash": ("feature_maps", detector.ASH(None, linear, percentile=0.9)),
-    "scale": ("feature_maps", detector.SCALE(None, linear, percentile=0.85)),
-    "knn": ("features", detector.KNN(None)),
-    "vim": ("features", detector.ViM(None, 6, WEIGHT, BIAS)),
-    "she": ("features", detector.SHE(None, linear)),
-    "fdbd": ("features", detector.fDBD(None, LINEAR)),
-    "nnguide": ("features", detector.NNGuide(None, linear)),
-}
-
-
 @pytest.mark.parametrize("name", PEERS)
 def test_the_same_scores_with_the_sign_turned(name):
-    """And, where noted above, times a number."""
+    """And, where the file notes it, times a number."""
     ours = helpers.scores.create(name).fit(TRAIN, HEAD).score_samples(TEST)
-    kind, peer, *noted = PEERS[name]
+    kind, call, *noted = PEERS[name]
+    peer = eval(call, vars(detector) | globals())
     factor, tolerance = noted or (1, 1e-4)
     train, test = GIVEN[kind]
     getattr(peer, f"fit_{kind}", lambda *_: None)(train, LABELS)

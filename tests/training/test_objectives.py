@@ -1,8 +1,11 @@
 """Objectives: each by hand, or against the formula of its paper; each resumes to the last bit."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
+import yaml
 from torch import nn
 
 from helpers import checkpoints
@@ -15,6 +18,9 @@ from helpers.training.objectives.adversarial import attack
 from helpers.training.objectives.crl import ranking_loss
 from helpers.training.objectives.erm import Batch
 from helpers.training.objectives.stylised import mix_amplitudes
+
+FILE = Path(__file__).with_name("by_hand.yaml")
+LOSSES, NOISE, STRONG, RANKING, *_ = yaml.safe_load(FILE.read_text("utf-8")).values()
 
 
 class Fixed(nn.Sequential):
@@ -92,32 +98,8 @@ def test_no_strength_alone_is_plain_training():
     """To the last bit, running statistics included."""
     plain, _ = trained("erm")
     assert trained("adversarial", {"radius": 0.0})[0] == trained("noise")[0] == plain
-    for name, arguments in (
-        ("adversarial", {"radius": 1.0}), ("distillation", {}), ("autoaugment", {}),
-        ("noise", {"gaussian": 0.1, "speckle": 0.2}), ("stylised", {"share": 1.0}),
-    ):  # fmt: skip
+    for name, arguments in STRONG:
         assert trained(name, arguments)[0] != plain, name
-
-
-LOG2, LOG3, LOG4 = np.log([2, 3, 4]).tolist()
-EVEN, ODDS = [0.0, 0.0], [LOG3, 0.0]  # probabilities 1/2, and 3/4 and 1/4
-AUGMIXED = np.array([[0.5, 0.5], [0.5, 0.5], [0.75, 0.25]])
-DIVERGENCE = (AUGMIXED * np.log(AUGMIXED / AUGMIXED.mean(axis=0))).sum(axis=1).mean()
-EVIDENCE = LOG2 - 0.5  # KL(Dir(1, 2) || Dir(1, 1)): the integral of 2 x log(2 x)
-LOSSES = [  # objective, arguments, logits, labels, epochs, loss
-    ("erm", {}, [EVEN, ODDS], [0, 1], 0, (LOG2 + LOG4) / 2),
-    # one image, then two outliers
-    ("outlier_exposure", {"weight": 0.5}, [EVEN, ODDS, EVEN], [1], 0,
-     LOG2 + 0.5 * ((LOG4 - LOG3 / 2) + LOG2) / 2),
-    # K = 2, z = (log 3, 0): alpha = (4, 2), S = 6
-    *[("edl", {"weight": 0.5}, [ODDS], [0], epochs, np.log(1.5) + 0.5 * share * EVIDENCE)
-      for epochs, share in ((0.0, 0.0), (2.5, 0.25), (30.0, 1.0))],
-    # clean, and two mixed versions
-    ("augmix", {"weight": 12.0}, [EVEN, EVEN, ODDS], [0], 0, LOG2 + 12 * DIVERGENCE),
-    # K = 3, probabilities 0.5, 0.25, 0.25 and targets 0.8, 0.1, 0.1
-    ("soft_labels", {"positive": 0.8}, [[LOG2, 0.0, 0.0]], [0], 0, 0.8 * LOG2 + 0.2 * LOG4),
-    ("soft_labels", {"positive": 1}, [[LOG2, 0.0, 0.0]], [0], 0, LOG2),
-]  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "arguments", "logits", "labels", "epochs", "expected"), LOSSES)
@@ -140,10 +122,7 @@ def test_crl_by_hand():
     # either way round, the pair's confidences differ by 0.3 the wrong way, their shares by 0.25
     assert loss.item() == pytest.approx(cross_entropy + 2 * 0.55, rel=1e-5)
     assert objective.right.tolist() == [2, 2, 0]
-    # equal shares are drawn together; a right order is left alone
-    for confidences, shares, expected in (
-        ([0.9, 0.5], [1.0, 1.0], 0.4), ([0.5, 0.5], [1.0, 1.0], 0), ([0.9, 0.5], [0.75, 0.5], 0),
-    ):  # fmt: skip
+    for confidences, shares, expected in RANKING:
         loss = ranking_loss(torch.tensor(confidences), torch.tensor(shares)).item()
         assert loss == pytest.approx(expected)
 
@@ -199,7 +178,7 @@ def test_rnd_and_oc_by_hand():
 
 def test_the_measure_of_soft_labels_by_hand():
     """The largest of the probabilities 0.5, 0.25, 0.25 should be 0.8."""
-    logits = torch.tensor([[LOG2, 0.0, 0.0]])
+    logits = torch.tensor([[np.log(2), 0.0, 0.0]])
     found = heads.TargetGap(positive=0.8)(None, None, None, logits)
     assert found.item() == pytest.approx(-(0.3**2))
 
@@ -257,13 +236,6 @@ def test_adversarial_loss_and_logits_are_of_the_attacked_images():
     loss, logits = loss_of(objective, torch.full((1, 2, 1, 1), 100.0), [0])
     assert logits.tolist()[0] == pytest.approx([99, 101], abs=1e-4)
     assert loss.item() == pytest.approx(np.log1p(np.exp(2)), rel=1e-4)
-
-
-NOISE = [
-    ({"gaussian": 0.1}, 128, 25.5),
-    ({"speckle": 0.2}, 100, 20.0),
-    ({"gaussian": 0.04, "speckle": 0.2}, 100, np.hypot(20, 10.2)),
-]
 
 
 @pytest.mark.parametrize(("arguments", "level", "deviation"), NOISE)

@@ -64,11 +64,10 @@ def test_a_notebook_is_told_the_tier_and_its_place_in_the_grid():
         plan._injected(page.notebook, plan.load(PAPER, "mini"), {"netwrk": "a"})
 
 
-def test_a_set_that_can_be_missing_is_told_and_any_other_refused(tmp_path, monkeypatch):
+def test_a_set_that_can_be_missing_is_told_and_any_other_refused(root):
     """Of human-centric evaluation the ID set alone is needed; a name that is none never passes."""
-    monkeypatch.setenv("DATA_ROOT", str(tmp_path))
     for name in ("imagenet", "sun"):
-        (tmp_path / name).mkdir()
+        (root / name).mkdir()
     (step, *_) = plan.steps_of("paper", "human_centric")
     lacking = {"imagenet_c", "imagenet_v2", "imagenet_r", "textures", "inaturalist", "places"}
     messages = plan.missing_of(step)
@@ -77,9 +76,9 @@ def test_a_set_that_can_be_missing_is_told_and_any_other_refused(tmp_path, monke
     ready = plan.for_snakemake({step.name: step})[step.name]
     assert set(ready.settings["missing"]) == lacking  # so that it runs again when one has come
     for name in lacking:
-        (tmp_path / name).mkdir()
+        (root / name).mkdir()
     assert "missing" not in plan.for_snakemake({step.name: step})[step.name].settings
-    (tmp_path / "imagenet").rmdir()
+    (root / "imagenet").rmdir()
     with pytest.raises(FileNotFoundError, match="data set 'imagenet': no folder"):
         plan.packs_of(step)
     with pytest.raises(ValueError, match="unknown data set 'plcaes'; did you mean 'places'"):

@@ -1,7 +1,6 @@
 """The rehearsal of tier `paper`: which data it makes, and of which steps."""
 
 import numpy as np
-import pytest
 import rehearse
 from step import Step
 
@@ -18,13 +17,6 @@ def test_everything_that_the_papers_tier_reads_from_folders_can_be_made():
         assert of_rehearsal.data_sets_used() == of_paper.data_sets_used()
         streamed |= {name for name in of_paper.data_sets_used() if find(name).streamed}
     assert streamed == set(rehearse.SIZES["streamed"])
-
-
-@pytest.fixture
-def root(tmp_path, monkeypatch):
-    monkeypatch.setenv("DATA_ROOT", str(tmp_path / "data"))
-    monkeypatch.setenv("CACHE_ROOT", str(tmp_path / "cache"))
-    return tmp_path / "data"
 
 
 def test_data_of_the_steps_alone_are_made_and_what_is_there_stays(root, capsys):

@@ -2,43 +2,35 @@
 
 import sys
 from contextlib import nullcontext
+from pathlib import Path
 
 import pandas as pd
 import plan
 import pytest
 import run
+import yaml
 
+FILE = Path(__file__).with_name("command_lines.yaml")
+CHOSEN, REFUSED = yaml.safe_load(FILE.read_text("utf-8")).values()
 STEPS = dict.fromkeys(["uimnet/training", "uimnet/figures", "gscore/figures"])
 
 
-@pytest.mark.parametrize(("paper", "step", "names"), [
-    (None, None, [*STEPS]),
-    ("uimnet", None, ["uimnet/training", "uimnet/figures"]),
-    ("uimnet", "uimnet/figures", ["uimnet/figures"]),
-    ("uimnets", None, "paper of tier mini 'uimnets'; did you mean 'uimnet'"),
-    (None, "uimnet/figure", "unknown step 'uimnet/figure'; did you mean 'uimnet/figures'"),
-    ("gscore", "uimnet/figures", "unknown step 'uimnet/figures'"),  # or all would be executed
-])  # fmt: skip
+@pytest.mark.parametrize(("paper", "step", "names"), CHOSEN)
 def test_a_paper_or_a_step_is_chosen_by_name(paper, step, names):
     with pytest.raises(ValueError, match=names) if isinstance(names, str) else nullcontext():
         assert run.chosen(STEPS, "mini", paper, step) == names
 
 
-def test_what_is_not_asked_for_may_lack_its_data(tmp_path, monkeypatch):
+def test_what_is_not_asked_for_may_lack_its_data(root):
     """The archive of a chapter is enough for that chapter; to ask for all needs all."""
-    monkeypatch.setenv("DATA_ROOT", str(tmp_path))
-    (tmp_path / "imagenet").mkdir()
+    (root / "imagenet").mkdir()
     assert [*run.planned("paper", None, "human_centric/dataset")] == ["human_centric/dataset"]
     for paper in ("unknown_detection", None):
         with pytest.raises(SystemExit, match=r"refused before anything ran: data set .* no folder"):
             run.planned("paper", paper, None)
 
 
-@pytest.mark.parametrize(("words", "message"), [
-    ("--cores 0 all", "--cores: a whole number, at least 1, .* '0'$"),  # it would wait for ever
-    ("--cores 1.5 all", "--cores: a whole number, at least 1, .* '1.5'$"),
-    ("--step uimnet/figures book", "2"),
-])  # fmt: skip
+@pytest.mark.parametrize(("words", "message"), REFUSED)
 def test_a_command_line_that_makes_no_sense_is_refused_at_once(words, message, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["run.py", *words.split()])
     with pytest.raises(SystemExit, match=message):

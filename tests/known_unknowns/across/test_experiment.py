@@ -19,28 +19,19 @@ from known_unknowns.across.experiment import ModelOutputs, gscore_line, unknown_
 from known_unknowns.across.measures import MEASURES
 from known_unknowns.across.roles import ComparisonRoles
 from known_unknowns.chapters import load
+from tests.papers.toys import images
 
 GIVEN = yaml.safe_load(Path(__file__).with_name("mistakes.yaml").read_text("utf-8"))
 PARAMETERS = load("synthesis", "mini").replace(**GIVEN["shared"], **GIVEN["own"])
 PUBLISHED = "resnet20.akamaster_cifar10"
 
 
-def images(name, n, classes=3, *, seed=0, low=0):
-    """Return noise whose brightness tells its class."""
-    labels = np.arange(n) % classes
-    pixels = np.random.default_rng(seed).integers(low, 256, (n, 16, 16, 3)) // 3
-    pixels += 60 * labels[:, None, None, None]
-    return data.Images(pixels.astype(np.uint8), labels, ("a", "b", "c"), name, "test")
-
-
 ROLES = ComparisonRoles(
-    known=("a", "b", "c"), train=images("train", 60), thresholds=np.arange(60),
-    validation=images("validation", 21, seed=1), test=images("test", 30, seed=2),
-    external=images("external", 24, seed=3, low=200).unknown(),
-    external_validation=images("external", 12, seed=4, low=200).unknown(),
-    near={"near": images("near", 18, seed=5)},
-    far={"digits": images("digits", 20, 1, seed=6), "plaid": images("plaid", 15, seed=7)},
-    families={f"{k}": images(f"{k}", 15, seed=10 + k, low=50 * k).unknown() for k in range(4)},
+    known=("a", "b", "c"), train=images(60), thresholds=np.arange(60),
+    validation=images(21, 1), test=images(30, 2),
+    external=images(24, 3, shade=200), external_validation=images(12, 4, shade=200),
+    near={"near": images(18, 5)}, far={"digits": images(20, 6, shade=0), "plaid": images(15, 7)},
+    families={f"{k}": images(15, 10 + k, shade=50 * k) for k in range(4)},
 )  # fmt: skip
 
 
@@ -202,7 +193,7 @@ def test_an_auroc_is_predicted_without_labels():
 def test_a_published_network_is_a_baseline_with_its_own_name(monkeypatch, near):
     """Near sets count together and separately; thresholds come from some training images."""
     train, test = (data.load("cifar10_mini", split) for split in ("train", "test"))
-    near = {name: images(name, 9, seed=k) for k, name in enumerate(near, 30)}
+    near = {name: images(9, k) for k, name in enumerate(near, 30)}
     found = replace(
         ROLES, known=train.class_names, train=train.subset(np.arange(150)), external=None,
         near=near, thresholds=np.arange(0, 150, 5),

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import yaml
 
-from helpers.outputs import Outputs
 from known_unknowns.auditing import read_outputs
 
 MISTAKES = yaml.safe_load(Path(__file__).with_name("mistakes.yaml").read_text("utf-8"))
@@ -61,9 +60,3 @@ def write(tmp_path):
 def inputs(arrays, write):
     """Inputs of an audit of the complete file."""
     return read_outputs(write(arrays))
-
-
-@pytest.fixture
-def group():
-    """Return a function that makes outputs of N images."""
-    return lambda n, seed, known=True: Outputs(*made(n, seed=seed, known=known))

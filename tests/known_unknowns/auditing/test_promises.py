@@ -5,29 +5,8 @@ import pytest
 from scipy.stats import binom
 
 from helpers.metrics import auroc
-from helpers.outputs import Outputs
-from known_unknowns.auditing import Inputs, audit
-from known_unknowns.auditing.findings import summary
 from known_unknowns.auditing.prediction import DRIFT_LEVEL, find_drift, look_at_unlabelled
 from known_unknowns.auditing.thresholds import promise_risk
-
-
-def test_a_small_class_that_a_promise_hides_is_named():
-    """At 96 to 4 most of the small class is taken for the large one, and surely."""
-    generator, n = np.random.default_rng(0), 4000
-    labels = (generator.random(n) < 0.04).astype(int)
-    logits = generator.normal(size=(n, 2)) * 0.5
-    logits[:, 0] += 3
-    seen = (labels == 1) & (generator.random(n) < 0.35)
-    logits[seen, 1] += 6
-    part = Outputs(logits, np.empty((n, 0)), labels)
-    audited = audit(Inputs("a toy", part, ("many", "few")), risk=0.05, replicates=5)
-    assert audited.deployed == "risk"
-    many, few = audited.classes
-    assert few["beyond"] and not many["beyond"] and few["wrong"][0] > 0.4 > 0.05 > many["wrong"][0]
-    sentence = f"images of class “few”, {100 * few['wrong'][0]:.1f} % are wrong."
-    assert sentence in summary(audited)[3]
-
 
 RISK, LEVEL, SHARE = 0.2, 0.1, 0.1
 

@@ -50,17 +50,10 @@ def test_rejectors_come_back(path, name):
         assert np.array_equal(read.accepts(outputs), values >= threshold)
 
 
-def test_outputs_of_another_model_are_refused(foreign, message):
-    """With the array that is wrong."""
-    arrays = (None if shape is None else np.zeros(shape) for shape in foreign)
+def test_other_outputs_and_what_cannot_be_deployed_are_refused(refused_rule, message):
+    """Before a file is written or applied; outputs of another model by the array that is wrong."""
     with pytest.raises(ValueError, match=message):
-        rejector("knn").accepts(*arrays)
-
-
-def test_what_cannot_be_deployed_is_refused_when_made(undeployable, message):
-    """Not only when its file is written or applied."""
-    with pytest.raises(ValueError, match=message):
-        eval(undeployable)
+        eval(refused_rule)
 
 
 def test_a_file_that_does_not_fit_is_refused(path, bad_rejector, message):

@@ -5,10 +5,12 @@ import re
 import unittest
 from functools import partial
 from itertools import count
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import yaml
 
 import helpers.scores
 from helpers import metrics
@@ -17,9 +19,8 @@ from known_unknowns import checks
 from known_unknowns.checks import METRIC_CHECKS, SCORE_CHECKS, check_metric, check_score
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
-GROUPS = {"known": "group", "unknown": "group"}
-RANKED = {"confidence": "scores", "correct": "correct"}
-CLASSIFIED = {"probabilities": "probabilities", "labels": "labels"}
+BROKEN = yaml.safe_load(Path(__file__).with_name("broken.yaml").read_text("utf-8"))
+METRICS, TAKES, SCORES, REFUSED = BROKEN.values()
 CALLS = count()
 
 
@@ -66,35 +67,6 @@ def cut_to_length(confidence, correct):
     length = min(len(confidence), len(correct))
     return metrics.aurc(confidence[:length], correct[:length])
 
-
-METRICS = [
-    ("result_is_float64", lambda known, unknown: np.float32(metrics.auroc(known, unknown)), GROUPS),
-    ("result_is_in_range", lambda known, unknown: 100 * metrics.auroc(known, unknown), GROUPS,
-     "higher", "[0, 1]"),
-    ("better_is_better", lambda known, unknown: metrics.auroc(unknown, known), GROUPS, "higher"),
-    ("order_does_not_matter", aurc_by_argsort, RANKED),
-    ("ties_are_not_broken", aurc_by_argsort, RANKED),
-    ("ties_are_not_broken", lambda known, unknown: np.mean(np.min(known) >= np.asarray(unknown)),
-     GROUPS, "higher"),
-    ("calls_are_apart", lambda known, unknown, n=CALLS: metrics.auroc(known, unknown) + next(n),
-     GROUPS),
-    ("given_arrays_are_left_alone", sorts, GROUPS),
-    ("form_does_not_matter", sorts, GROUPS),
-    ("form_does_not_matter", as_in_memory, CLASSIFIED),
-    ("form_does_not_matter", lambda confidence, correct: metrics.aurc(confidence.ravel(), correct),
-     RANKED),
-    ("form_does_not_matter", brier_as_given, CLASSIFIED),
-    ("form_does_not_matter", lambda confidence, correct: float(np.mean(~correct)), RANKED),
-    ("memory_grows_with_the_images", auroc_by_pairs, GROUPS),
-    ("bad_input_is_refused", without(lambda confidence: ~np.isnan(confidence)), RANKED),
-    ("infinity_ranks_or_is_refused", without(lambda confidence: ~np.isinf(confidence)), RANKED),
-    ("bad_input_is_refused", cut_to_length, RANKED),
-    ("bad_input_is_refused", lambda known, unknown: metrics.auroc(*map(np.ravel, (known, unknown))),
-     GROUPS),
-    ("bad_input_is_refused", brier_as_given, CLASSIFIED),
-    ("little_input_is_a_number", lambda known, unknown: np.std(known, ddof=1), GROUPS),
-    ("little_input_is_a_number", auroc_of_errors, RANKED),
-]  # fmt: skip
 
 LOGITS = ("logits", "level of the logits", "training outputs")
 
@@ -176,6 +148,10 @@ def means_of_classes(score, train_outputs, head):
     return score
 
 
+def reads_their_bytes(score, outputs):
+    return hashlib.sha256(outputs.logits) and largest(outputs)
+
+
 def not_a_mapped_file(score, outputs):
     if isinstance(outputs.logits.base, np.memmap):
         raise TypeError("in no memory of its own")
@@ -190,50 +166,6 @@ def checks_the_fit_alone(score, outputs):
     if not hasattr(score, "width"):
         raise ValueError("call fit first")
     return never(score, outputs)
-
-
-SCORES = [
-    ("info_is_complete", "info.needs is ('luck',)", score_of(needs=("luck",))),
-    ("fit_returns_itself", "fit returns something else",
-     score_of(fit=lambda self, train, head: Theirs.fit(self, train, head) and None)),
-    ("scores_are_float64", "ndarray of float32, not of float64", after(np.float32)),
-    ("higher_is_known", "the AUROC of known images is 0.0", after(np.negative)),
-    ("batch_is_its_images", "in a batch of 2, not alone: image 0 scores",
-     after(lambda found: found - found.mean())),
-    ("order_does_not_matter", "in another order: image 0 scores",
-     after(lambda found: found + 1e-9 * np.arange(len(found)))),
-    ("order_does_not_matter", "copies of one image: image 0 scores 1, not 2",
-     after(lambda found: np.argsort(np.argsort(found)) + 0.0)),
-    ("calls_are_apart", "asked again: image 0 scores", score_of(score_samples=runs_along)),
-    ("calls_are_apart", "fitted twice, not once: image 0 scores", score_of(fit=adds_up)),
-    ("calls_are_apart", "after another one was fitted: image 0 scores",
-     score_of(fit=lambda self, *given: Theirs.fit(type(self), *given) and self)),
-    ("only_needs_are_read", "with other labels of the images that are scored",
-     score_of(of=lambda _, outputs: largest(outputs) + outputs.correct)),
-    ("level_matters_as_said", "info.needs does not name the level of the logits",
-     score_of(needs=("logits", "training outputs"))),
-    ("higher_is_known", "at temperature 0.05: image",
-     score_of(of=lambda _, outputs: np.exp(largest(outputs)))),
-    ("memory_does_not_grow", "the peak of 5,000 images is 1.", score_of(fit=keeps_the_images)),
-    ("given_arrays_are_left_alone", "was changed in place", score_of(score_samples=in_place)),
-    ("form_does_not_matter", "output array is read-only", score_of(score_samples=for_a_moment)),
-    ("form_does_not_matter", "ndarray is not C-contiguous",
-     score_of(of=lambda _, outputs: hashlib.sha256(outputs.logits) and largest(outputs))),
-    ("form_does_not_matter", "in no memory of its own", score_of(score_samples=not_a_mapped_file)),
-    ("nan_is_not_swallowed", "an image of NaN alone scores 0.0", after(np.nan_to_num)),
-    ("little_input_is_a_number", "image 0 scores",
-     score_of(of=lambda _, outputs: largest(outputs) / outputs.logits.std(axis=1))),
-    ("little_input_is_a_number", "one image to score: ndarray of shape (), not (1,)",
-     after(np.squeeze)),
-    ("little_input_is_a_number", "it raised IndexError",
-     score_of(of=lambda _, outputs: largest(outputs) - outputs.logits[:, 1])),
-    ("unlabelled_images_are_seen", "images of label −1: image 0 scores nan",
-     score_of(needs=(*LOGITS, "labels"), fit=means_of_classes)),
-    ("wrong_use_is_refused", "a score that is not fitted is taken", score_of(score_samples=never)),
-    ("wrong_use_is_refused", "outputs with 2 classes and 2 features is taken",
-     score_of(score_samples=checks_the_fit_alone)),
-    ("wrong_use_is_refused", "no head is taken", score_of(needs=(*LOGITS, "head"))),
-]  # fmt: skip
 
 
 def test_there_is_a_broken_one_for_each_check():
@@ -251,6 +183,7 @@ def case_of(error):
 def test_each_check_of_metrics_fails_for_what_breaks_it(broken):
     """With its name, and a case in which the metric fails when asked again."""
     name, function, takes, *more = broken
+    function, takes = eval(function), TAKES[takes]
     options = dict(zip(("better", "range"), more, strict=False)) | {"only": name}
     with pytest.raises(AssertionError, match=f"check '{name}' of metric") as failed:
         check_metric(function, takes, **options)
@@ -264,6 +197,7 @@ def test_each_check_of_metrics_fails_for_what_breaks_it(broken):
 @pytest.mark.parametrize(("name", "phrase", "score"), SCORES)
 def test_each_check_of_scores_fails_for_what_breaks_it(name, phrase, score):
     """With its name, what must hold, and a case in which the score fails when asked again."""
+    score = eval(score)
     with pytest.raises(AssertionError) as failed:
         check_score(score, only=name)
     first, second, *_ = str(failed.value).splitlines()
@@ -283,23 +217,21 @@ def test_what_is_right_passes():
     assert found["better_is_better"].startswith("does not apply: neither higher nor lower")
 
 
-@pytest.mark.parametrize(("call", "error", "message"), [
-    (lambda: check_score("msp"), TypeError, "score: an instance, a class or a function"),
-    (lambda: check_score(Theirs, only="batch"), ValueError, "unknown check 'batch'"),
-    (lambda: check_metric("auroc"), TypeError, "function: a function expected, got 'auroc'"),
-    (lambda: check_metric(brier_as_given), ValueError, "takes: the arguments of 'brier_as_giv"),
-    (lambda: check_metric(sorts, {"confidence": "score"}), ValueError, "unknown kind of"),
-    (lambda: check_metric(metrics.aurc, only="nan"), ValueError, "unknown check 'nan'"),
-])  # fmt: skip
-def test_what_is_not_known_is_refused(call, error, message):
-    with pytest.raises(error, match=message):
-        call()
+@pytest.mark.parametrize("message", REFUSED)
+def test_what_is_not_known_is_refused(message):
+    error, call = REFUSED[message]
+    with pytest.raises(eval(error), match=message):
+        eval(call)
 
 
 def test_each_check_is_a_test_of_its_own():
     """Named by score or metric, its arguments, and check; one that does not apply is skipped."""
     knn = [helpers.scores.create("knn"), helpers.scores.create("knn", k=3)]
-    others = [metrics.aurc, partial(metrics.aupr, positive="known"), (aurc_by_argsort, RANKED)]
+    others = [
+        metrics.aurc,
+        partial(metrics.aupr, positive="known"),
+        (aurc_by_argsort, TAKES["ranked"]),
+    ]
     mark = checks.parametrize_with_checks([*knn, *others]).mark
     tests = dict(zip(mark.kwargs["ids"], mark.args[1], strict=True))
     assert len(tests) == 2 * len(SCORE_CHECKS) + 3 * len(METRIC_CHECKS)

@@ -6,30 +6,23 @@ import pytest
 
 from helpers.papers.gscore.claims import ALL_NETWORKS, CLAIMS, derive
 from helpers.report.claims import Verdict
-from tests.report import claim_tables
-from tests.report.claim_tables import UDE
-
-
-def verdicts(table):
-    return claim_tables.verdicts("gscore", table)
+from tests.report.claim_tables import UDE, verdicts
+from tests.report.claim_tables import gscore as made_up
 
 
 @pytest.fixture(scope="module")
 def table():
-    return claim_tables.gscore()
+    return made_up()
 
 
-@pytest.mark.parametrize(
-    ("which", "undecided", "others"),
-    [
-        ("msp/ude.* pearson_fpr95 primary", "backbones correlation detectors fpr95 ratios",
-         {"RMSE of FPR95, k-means minus UDE + Wasserstein", "correlation with AUROC, MSP"}),
-        ("odin/ude.* pearson_auroc", "correlation fpr95", {"correlation with FPR95, ODIN"}),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("which", "undecided", "others"), [
+    ("msp/ude.* pearson_fpr95 primary", "backbones correlation detectors fpr95 ratios",
+     {"RMSE of FPR95, k-means minus UDE + Wasserstein", "correlation with AUROC, MSP"}),
+    ("odin/ude.* pearson_auroc", "correlation fpr95", {"correlation with FPR95, ODIN"}),
+])  # fmt: skip
 def test_a_sign_that_turns_from_run_to_run_decides_nothing(which, undecided, others):
     """Not even where the mean is far on one side; what does not hang on it has its verdict."""
-    table = claim_tables.gscore(runs=5)
+    table = made_up(runs=5)
     chosen = table["backbone"].str.cat(table[["method", "metric", "variant"]], sep=" ")
     chosen = chosen.str.contains(which) & (table["backbone"] == "vit") & (table["run"] == 3)
     checks = CLAIMS.check(table.assign(value=table["value"].mask(chosen, -table["value"])))
@@ -50,7 +43,7 @@ def test_a_sign_that_is_wrong_everywhere_contradicts(table, factors):
     """As does one that is hardly a sign: correlations of about 0 turn without meaning."""
     chosen = table["metric"].str.startswith("pearson") & (table["backbone"] == "vit")
     changed = table["value"] * table["run"].map(dict(enumerate(factors)))
-    wrong = verdicts(table.assign(value=table["value"].mask(chosen, changed)))
+    wrong = verdicts("gscore", table.assign(value=table["value"].mask(chosen, changed)))
     assert wrong["backbones"] == "contradicted"
 
 
@@ -91,7 +84,7 @@ def test_a_detector_that_lacks_something_is_in_no_mean(table):
     constant = table.assign(value=table["value"].mask(energy & (table["metric"] == "gscore"), 1))
     methods = derive(constant).groupby("metric")["method"].agg(set)["correlation_auroc"]
     assert not {f"energy/{UDE}", UDE} & methods
-    found = verdicts(constant)
+    found = verdicts("gscore", constant)
     assert found["detectors"] == found["correlation"] == "no data"
     with pytest.raises(ValueError, match="twice: data_set cifar10_mini, backbone resnet8, run 0"):
         derive(pd.concat([table, table]))

@@ -9,7 +9,7 @@ import pytest
 from helpers import metrics
 from helpers.labelfree import EVALUATORS, METRICS, TAUS, fit_regression, gscores
 from helpers.networks.model import Model
-from helpers.papers import load, run
+from helpers.papers import run
 from helpers.papers.gscore import experiment
 from helpers.papers.gscore.experiment import best_tau, divide, predict
 from helpers.papers.gscore.mixtures import (
@@ -26,12 +26,7 @@ from helpers.papers.gscore.parameters import DETECTORS
 from helpers.papers.gscore.roles import Suite
 from tests.papers import toys
 
-PARAMETERS = load(
-    "gscore", "mini", networks={"tiny": {"width": 4, "stem_stride": 2, "objective": "erm"}},
-    epochs=6, batch_size=16, learning_rate=0.05, augmentation=[], nesterov=False, momentum=0.9,
-    repeats=2, ratios=[[1, 2]], sizes=[20], validations=[10], validation_images=30,
-    shifts=["fog/3"], score_arguments={"odin": {"epsilon": 0.01}},
-)  # fmt: skip
+PARAMETERS = toys.tiny("experiment", "gscore")
 (PART,) = run.parts(PARAMETERS)
 SETS = 14
 UDE = "ude_wasserstein"

@@ -8,23 +8,14 @@ import pandas as pd
 import pytest
 
 from helpers import metrics, scores
-from helpers.data import Images
 from helpers.outputs import Head, Outputs
 from helpers.papers import run
 from helpers.papers.human_centric import experiment
 from helpers.papers.human_centric.experiment import RoleOutputs, apply_fresh_threshold, apply_score
 from helpers.papers.human_centric.roles import OwnClasses, ShiftRoles, outputs_with
-from helpers.papers.parameters import load
 from tests.papers import toys
 
-TINY = load(
-    "human_centric", "mini", names=["resnet8"], examples=["resnet8"], replicates=20,
-    architectures={"resnet8": {}, "resnet14": {"depth": 14}},
-    strategies={"distilled": {"objective": "distillation"}},
-    teachers={"resnet8+distilled": "resnet14"},
-    training={"epochs": 12, "batch_size": 16, "width": 4, "stem_stride": 2, "learning_rate": 0.05},
-    score_arguments={"knn": {"k": 5}, "nnguide": {"k": 5}},
-)  # fmt: skip
+TINY = toys.tiny("experiment", "human_centric")
 
 
 @pytest.fixture(scope="module")
@@ -175,11 +166,6 @@ NAMES = ("a", "b", "c", "d")
 HEAD = Head(np.eye(4, dtype=np.float32), np.zeros(4, np.float32))
 
 
-def pictures(name, n, names=NAMES):
-    pixels = np.zeros((n, 4, 4, 3), np.uint8)
-    return Images(pixels, np.arange(n) % len(names), names, name, "test")
-
-
 def says(images):
     """Logits by a generator that is the same for each set; half of the answers are right."""
     generator = np.random.default_rng(len(images))
@@ -194,11 +180,9 @@ MODEL = SimpleNamespace(name="net", class_names=NAMES, outputs=says, head=HEAD, 
 
 def roles_with(*own_classes):
     # the renditions show three of the classes, in another order, and one that nobody knows
-    renditions = pictures("renditions", 60, ("d", "b", "a"))
-    return ShiftRoles(
-        pictures("train", 80), pictures("test", 80), {"renditions": renditions}, {},
-        own_classes=own_classes,
-    )  # fmt: skip
+    renditions = toys.images(60, name="renditions", classes=("d", "b", "a"))
+    images = toys.images(80, classes=NAMES)
+    return ShiftRoles(images, images, {"renditions": renditions}, {}, own_classes=own_classes)
 
 
 def test_an_answer_is_one_of_the_sets_own_classes():

@@ -6,12 +6,9 @@ import pytest
 from helpers.data import Images
 from helpers.papers.human_centric import roles as human_centric
 from helpers.papers.human_centric.roles import corrupt_images, roles
-from helpers.papers.parameters import load
+from tests.papers.toys import tiny
 
-SMALL = load(
-    "human_centric", "mini", corrupted=[], label_shifted=[], corrupted_images=2,
-    label_shifted_images=30, severities=[1, 5],
-)  # fmt: skip
+SMALL = tiny("roles", "human_centric")
 
 
 def pictures(names=("cat", "dog"), n=12, name="pets"):
@@ -45,9 +42,8 @@ def test_every_kind_of_corruption_gets_other_images_as_far_as_there_are():
     np.testing.assert_allclose(found.images[:4] / 255, first, atol=0.01)
 
 
-def test_a_set_that_is_not_there_is_told_and_the_others_go_on(tmp_path, monkeypatch, caplog):
+def test_a_set_that_is_not_there_is_told_and_the_others_go_on(root, caplog):
     """Of either kind of shift, with the command that makes it; without the ID set, nothing goes."""
-    monkeypatch.setenv("DATA_ROOT", str(tmp_path))
     sets = {"input_shifted": ["imagenet_r"], "label_shifted": ["places", "digits", "cifar100"]}
     made = roles(SMALL.replace(near=["cifar100"], **sets))
     assert list(made.sets) == ["test", "digits"]

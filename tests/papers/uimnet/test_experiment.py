@@ -9,7 +9,6 @@ import pytest
 from helpers import metrics, scores
 from helpers.networks.model import Model
 from helpers.outputs import Head, Outputs
-from helpers.papers.parameters import load
 from helpers.papers.uimnet import experiment, trials
 from helpers.papers.uimnet.roles import DomainSplit
 from helpers.papers.uimnet.trials import Trial, algorithm_of, train_trials, validation_nll
@@ -18,14 +17,7 @@ from helpers.scores.base import BlockwiseScore
 from helpers.scores.info import Info
 from tests.papers import toys
 
-TINY = load("uimnet", "mini").replace(
-    featuriser="tiny", sizes={"tiny": {"width": 4, "stem_stride": 2}}, spectral=["none"],
-    training={"epochs": 2, "batch_size": 16}, algorithms={"erm": {}},
-    defaults={"all": {"learning_rate": 0.05}, "soft_labels": {"positive": 0.8}},
-    search={"all": {"learning_rate": {"log_uniform": [0.01, 0.1]}},
-            "soft_labels": {"positive": {"choice": [0.7, 0.9]}}},
-    passes=2, tta_copies=2, replicates=10, jacobian_images=8,
-)  # fmt: skip
+TINY = toys.tiny("experiment", "uimnet")
 ERM = algorithm_of(TINY, "tiny", "erm")
 
 
@@ -43,15 +35,8 @@ def rows(split):
 
 
 def test_every_algorithm_has_its_rows_and_what_fails_has_a_reason(rows):
-    algorithms = {
-        "erm": {},
-        "mimo": {"objective": "mimo"},
-        "mc_dropout": {"block_dropout": 0.1},
-        "soft_labels": {"objective": "soft_labels"},
-        "rbf": {"objective": "rbf"},
-    }
-    names = ["entropy", "energy", "knn", "vim", "odin", "tta", "jacobian", "native"]  # fmt: skip
-    table = rows(algorithms=algorithms, measures=names, score_arguments={"knn": {"k": 5}})
+    algorithms, names, _ = toys.TINY["all algorithms"]["uimnet"].values()
+    table = rows(**toys.TINY["all algorithms"]["uimnet"])
     assert set(table["variant"]) == {"trial 0", "trial 1", "primary", "ensemble"}
     notes = table[(table["method"] == "soft_labels") & (table["variant"] == "trial 0")]["notes"]
     assert set(notes) == {"learning_rate 0.05, positive 0.8"}

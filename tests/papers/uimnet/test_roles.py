@@ -1,7 +1,10 @@
 """ImageNot: branches of classes, the published lists, and the roles of images."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+import yaml
 
 from helpers import data, scores
 from helpers.networks import models
@@ -16,13 +19,8 @@ NAMES = list("abcdefg")
 CLASSES = data.load("cifar10_mini", "test").class_names
 
 
-DIVIDED = [
-    ((0, 1, 20, 21, 2, 3, 4), None, "cd", "ab"),
-    ((20, 0, 1, 2, 3, 4, 21), None, "ag", "bc"),
-    ((5, 0, 1, 6), None, "ad", "bc"),  # of two of one size, that of the first class
-    ((-5, 0, -1, -6), None, "ad", "bc"),
-    ((20, 0, 21, 1, 22, 2, 3), 2, "ac", "bd"),  # both domains capped
-]
+FILE = Path(__file__).with_name("branches.yaml")
+DIVIDED = yaml.safe_load(FILE.read_text("utf-8"))
 
 
 @pytest.mark.parametrize(("means", "most", "inside", "outside"), DIVIDED)

@@ -9,7 +9,6 @@ import pytest
 
 from helpers import metrics, scores
 from helpers.data.pixels import smoothness
-from helpers.papers.parameters import load
 from helpers.papers.unknown_detection import detectors, experiment, methods
 from helpers.papers.unknown_detection.detectors import Answer, FlatOpenMax, OpenMax
 from helpers.papers.unknown_detection.experiment import fpr_at_nearest_tpr
@@ -17,12 +16,7 @@ from helpers.papers.unknown_detection.parameters import METHODS
 from helpers.papers.unknown_detection.roles import Benchmark
 from tests.papers import toys
 
-PARAMETERS = load(
-    "unknown_detection", "mini", far=["mazes", "plaid"], resized="", members=2, passes=3,
-    networks={"tiny": {"width": 4, "stem_stride": 2}}, network="tiny", epochs=3, batch_size=10,
-    method_recipes={"mc_dropout": {"dropout": 0.2, "block_dropout": 0.1}}, learning_rate=0.05,
-    temperatures=[1, 100], epsilons=[0, 0.002], alphas=[1, 3], tails=[3, 5], replicates=8,
-)  # fmt: skip
+PARAMETERS = toys.tiny("experiment", "unknown_detection")
 
 
 @pytest.fixture(scope="module")

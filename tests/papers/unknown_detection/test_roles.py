@@ -10,13 +10,10 @@ import yaml
 from PIL import Image
 
 from helpers import data
-from helpers.papers.parameters import load
 from helpers.papers.unknown_detection import roles
+from tests.papers.toys import tiny
 
-PARAMETERS = load(
-    "unknown_detection", "mini", external=["gratings", "mazes"], far=["digits", "plaid"],
-    external_validation=50, far_images=40,
-)  # fmt: skip
+PARAMETERS = tiny("roles", "unknown_detection")
 BARE = PARAMETERS.replace(aside=[], resized="")
 OVERLAPS = yaml.safe_load(Path(__file__).with_name("overlaps.yaml").read_text())
 CIFAR = BARE.replace(data_set="cifar100", superclasses={}, validation_share=0.2)
@@ -52,19 +49,18 @@ def pack(root, name, class_names, splits, **coarse):
 
 
 @pytest.fixture
-def packs(tmp_path, monkeypatch):
+def packs(root):
     """A tiny CIFAR-100, a tiny Tiny ImageNet and two test sets."""
-    monkeypatch.setenv("DATA_ROOT", str(tmp_path))
-    pack(tmp_path, "cifar100", ["bee", "cattle", "bus", "train"], {"train": 5, "test": 2},
+    pack(root, "cifar100", ["bee", "cattle", "bus", "train"], {"train": 5, "test": 2},
          coarse_class_names=["animals", "vehicles"])  # fmt: skip
     # school bus and bullet train are below classes of CIFAR-100; bee is one; reel and cat stay
     wnids = ["n04146614", "n02917067", "n02206856", "n04067472", "n02124075"]
-    pack(tmp_path, "tiny_imagenet_64", wnids, {"train": 4, "val": 2})
+    pack(root, "tiny_imagenet_64", wnids, {"train": 4, "val": 2})
     # school bus again, reel (external now), and a tench
     wnids = ["n04146614", "n04067472", "n01440764"]
-    pack(tmp_path, "imagenet_sample_224", wnids, {"sample": 3})
-    pack(tmp_path, "zoo", ["animal", "knitting"], {"train": 3, "test": 2})
-    return tmp_path
+    pack(root, "imagenet_sample_224", wnids, {"sample": 3})
+    pack(root, "zoo", ["animal", "knitting"], {"train": 3, "test": 2})
+    return root
 
 
 def test_wordnet_keeps_the_sets_apart(packs):
@@ -92,9 +88,7 @@ def test_roles_that_overlap_or_cannot_be_read_are_refused(packs, message):
         make(CIFAR, **{"external": ["mazes"], "far": ["plaid"]} | OVERLAPS[message])
 
 
-def test_the_authors_archive_names_the_known_classes(tmp_path, monkeypatch):
-    monkeypatch.setenv("DATA_ROOT", str(tmp_path))
-    monkeypatch.setenv("CACHE_ROOT", str(tmp_path / "cache"))
+def test_the_authors_archive_names_the_known_classes(root):
     others = ("test/cifar60", "test/svhn", "test/lsun-fix", "test/describable-textures",
               "train/new-tinyimagenet158", "valid/new-tinyimagenet158")  # fmt: skip
     files = [f"{place}/no-labels/all/{index}" for place in others for index in range(4)]
@@ -102,7 +96,7 @@ def test_the_authors_archive_names_the_known_classes(tmp_path, monkeypatch):
         files.append(f"train/cifar40/{name}/{index}")
         for split in ("valid/cifar40", "test/cifar40"):
             files += [f"{split}/labels/{name}/{index}", f"{split}/no-labels/all/{name}{index}"]
-    bench = tmp_path / "cifar-bench"
+    bench = root / "cifar-bench"
     for number, file in enumerate(files):
         (bench / file).parent.mkdir(parents=True, exist_ok=True)
         Image.new("RGB", (40, 48), (number, 0, 99)).save(bench / f"{file}.png")

@@ -1,0 +1,37 @@
+"""Bad input to functions of reports is refused in words that say what is wrong (mistakes.yaml)."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers.papers import PAPERS
+from helpers.report import results
+from tests.mistakes import mistakes_of, refused
+from tests.report.claim_tables import table_of
+from tests.report.test_claims import CLAIM, NOISE, numbers
+
+NUMBERS = [{"metric": metric, "value": 0.5} for metric in ("ece", "brier")]
+TABLE = table_of(NUMBERS, paper="openset_calibration", method="open-set")
+OBJECTS = {
+    "how it was made": results.provenance({}, seed=5, device="cpu, 1 thread", seconds=0.5),
+    "a table": TABLE,
+    "a table without seeds": TABLE.drop(columns="seed"),
+    "no rows": TABLE.iloc[:0],
+    "a table of changed runs": TABLE.assign(run=TABLE["run"] + 7),
+    "a table twice": pd.concat([TABLE, TABLE]),
+    "shares": np.zeros((6, 4, 4, 3)),
+    "epochs alone": pd.DataFrame({"epoch": [1]}),
+    "claims": [CLAIM],
+    "unequal replicates": numbers([0.5], [0.4], NOISE[:2], NOISE[:3]),
+    "a run twice": numbers([0.5, 0.5], []).assign(run=0),
+    "papers": PAPERS,
+    "a table of gscor": {("mini", "gscor"): None},
+    "a table of tier small": {("small", "gscore"): None},
+}
+
+
+@pytest.mark.parametrize("case", mistakes_of(__file__))
+def test_bad_input_is_refused_and_leaves_no_file(case, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    refused(*case, OBJECTS)
+    assert not list(tmp_path.iterdir())
