@@ -53,12 +53,9 @@ def infos() -> dict[str, list[Info]]:
 
 
 def speed() -> str:
-    """Return the table of the benchmarks, from ``benchmarks/results``, for the page on quality."""
-    stored = ROOT / "benchmarks" / "results"
-    names = ("peers", "training", "pipeline")
-    peers, training, chapters = (pd.read_parquet(stored / f"{name}.parquet") for name in names)
-    rows = pd.concat([peers, training]).to_dict("records")
-    return render("speed.md", rows=rows, chapters=chapters)
+    """Return the tables of the benchmarks, from ``benchmarks/results``, for the page on quality."""
+    files = (ROOT / "benchmarks" / "results").glob("*.parquet")
+    return render("speed.md", **{file.stem: pd.read_parquet(file) for file in files})
 
 
 def api() -> str:
