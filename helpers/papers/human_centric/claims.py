@@ -145,7 +145,7 @@ def quantities(models: Sequence[str], sizes: Mapping[str, float]) -> Iterator[Qu
             least, rank = (partial(gain, score=place) for gain in (_least_gain, _rank_gain))
             yield Quantity(score, "least_gain", normal, least)
             yield Quantity(score, "rank_gain", normal, rank)
-    if len(normal) > 1:  # the largest loss on a network by the score that is best on average
+        # the largest loss on a network by the score that is best on average
         yield Quantity("network", "regret", normal, _regret)
     if len(models) >= FEWEST:  # Spearman's, of accuracy and MSP; 0 if one of them is constant
         yield Quantity(
@@ -200,17 +200,15 @@ def _of_resnets(normal: Sequence[str], sizes: Mapping[str, float]) -> Iterator[Q
     for name in normal:
         if (family := ModelName.parse(name).family).partition(".")[0] == "resnet":
             of_family.setdefault(family, []).append(name)
-    every = _flat(of_family.values())
-    if len(every) > 1:  # mean over ResNets of MSP minus GradNorm
+    if len(every := _flat(of_family.values())) > 1:  # mean over ResNets of MSP minus GradNorm
         for place, metric in zip((len(SCORES), len(SCORES) + 2), _FPR, strict=True):
-            behind = partial(_mean_difference, place=place)
+            behind = partial(_mean_difference, first=place, second=place + 1)
             yield Quantity("msp", f"{metric}_behind", every, behind)
     family = max(of_family.values(), key=len, default=[])
     largest = sorted((name for name in family if name in sizes), key=sizes.get)[-3:]
     if len(largest) > 2:  # ViM on the smaller, or larger, of three ResNets minus the middle one
         for metric, end in (("from_smaller", 0), ("from_larger", 2)):
-            gain = partial(_vim_gain, end=end)
-            yield Quantity("vim", f"middle_gain_{metric}", largest, gain)
+            yield Quantity("vim", f"middle_gain_{metric}", largest, partial(_vim_gain, end=end))
 
 
 def _of_strategies(models: Sequence[str], parsed: Mapping[str, ModelName]) -> Iterator[Quantity]:
@@ -227,8 +225,12 @@ def _of_strategies(models: Sequence[str], parsed: Mapping[str, ModelName]) -> It
         return
     # the largest loss of a score by the strategy that is best on average
     yield Quantity("network", "strategy_regret", names, partial(_regret, axes=(1, 0)))
-    distilled = [name for name in names if parsed[name].strategy == "distilled"]
-    if distilled:  # the distilled network minus the best other one
+    behind = partial(_mean_difference, first=SCORES.index("vim"), second=SCORES.index("gradnorm"))
+    for strategy in ("gaussian_noise", "autoaugment"):
+        if chosen := [name for name in names if parsed[name].strategy == strategy]:
+            yield Quantity("vim", f"behind_gradnorm_{strategy}", chosen, behind)
+    # the distilled network minus the best other one
+    if distilled := [name for name in names if parsed[name].strategy == "distilled"]:
         first = [*distilled, *(name for name in names if name not in distilled)]
         for score in ("msp", "knn"):
             lag = partial(_lag_of_first, score=SCORES.index(score))
@@ -269,8 +271,8 @@ def _mean_rise(x: np.ndarray) -> np.ndarray:
     return (x[1::2] - x[::2])[:, _MSP].mean(axis=0)
 
 
-def _mean_difference(x: np.ndarray, place: int) -> np.ndarray:
-    return (x[:, place] - x[:, place + 1]).mean(axis=0)
+def _mean_difference(x: np.ndarray, first: int, second: int) -> np.ndarray:
+    return (x[:, first] - x[:, second]).mean(axis=0)
 
 
 def _gain_and_loss(x: np.ndarray) -> np.ndarray:
