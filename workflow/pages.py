@@ -53,9 +53,10 @@ def infos() -> dict[str, list[Info]]:
 
 
 def speed() -> str:
-    """Return the tables of the benchmarks, from ``benchmarks/results``, for the page on quality."""
-    files = (ROOT / "benchmarks" / "results").glob("*.parquet")
-    return render("speed.md", **{file.stem: pd.read_parquet(file) for file in files})
+    """Return the table of the benchmarks, from ``benchmarks/results``, for the page on quality."""
+    stored = ROOT / "benchmarks" / "results"
+    tables = [pd.read_parquet(stored / f"{name}.parquet") for name in ("peers", "training")]
+    return render("speed.md", rows=pd.concat(tables).to_dict("records"))
 
 
 def api() -> str:

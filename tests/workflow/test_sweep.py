@@ -79,12 +79,12 @@ def test_a_part_that_failed_fails_the_command_after_the_table_is_written(
     tmp_path, monkeypatch, table_of
 ):
     """By its name, also if other parts have rows."""
-    out, why = tmp_path / "table.parquet", "part digits/resnet8/1 failed: OSError: no such weights"
+    out, why = tmp_path / "table.parquet", "part digits/densenet16/0 failed: OSError: no weights"
     rows = [results.row("test", "accuracy", 0.5, 9)]
-    rows += [{"run": 1} | results.row("test", "failed", 1.0, 1, notes=why)]
+    rows += [{"backbone": "densenet16"} | results.row("test", "failed", 1.0, 1, notes=why)]
     table = table_of(rows, paper="openset_calibration", method="network")
     monkeypatch.setattr(sweep, "table_of", lambda *given: table)
-    line = ["--only", "digits/resnet8/0", "digits/resnet8/1", "--out", str(out)]
+    line = ["--only", "digits/resnet8/0", "digits/densenet16/0", "--out", str(out)]
     monkeypatch.setattr(sys, "argv", ["sweep.py", "mini", "openset_calibration", *line])
     with pytest.raises(SystemExit, match=f"^1 of 2 parts failed:\n{why}$"):
         sweep.main()
