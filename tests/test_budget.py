@@ -20,7 +20,7 @@ CODE = {
     "workflow": 1793,  # the design allows 1,800
     "pictures": 967,
     "benchmarks": 372,
-    "tests": 9461,
+    "tests": 9467,
 }
 DOCSTRINGS = {"helpers": 5629}
 LONGEST_FILE = 400
