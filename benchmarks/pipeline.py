@@ -17,11 +17,6 @@ import pandas as pd
 from benchmarks.comparing import RESULTS, machine
 
 ROOT = Path(__file__).resolve().parent.parent
-#: CPU seconds that a chapter may take at `mini`, on the machine that the table names.
-BUDGET = {
-    "audit": 25, "gscore": 420, "human_centric": 440, "openset_calibration": 350,
-    "synthesis": 560, "uimnet": 410, "unknown_detection": 270,
-}  # fmt: skip
 
 
 def seconds_of_steps(runs: Path) -> pd.DataFrame:
