@@ -52,7 +52,7 @@ def test_processes_use_the_gpus_in_turn(tmp_path, monkeypatch):
 def test_it_writes_all_runs_and_goes_on_where_it_was_killed(tmp_path):
     """Killed outright; its processes end too, and what was trained is not trained again."""
     out = tmp_path / "table.parquet"
-    given = ["data_sets=[digits]", "networks={small: {width: 8}}", "epochs=2"]
+    given = ["data_sets=[digits]", "networks={small: {width: 8}}", "epochs=2", "runs=2"]
     command = [sys.executable, "workflow/sweep.py", "mini", "openset_calibration", "--processes",
                "2", "--out", str(out), "--set", *given, "--set", "replicates=2"]  # fmt: skip
     environment = os.environ | {"CACHE_ROOT": str(tmp_path / "cache"), "PYTHONPATH": str(ROOT)}
