@@ -275,17 +275,13 @@ def measure_in_domain(outputs: Outputs, bins: int, draw: Draw) -> Iterator[dict]
     true = probabilities[np.arange(len(labels)), labels]
     top, confidence = min(5, outputs.num_classes), probabilities.max(axis=1)
     error = metrics.weighted_calibration_error(confidence, correct, weights, bins=bins)
-    means = {
-        "accuracy": correct,
-        "accuracy_top5": (probabilities > true[:, None]).sum(axis=1) < top,
-        "nll": -np.log(np.maximum(true, 1e-38)),
-    }
-    drawn = {name: metrics.weighted_mean(each, weights) for name, each in means.items()}
+    among = (probabilities > true[:, None]).sum(axis=1) < top
+    mean = partial(metrics.weighted_mean, weights=weights)
     for metric, value, replicates in (
-        ("accuracy", correct.mean(), drawn["accuracy"]),
-        ("accuracy_top5", metrics.accuracy(probabilities, labels, top=top), drawn["accuracy_top5"]),
+        ("accuracy", correct.mean(), mean(correct)),
+        ("accuracy_top5", metrics.accuracy(probabilities, labels, top=top), mean(among)),
         ("ece", metrics.ece(probabilities, labels, bins=bins), error),
-        ("nll", metrics.nll(probabilities, labels), drawn["nll"]),
+        ("nll", metrics.nll(probabilities, labels), mean(-np.log(np.maximum(true, 1e-38)))),
     ):
         yield results.row("test", metric, value, len(outputs), replicates)
 

@@ -40,13 +40,15 @@ class Parameters(parameters.Parameters):
     """The free choices of the test-bed and its evaluation."""
 
     # their effect on rows is in the images and in the trials themselves
-    grid: ClassVar = ("featuriser", "sizes", "algorithms", "groups", "defaults", "search",
-                      "spectral", "trials", "runs")  # fmt: skip
+    grid: ClassVar = ("featuriser", "in_domain", "sizes", "algorithms", "groups", "defaults",
+                      "search", "spectral", "trials", "runs")  # fmt: skip
 
     data_set: DataSet  # ``imagenet``, whose photographs are streamed, or one that fits in memory
     # network whose features divide the classes: one of `sizes`, trained here on all classes, or a
-    # network of timm; "" for the published classes of ImageNet
+    # network of timm; "" for those listed in `in_domain`, or published
     featuriser: str
+    # in-domain classes by name; as many of the first other classes are out-domain
+    in_domain: list[str]
     validation_share: Share  # of the in-domain training images
     # largest number of in-domain classes, and of out-domain classes; 0 takes all
     most_classes: Annotated[int, Field(ge=0), zero_or_at_least(2)]
@@ -88,10 +90,10 @@ class Parameters(parameters.Parameters):
                 "augmentation: of streamed photographs 'flip' stands for a random crop, too; "
                 f"{', '.join(names)} alone would leave them as they are"
             )
-        if not self.featuriser and not published:
+        if not (self.featuriser or self.in_domain or published):
             raise ValueError(
                 f"featuriser: the classes of '{self.data_set}' have no published roles; name a "
-                "network whose features divide them"
+                "network whose features divide them, or list the classes in `in_domain`"
             )
         return self
 

@@ -33,8 +33,8 @@ class DomainSplit:
     """The images of one data seed.
 
     Label k of the in-domain sets ``train``, ``validation`` and ``test`` is ``in_domain[k]``.  The
-    test images of out-domain classes, ``out``, have label −1.  ``partition`` is None for the
-    published classes.
+    test images of out-domain classes, ``out``, have label −1.  ``partition`` is None for
+    listed classes.
     """
 
     in_domain: tuple[str, ...]
@@ -129,13 +129,16 @@ def class_means(parameters: Parameters, images: Images | ImageStream) -> np.ndar
 
 
 def split(parameters: Parameters, data_seed: int, branches: Partition | None) -> DomainSplit:
-    """Return the images of one data seed; `branches` is None for the published classes."""
+    """Return the images of one data seed; `branches` is None for listed classes."""
     most, names = parameters.most_classes or None, data.splits(parameters.data_set)
     halves = ("train", "test" if "test" in names else names[-1])
     seen, unseen = (_load(parameters, half, parameters.side or None) for half in halves)
-    in_domain, out_domain = (wnids[:most] for wnids in class_lists.imagenot())
     if branches:
         in_domain, out_domain = branches.in_domain, branches.out_domain
+    elif in_domain := tuple(parameters.in_domain):
+        out_domain = tuple(n for n in seen.class_names if n not in in_domain)[: len(in_domain)]
+    else:
+        in_domain, out_domain = (wnids[:most] for wnids in class_lists.imagenot())
     seen = seen.select(in_domain)
     order = np.random.default_rng([parameters.seed, data_seed]).permutation(len(seen))
     # the first of a random order of all images, whatever their classes
