@@ -1,4 +1,4 @@
-"""Results kept by content: the key says what went in, so nothing ever has to be cleared by hand."""
+"""Results cached by content: keys cover all inputs, so the cache needs no manual clearing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 
 def key(**content) -> str:
-    """Return 16 hexadecimal digits that stand for JSON values, whatever the order of their names.
+    """Return a key of 16 hexadecimal digits for JSON values, independent of the order of names.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def key(**content) -> str:
 def code(*names: str) -> str:
     """Return a hash of modules and of all that they import: the part of a key for the code.
 
-    Comments and docstrings do not matter.  Of other packages the names count, not their versions.
+    Comments and docstrings do not matter.  Other packages count by name, without their versions.
 
     Examples
     --------
@@ -49,10 +49,10 @@ def code(*names: str) -> str:
 
 
 def load_or_make(path: Path, load: Callable[[Path], Kept], make: Callable[[Path], object]) -> Kept:
-    """Load what is kept at `path`; make it first if it is missing or damaged.
+    """Load the file at `path`; make it first if it is missing or damaged.
 
-    A damaged file is set aside as ``NAME.damaged``, with a warning that names it, and made
-    anew; nothing is ever loaded from it.
+    A damaged file is renamed to ``NAME.damaged``, with a warning that names it, and is made
+    again; no data is loaded from the damaged file.
     """
     if path.exists():
         try:
@@ -76,9 +76,9 @@ def path_of(kind: str, key: str, suffix: str) -> Path:
 def array(kind: str, key: str, make: Callable[[], np.ndarray]) -> np.ndarray:
     """Return an array that is kept as ``cache_root()/kind/key.safetensors``; compute it if not.
 
-    The file has a checksum, so that an altered one is made anew.
+    The file has a checksum, so that an altered file is made again.
     """
-    from helpers import checkpoints  # who keeps no arrays needs none
+    from helpers import checkpoints  # only arrays need this import
 
     def load(path: Path) -> np.ndarray:
         return checkpoints.load(path, framework="np")[0]["array"]
@@ -92,7 +92,7 @@ def array(kind: str, key: str, make: Callable[[], np.ndarray]) -> np.ndarray:
 def value(kind: str, key: str, make: Callable[[], object]) -> object:
     """Return what JSON can hold, kept as ``cache_root()/kind/key.json``; compute it if not.
 
-    The first line of the file is a checksum of the second, so that an altered one is made anew.
+    The first line of the file is a checksum of the second, so that an altered file is made again.
     """
 
     def load(path: Path) -> object:

@@ -63,13 +63,13 @@ def save(path: str | os.PathLike, tensors: Mapping[str, Tensor], **information) 
 
 
 def load(path: str | os.PathLike, *, framework: str = "pt") -> tuple[dict[str, Tensor], dict]:
-    """Read what `save` wrote, verified. Nothing in the file is executed.
+    """Read and verify a file of `save`. No code in the file is executed.
 
     Parameters
     ----------
     path : path
     framework : {"pt", "np"}
-        What the tensors become: those of torch, or arrays of NumPy.
+        Type of the tensors: tensors of torch, or arrays of NumPy.
 
     Returns
     -------
@@ -91,7 +91,7 @@ def load(path: str | os.PathLike, *, framework: str = "pt") -> tuple[dict[str, T
 
 
 def is_checkpoint(path: str | os.PathLike) -> bool:
-    """Tell whether a file begins as `save` begins it; what follows may be damaged."""
+    """Return whether a file begins like a file of `save`; the remainder may be damaged."""
     try:
         with open(path, "rb") as file:
             length = int.from_bytes(file.read(8), "little")

@@ -1,4 +1,4 @@
-"""Checks of what a caller hands in: names and arrays, refused early and in words."""
+"""Checks of a caller's arguments: names and arrays, refused early with a clear message."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numbers import Integral, Real
 
 import numpy as np
 
-#: Up to which float64 holds every whole number.
+#: Largest number up to which float64 represents every whole number.
 LARGEST = 2**53
 
 
@@ -51,7 +51,7 @@ iterable, key, reverse
 
 
 def plain_array(name: str, values) -> np.ndarray:
-    """Return `values` as an array of one type, or say what is wrong with the argument `name`.
+    """Return `values` as an array of one type; refuse other values of the argument `name`.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def plain_array(name: str, values) -> np.ndarray:
 def float_array(
     name: str, values, *, ndim: int = 1, length: int | None = None, finite: bool = True
 ) -> np.ndarray:
-    """Return `values` as a float64 array, or say what is wrong with the argument `name`."""
+    """Return `values` as a float64 array; refuse other values of the argument `name`."""
     array = plain_array(name, values)
     if array.dtype.kind not in "biuf":
         raise ValueError(f"{name}: numbers expected, got dtype {array.dtype}")
@@ -93,7 +93,7 @@ def float_array(
 
 
 def open_share(name: str, value: float) -> float:
-    """Return `value` if it lies between 0 and 1, and is neither.
+    """Return `value` if it is strictly between 0 and 1.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def open_share(name: str, value: float) -> float:
 
 
 def closed_share(name: str, value: float) -> float:
-    """Return `value` if it lies between 0 and 1, or is one of them."""
+    """Return `value` if it is between 0 and 1, or equal to one of them."""
     if not 0 <= value <= 1:
         raise ValueError(f"{name}: a number from 0 to 1 expected, got {value}")
     return value
@@ -161,7 +161,7 @@ def whole_number(name: str, value: int, *, least: int = 1) -> int:
 def label_array(
     name: str, labels, *, classes: int, length: int | None = None, unknown: bool = False
 ) -> np.ndarray:
-    """Return `labels` as an int64 array [N], or say what is wrong with the argument `name`.
+    """Return `labels` as an int64 array [N]; refuse other values of the argument `name`.
 
     Examples
     --------
@@ -219,7 +219,7 @@ _WORDS = {
 
 
 def in_words(kind) -> str:
-    """Return what a type hint asks for, as a message should say it.
+    """Return a type hint in the words of an error message.
 
     Examples
     --------

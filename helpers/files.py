@@ -44,9 +44,9 @@ def cache_root() -> Path:
 
 @contextlib.contextmanager
 def atomic_path(path: str | os.PathLike) -> Iterator[Path]:
-    """Give a temporary path beside `path`, which takes its name only if the block succeeds.
+    """Give a temporary path next to `path`, which is renamed to it only if the block succeeds.
 
-    A kill or a full disk in the middle leaves the old file, or none, but never half a one.
+    After a kill or with a full disk, there is the old file or no file, but never half of one.
 
     Examples
     --------
@@ -79,14 +79,14 @@ def atomic_path(path: str | os.PathLike) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def locked(path: str | os.PathLike) -> Iterator[None]:
-    """Wait for a lock that one process at a time has; it ends with the process, however that ends.
+    """Wait for a lock that one process at a time holds; any end of the process releases it.
 
     Examples
     --------
     >>> with locked(Path(tempfile.mkdtemp()) / "network.lock"):
     ...     pass
     """
-    import fcntl  # not on Windows, where nothing is trained in the background
+    import fcntl  # missing on Windows, which has no background training
 
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     with open(path, "w") as file:
@@ -98,7 +98,7 @@ def locked(path: str | os.PathLike) -> Iterator[None]:
 def atomic_folder(
     path: str | os.PathLike, *, replaces: Collection[str] | None = None
 ) -> Iterator[Path]:
-    """Give an empty folder beside `path`, which takes its name only if the block succeeds.
+    """Give an empty folder next to `path`, which is renamed to it only if the block succeeds.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def atomic_folder(
     beside = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
     made, before = beside / "made", beside / "before"
     try:
-        made.mkdir()  # with the rights that a folder has, which that of mkdtemp has not
+        made.mkdir()  # with usual permissions, unlike mkdtemp's
         yield made
         check_free(path, replaces)  # a while has passed
         if path.exists():

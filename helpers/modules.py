@@ -1,6 +1,6 @@
-"""Which modules of this repository some code imports, directly or not, read from the sources.
+"""Modules of this repository that some code imports, directly or not, read from the sources.
 
-A change of a module counts for all modules that import it.  Nothing is imported to find out.
+A change of a module counts for all modules that import it.  The search imports no module.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("helpers", "known_unknowns", "pictures")
-#: Modules that keep or load what enters a key by its content; their code does not count.
+#: Modules that store or load content that keys contain; the code of these modules does not count.
 BY_CONTENT = {
     *(f"helpers.{name}" for name in ("cache", "checkpoints", "files", "modules")),
     *(f"helpers.data{name}" for name in ("", ".cards", ".packs", ".sources")),
@@ -23,7 +23,7 @@ TABLES = (".csv", ".txt", ".yaml")
 
 
 class Module(NamedTuple):
-    """A file and what it imports: always, and by the names of its neighbours when asked to."""
+    """A file and its imports: those that always run, and imports of its neighbours by name."""
 
     file: Path
     text: str
@@ -49,14 +49,14 @@ def read(name: str, root: Path = ROOT) -> Module | None:
 
 
 def code(names: Iterable[str], root: Path = ROOT) -> str:
-    """Return 16 digits that stand for the code of modules and of all that these import.
+    """Return 16 digits as a hash of the code of modules and of all modules that these import.
 
-    Comments and docstrings do not count.  The tables beside a package's ``__init__`` count.
+    Comments and docstrings do not count.  The tables next to a package's ``__init__`` count.
 
     Raises
     ------
     ValueError
-        A name is neither a module of the repository nor a name in one.
+        A name is neither a module of the repository nor a name in a module.
     """
     modules = _closure(names, root, beyond=BY_CONTENT)
     texts = [modules[name].text for name in sorted(modules)]
@@ -105,7 +105,7 @@ def _stems(folder: Path) -> set[str]:
 
 
 def _tables(modules: Iterable[Module]) -> list[Path]:
-    """Return the tables and lists that lie beside an ``__init__``."""
+    """Return the tables and lists next to an ``__init__``."""
     folders = {module.file.parent for module in modules if module.file.name == "__init__.py"}
     return sorted(file for folder in folders for file in folder.iterdir() if file.suffix in TABLES)
 

@@ -38,19 +38,19 @@ class Head:
 
 @dataclass(frozen=True)
 class Outputs:
-    """What a model says about one data set. All scores and metrics start from here.
+    """A model's outputs for one data set, the input of all scores and metrics.
 
     Attributes
     ----------
     logits : ndarray of float32, shape [N, K]
     features : ndarray of float32, shape [N, D]
-        What the head multiplies.
+        Inputs of the head.
     labels : ndarray of int64, shape [N]
-        −1 where the image's class is none of the model's.
+        −1 if the image's class is not among the model's classes.
     members : ndarray of float32, shape [M, N, K], optional
         Probabilities of ensemble members or of stochastic passes.
     native : ndarray of float32, shape [N], optional
-        The training algorithm's own score, if it has one.
+        The training algorithm's native score, if it has one.
 
     Raises
     ------
@@ -79,7 +79,7 @@ class Outputs:
             array = np.asarray(array)
             if name == "labels" and array.dtype.kind not in "iu":
                 raise ValueError(f"labels: integers expected, got dtype {array.dtype}")
-            # rows side by side in memory, or the last bit of a sum over one depends on the others
+            # contiguous rows in memory, or the last bit of a row's sum depends on the other rows
             array = array.astype(kind, order="C", copy=False)
             object.__setattr__(self, name, array)
             if array.ndim != ndim:
@@ -125,7 +125,7 @@ class Outputs:
     @cached_property
     def predictions(self) -> np.ndarray:
         """Most probable class, int64 [N]."""
-        # that of the largest logit, so that N x K probabilities need not be made for it
+        # the probability of the largest logit, without an array of N x K probabilities
         return (self.logits if self.members is None else self.probabilities).argmax(axis=1)
 
     @cached_property
@@ -135,14 +135,14 @@ class Outputs:
 
     @cached_property
     def derived(self) -> dict:
-        """What was computed of these outputs once and serves several scores, by its name."""
+        """Intermediate results by name, computed once and shared by several scores."""
         return {}
 
     def subset(self, indices) -> Outputs:
         """Return the outputs of some images: an index array, a mask or a slice."""
         if not len(labels := self.labels[indices]):
             raise ValueError("indices: no image")
-        part = object.__new__(Outputs)  # what has been checked is not checked again
+        part = object.__new__(Outputs)  # checked arrays are not checked again
         part.__dict__.update(
             logits=self.logits[indices],
             features=self.features[indices],
@@ -164,7 +164,7 @@ class Outputs:
         Raises
         ------
         ValueError
-            The outputs have members, whose logits are not at hand.
+            The outputs have members, whose logits are not available.
 
         Examples
         --------
@@ -194,10 +194,10 @@ class Outputs:
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> Outputs:
-        """Map what `save` wrote into memory, read-only. Nothing in the file is executed.
+        """Map a file of `save` into memory, read-only. No code in the file is executed.
 
-        The file is read once, to see that it is whole; afterwards it takes up memory only as far
-        as it is looked at.
+        The file is read once, to verify that it is complete; afterwards only the parts in use need
+        memory.
 
         Raises
         ------
@@ -208,7 +208,7 @@ class Outputs:
             with safe_open(path, framework="np") as whole, open(path, "rb") as file:
                 size = int.from_bytes(file.read(8), "little")
                 header = json.loads(file.read(size))
-                # `whole` would read each array into memory; it has checked where they lie
+                # `whole` would read each array into memory; it has checked their places in the file
                 arrays = {
                     name: np.memmap(
                         path, _TYPES[header[name]["dtype"]], "r",
@@ -241,7 +241,7 @@ def _finite(array: np.ndarray) -> bool:
 
 
 def ensemble(members: Sequence[Outputs]) -> Outputs:
-    """Return the outputs of several networks as those of one model.
+    """Combine the outputs of several networks into the outputs of one model.
 
     Parameters
     ----------
@@ -251,8 +251,8 @@ def ensemble(members: Sequence[Outputs]) -> Outputs:
     Returns
     -------
     Outputs
-        ``members`` are the networks' probabilities, whose mean is the model's; ``logits`` the
-        logarithm of that mean; ``features`` the networks' features side by side [N, M D].
+        ``members`` are the networks' probabilities, and their mean is the model's.  ``logits`` are
+        the logarithm of that mean; ``features`` are the concatenated features [N, M D].
 
     Raises
     ------
@@ -261,7 +261,7 @@ def ensemble(members: Sequence[Outputs]) -> Outputs:
 
     Notes
     -----
-    Lakshminarayanan et al. 2017: the mean is that of probabilities, never of logits.
+    Lakshminarayanan et al. 2017: the mean is over probabilities, never over logits.
     """
     if not members:
         raise ValueError("members: empty")

@@ -1,4 +1,4 @@
-"""Images in, whatever they come from: one call gives uint8 images, labels and class names.
+"""Images of any source: one call gives uint8 images, labels and class names.
 
 >>> load("cifar10_mini", "test")
 Images(cifar10_mini/test: 1000 images of 32x32, 10 classes)
@@ -25,7 +25,7 @@ EMBEDDED = Path(__file__).resolve().parent / "embedded"
 
 def names() -> list[str]:
     """Return the names that `load` knows: the built-in sets, the packs, the cards."""
-    # a leading dot marks a file that is still being written
+    # a leading dot marks an unfinished file
     packs = {path.stem for path in data_root().glob("*.zip") if not path.name.startswith(".")}
     return sorted(packs | {card.name for card in cards()})
 
@@ -40,23 +40,23 @@ def load(
 ) -> Images:
     """Load one split of a data set.
 
-    The first that has it gives it: the built-in sets (``cifar10_mini``, ``digits``,
-    ``photographs`` and the generated families), then the packs ``NAME.zip`` in
-    `helpers.files.data_root`, then torchvision's data sets under ``torchvision`` there.
+    The name is searched in this order: the built-in sets (``cifar10_mini``, ``digits``,
+    ``photographs`` and the generated families), the packs ``NAME.zip`` in
+    `helpers.files.data_root`, and torchvision's data sets in its folder ``torchvision``.
 
     Parameters
     ----------
     name : str
-        One of `names`, or ``folder:PATH`` for a folder of images, one subfolder a class.
-        The images are held in memory; a large folder is read by `ImageStream`.
+        One of `names`, or ``folder:PATH`` for a folder of images with one subfolder per class.
+        The images are held in memory; for a large folder use `ImageStream`.
     split : str
-        ``train``, ``test``, or what else the data set has.
+        ``train``, ``test``, or another split of the data set.
     size : int, optional
-        Bring images of another size to `size` x `size` pixels (see `resize`).
+        Resize images of another size to `size` x `size` pixels (see `resize`).
     antialias : bool
-        Whether the resize is antialiased, as it should be; without, its artefacts can be studied.
+        Whether the resize is antialiased, as it should be; False shows the artefacts.
     download : bool
-        Let torchvision download what is not there.
+        Allow torchvision to download missing files.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def load(
 
 
 def open_stream(name: str, split: str, **chosen) -> ImageStream:
-    """Open a data set that lies as a folder of images among the packs, without reading it whole."""
+    """Open a data set stored as a folder of images among the packs; load no images into memory."""
     return ImageStream.open(list_stream(name, split, **chosen))
 
 
@@ -96,9 +96,9 @@ def list_stream(
     corruptions: Sequence[str] | None = None,
     severities: Sequence[int] | None = None,
 ) -> Listing:
-    """List a data set that lies as a folder of images among the packs; no file is opened.
+    """List a data set that is stored as a folder of images among the packs; no file is opened.
 
-    Who wants some of the images chooses them here, before `ImageStream.open` looks at them.
+    To use only some of the images, choose them here, before `ImageStream.open` reads the files.
     """
     known_name("streamed data set", name, [card.name for card in cards() if card.streamed])
     locate(name)
@@ -114,7 +114,7 @@ def list_stream(
 
 
 def splits(name: str) -> list[str]:
-    """Return the names of a data set's splits; errors as in `load`, but for a split's.
+    """Return the names of a data set's splits; except for the split, errors are as in `load`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What is known of each data set that the book speaks of: one card each, from ``cards.yaml``."""
+"""Description of each data set in the book: one card per data set, from ``cards.yaml``."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ class Card:
     Attributes
     ----------
     name : str
-        What `helpers.data.load` calls it.
+        Name for `helpers.data.load`.
     title : str
     what : str
-        One sentence: what the images show and how they were chosen.
+        One sentence: content of the images and how they were chosen.
     classes : int
     splits : dict of str to int
         The number of images of each split.
     origin : str
-        Who made the images, and by which way they come here.
+        Authors of the images, and how the images are obtained here.
     citation_key : str
         The entry in the book's bibliography.
     size : int or None
-        Height and width in pixels; None where the images differ.
+        Height and width in pixels; None if the images differ.
     licence : str
-        As far as its makers state one.
+        Licence, if the authors state one.
     torchvision : str or None
-        The class of `torchvision.datasets` that reads (and, when asked, downloads) it.
+        The class of `torchvision.datasets` that reads it, and downloads it on request.
     torchvision_arguments : dict of str to dict
-        By split, what that class is called with where it is not ``split=SPLIT`` or, if it knows
-        that instead, ``train=True`` or ``False``.
+        For each split, the arguments of that class, unless they are ``split=SPLIT`` or, for a
+        class that has ``train`` instead, ``train=True`` or ``False``.
     torchvision_names : str
-        Its attribute that holds the names of the classes; where it has none, they are numbers.
+        Attribute of that class with the names of the classes; without it, names are numbers.
     streamed : bool
-        Whether it lies as a folder of images, one subfolder a class, and is read while it is used.
+        Whether it is a folder of images, one subfolder per class, that is read during use.
     as_it_comes : bool
-        Whether that folder is what its makers' archive unpacks to.
+        Whether that folder is the unpacked archive of the authors.
     """
 
     name: str
@@ -72,16 +72,16 @@ class Card:
 
 @functools.cache
 def cards() -> tuple[Card, ...]:
-    """Return the cards of all data sets that the book speaks of.
+    """Return the cards of all data sets in the book.
 
-    A data folder may hold more packs than these; each tells its own origin.
+    A data folder may contain other packs; each of them stores its origin.
 
     Examples
     --------
     >>> [card.name for card in cards()][:3]
     ['cifar10_mini', 'digits', 'photographs']
     """
-    import yaml  # most that load this module ask for no card
+    import yaml  # here, because most importers of this module use no cards
 
     text = Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
     written = [Card(**fields) for fields in yaml.load(text, yaml.CSafeLoader)]
@@ -103,7 +103,7 @@ def cards() -> tuple[Card, ...]:
 
 
 def find(name: str) -> Card | None:
-    """Return the card of the data set `name`, or None if it has none."""
+    """Return the card of the data set `name`, or None without a card."""
     return next((card for card in cards() if card.name == name), None)
 
 
@@ -125,7 +125,7 @@ def remedy(name: str) -> str:
     if name in ("cifar10", "cifar10_mini", "tiny_imagenet_fix"):
         arguments = name.replace("_", "-")
     elif card is not None and card.torchvision:
-        # larger images, too, are brought to 32 pixels: a pack is made in memory
+        # larger images, too, are resized to 32 pixels: a pack is made in memory
         size = "" if card.size and card.size <= 128 else " --size 32"
         arguments = f"from-torchvision {name} --download{size}"
     else:

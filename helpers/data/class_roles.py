@@ -1,7 +1,7 @@
-"""What the rules of `helpers.data.wordnet_rules` say of the paper's own data sets.
+"""Results of the rules of `helpers.data.wordnet_rules` for the paper's own data sets.
 
-No image is needed: the class lists are part of this package, and so is WordNet.  The paper prints
-how many classes each rule leaves, but no list; `counts` puts ours beside them.
+No image is needed: this package contains the class lists and WordNet.  The paper reports how many
+classes each rule leaves, but no list; `counts` compares our counts with the paper's.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from helpers.data.wordnet_rules import (
 
 @dataclass(frozen=True)
 class Reading:
-    """One of the ways in which the text on far-OOD classes beside ImageNet can be read.
+    """One interpretation of the paper's text on far-OOD classes relative to ImageNet.
 
     Attributes
     ----------
     text : str
-        In words.
+        Description in words.
     everywhere : bool
-        Whether keywords match all of WordNet, or only classes of ImageNet and what is above them.
+        Whether keywords match all of WordNet, or only classes of ImageNet and their ancestors.
     parts : bool
         Whether the parts of a name are keywords.
     split : bool
         Whether a word is split into two: bathroom into bath and room.
     within_siblings : bool
-        Whether a sibling that has a class below it counts, or only one that is a class.
+        Whether a sibling with a class below it counts, or only a sibling that is a class.
     """
 
     text: str
@@ -50,8 +50,8 @@ class Reading:
     within_siblings: bool = True
 
 
-#: The last stays closest to the words, but leaves about two to three times the classes that the
-#: paper leaves, and its rule (ii) removes nothing that (i) and (iii) do not.  The first is the
+#: The last is closest to the paper's words, but leaves about two to three times as many classes as
+#: the paper, and its rule (ii) removes nothing that (i) and (iii) do not.  The first is the
 #: default: over the three data sets, its counts are the nearest of these to the paper's.
 READINGS = {
     "whole WordNet": Reading("a keyword matches any noun of WordNet, in any of its senses"),
@@ -66,7 +66,7 @@ READINGS = {
 }
 
 FAR_SETS = {"food101": "Food-101", "caltech256": "Caltech-256", "places365": "Places365"}
-#: Counts of the paper's section 3.  The candidates are not printed: 1000 less 200 and 394.
+#: Counts of the paper's section 3.  The paper omits the candidates: 1000 minus 200 and 394.
 PAPER = {
     "Tiny ImageNet, removed": 42,
     "Tiny ImageNet, external": 158,
@@ -99,7 +99,7 @@ def tiny_imagenet(*, senses: str = "extended") -> pd.DataFrame:
 
 
 def imagenet(*, seed: int = 0) -> pd.DataFrame:
-    """Return the role of each class of ImageNet where those of Tiny ImageNet are in-distribution.
+    """Return the role of each class of ImageNet if Tiny ImageNet's classes are in-distribution.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def imagenet(*, seed: int = 0) -> pd.DataFrame:
 
 
 def far(data_set: str, *, reading: str = "whole WordNet") -> pd.DataFrame:
-    """Return which classes of a data set are far-OOD beside ImageNet, and why others are not.
+    """Return the role of each class relative to ImageNet, far-OOD or removed, and the reason.
 
     Examples
     --------
@@ -152,7 +152,7 @@ def far(data_set: str, *, reading: str = "whole WordNet") -> pd.DataFrame:
 
 
 def counts() -> pd.DataFrame:
-    """Return how many classes each rule leaves or removes, beside the paper's counts.
+    """Return how many classes each rule leaves or removes, next to the paper's counts.
 
     Examples
     --------

@@ -17,8 +17,8 @@ def is_image(file: Path) -> bool:
 def list_images(root: Path) -> list[str]:
     """Return the paths of all images below a folder, with slashes, sorted part by part.
 
-    Links to folders are followed in `root` itself, and not further below, where they might lead
-    back.  A name that is not UTF-8 is an error.
+    Links to folders are followed in `root` itself, but not further below, because they might form
+    a loop.  A name that is not UTF-8 is an error.
     """
     files = sorted(_images(os.fspath(root), "", follow=True), key=lambda file: file.split("/"))
     for file in files:

@@ -25,7 +25,7 @@ def hold_out(labels: np.ndarray, share: float, *, run: int, seed: int) -> np.nda
 
 
 def choose_of_each(labels: np.ndarray, most: int, seed: int) -> np.ndarray:
-    """Return the sorted indices of at most so many images of each class, chosen at random."""
+    """Return the sorted indices of at most `most` images per class, chosen at random."""
     order = np.random.default_rng(seed).permutation(len(labels))
     ranked = order[np.argsort(labels[order], kind="stable")]
     starts = np.searchsorted(labels[ranked], labels[ranked])
@@ -33,7 +33,7 @@ def choose_of_each(labels: np.ndarray, most: int, seed: int) -> np.ndarray:
 
 
 def subsample(images: Images | ImageStream, most: int, *, seed: int) -> Images | ImageStream:
-    """Return at most so many images, chosen at random, in their order."""
+    """Return at most `most` images, chosen at random, in their original order."""
     if len(images) <= most:
         return images
     return images.subset(np.sort(np.random.default_rng(seed).permutation(len(images))[:most]))

@@ -1,4 +1,4 @@
-"""Which class lies below which: the graph that the rules for class lists work on."""
+"""Graph of classes and their hypernyms, for the rules that make class lists."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from helpers.data import wordnet
 
 @dataclass(frozen=True)
 class Hypernyms:
-    """Nodes and what lies directly above each: a tree, but that a node may have several parents.
+    """Nodes and their direct hypernyms: a tree, except that a node may have several parents.
 
     Attributes
     ----------
     parents : mapping of str to tuple of str
-        Of every node; empty for a root.
+        Parents of every node; empty for a root.
     names : mapping of str to tuple of str
-        What each node is called, its usual name first.  A node without an entry is called as the
-        node itself.
+        Names of each node, its usual name first.  A node without an entry has its identifier as
+        its name.
 
     Examples
     --------
@@ -47,10 +47,10 @@ class Hypernyms:
 
     @classmethod
     def span(cls, wnids: Iterable[str]) -> Hypernyms:
-        """Return the part of WordNet that classes span: their nouns and all that lies above them.
+        """Return the part of WordNet that classes span: their nouns and all ancestors of them.
 
-        Instances ("Eiffel Tower") lie below what they are instances of.  The given nouns come
-        first in the graph, in their order.  Kept in the cache: NLTK takes seconds to open WordNet.
+        Instances ("Eiffel Tower") are children of their kind.  The given nouns are first in the
+        graph, in their order.  The cache keeps the result: NLTK takes seconds to open WordNet.
 
         Examples
         --------
@@ -59,7 +59,7 @@ class Hypernyms:
         (['even-toed ungulate'], 14)
         """
         first = list(wnids)
-        key = cache.key(wnids=first, code=_CODE)  # which stands for the version of WordNet, too
+        key = cache.key(wnids=first, code=_CODE)  # the code includes the version of WordNet
         found = cache.value("hypernyms", key, functools.partial(_span, first))
         return cls(*({node: tuple(one) for node, one in each.items()} for each in found))
 
@@ -99,7 +99,7 @@ class Hypernyms:
         {'b': (), 'c': ('b',), 'e': ('b',)}
         """
         part = {above for node in keep for above in (node, *self.ancestors(node))}
-        first: dict[str, dict[str, None]] = {}  # of each node, those that stay: itself, or below it
+        first: dict[str, dict[str, None]] = {}  # remaining nodes for each node: itself, or below
         parents: dict[str, tuple[str, ...]] = {}
         for node in reversed(self._from_above):
             if node not in part:

@@ -1,4 +1,4 @@
-"""Images in memory, the same whatever they came from."""
+"""Images in memory, in one format for all sources."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 class Labelled:
-    """What `Images` and `ImageStream` do with labels, whatever holds the pixels."""
+    """Methods on labels that `Images` and `ImageStream` share."""
 
     def unknown(self) -> Self:
-        """Return the same images for a model that knows none of their classes: all labels -1."""
+        """Return these images for a model that knows none of their classes: all labels are -1."""
         return replace(self, labels=np.full_like(self.labels, -1))
 
     def select(self, class_names: Sequence[str]) -> Self:
@@ -52,7 +52,7 @@ class Labelled:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Images(Labelled):
-    """One split of a data set: images, labels and what they are called.
+    """One split of a data set: images, labels and names.
 
     The arrays are not copied, and must not be changed in place: `sha256` is computed once.
 
@@ -61,18 +61,18 @@ class Images(Labelled):
     images : ndarray of uint8, shape [N, H, W, 3]
         RGB; grey images have three equal channels.
     labels : ndarray of int64, shape [N]
-        Indices into `class_names`; -1 where the image's class is none of them.
+        Indices into `class_names`; -1 if the image's class is not among them.
     class_names : tuple of str
     name, split : str
-        The data set's name and the split's.
+        Name of the data set and name of the split.
     origin : dict
-        Where the images come from: ``title``, ``source``, ``licence``, ``citation`` and what
-        else the source says of itself.
+        Source of the images: ``title``, ``source``, ``licence``, ``citation`` and other fields
+        that the source provides.
     coarse_labels : ndarray of int64, shape [N], optional
         Labels of a second, coarser classification (CIFAR-100's 20 superclasses).
     coarse_class_names : tuple of str, optional
     words : dict of str to str, optional
-        What a class is called in words, where its name is a WordNet identifier.
+        Description of a class in words, if its name is a WordNet identifier.
 
     Examples
     --------
@@ -146,7 +146,7 @@ class Images(Labelled):
         """Yield all images in their order, as `helpers.data.stream.ImageStream.in_order` does."""
         import torch
 
-        # Pillow resizes outside Python's lock; where nothing is to be done, no thread is started
+        # Pillow resizes outside Python's lock; without a transform, no thread is started
         with nullcontext() if transform is None else ThreadPoolExecutor() as pool:
             for start in range(0, len(self), batch_size):
                 block = self.images[start : start + batch_size]
@@ -162,10 +162,10 @@ class Images(Labelled):
 
 
 def concatenate(sets: Sequence[Images], name: str) -> Images:
-    """Put several sets together as one, one after the other.
+    """Concatenate several sets in their order.
 
-    Classes of the same name become one class, in the order in which they first appear; an image
-    of label -1 keeps it.  Coarse labels are left out, as sets need not agree on their meaning.
+    Classes with equal names become one class, in the order of first appearance; label -1 stays.
+    Coarse labels are left out, as their meaning may differ between sets.
 
     Examples
     --------
@@ -214,7 +214,7 @@ def renumber(labels: np.ndarray, class_names: Sequence[str], names: Sequence[str
         raise ValueError(
             f"class_names: each name once expected, got {len(names) - len(number)} more than once"
         )
-    # the last entry is what -1 picks
+    # -1 selects the last entry
     return np.array([*(number.get(name, -1) for name in class_names), -1], np.int64)[labels]
 
 

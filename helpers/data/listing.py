@@ -1,4 +1,4 @@
-"""Image folders as lists of files, of which some are chosen before any is opened."""
+"""Image folders as lists of files, from which a subset is chosen before a file is opened."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from helpers.data.sources import listing
 class Listing(Labelled):
     """The files of one split of an image folder, one subfolder a class; none has been opened.
 
-    Made by `scan` or `join`; `helpers.data.ImageStream.open` looks at those that are left.
+    Made by `scan` or `join`; `helpers.data.ImageStream.open` then opens the remaining files.
 
     Attributes
     ----------
@@ -27,7 +27,7 @@ class Listing(Labelled):
     files : tuple of str
         Paths within `root`, N of them.
     labels : ndarray of int64, shape [N]
-        Indices into `class_names`; -1 where the image's class is none of them.
+        Indices into `class_names`; -1 if the image's class is not among them.
     class_names : tuple of str
     name, split : str
     origin : dict
@@ -59,9 +59,9 @@ class Listing(Labelled):
 
     @staticmethod
     def join(parts: Sequence[Listing], name: str) -> Listing:
-        """Put several together as one, one after the other, as `concatenate` does images.
+        """Concatenate several listings in their order, as `concatenate` does with images.
 
-        Classes of the same name become one class; `root` is the folder that holds all roots.
+        Classes with equal names become one class; `root` is the folder that contains all roots.
         """
         if not parts:
             raise ValueError("parts: none given; at least one is needed")
@@ -91,5 +91,5 @@ class Listing(Labelled):
         return replace(self, files=files, labels=self.labels[chosen], **self._of(chosen))
 
     def _of(self, chosen: np.ndarray) -> dict[str, np.ndarray]:
-        """Return what a subclass keeps of chosen files."""
+        """Return the additional fields of a subclass for the chosen files."""
         return {}

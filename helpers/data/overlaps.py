@@ -1,4 +1,4 @@
-"""Which classes and images of a data set are also among those of another role."""
+"""Overlaps of classes and images between data sets of different roles."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from helpers.data.hypernyms import Hypernyms
 
 
 def find(images: Images, data_set: str, external: Iterable[str] = ()) -> tuple[str, ...]:
-    """Return the classes that overlap with those of a data set, or with external ones.
+    """Return the classes that overlap with classes of a data set, or with external classes.
 
-    Beside a data set whose classes are known nouns, those that are WordNet's overlap where they
-    are, or lie below, one of the others; of other names those overlap whose name a node has that
-    it spans.
+    The nouns of the data set's classes must be known.  A class named by a wnid then overlaps if it
+    is one of the other classes or is below one in WordNet.  A class with any other name overlaps if
+    a node that the data set spans has this name.
     """
     own = class_lists.wnids_of(data_set)
     if _are_wnids(images.class_names):
@@ -35,10 +35,10 @@ def find(images: Images, data_set: str, external: Iterable[str] = ()) -> tuple[s
 
 
 def find_related(images: Images, data_set: str) -> tuple[str, ...]:
-    """Return the classes that are one of a data set's, or lie below or above one, in WordNet.
+    """Return the classes that are equal to, below or above a class of a data set in WordNet.
 
-    Whatever is shown of a class above may be of the one below: of CIFAR-10's trucks, some are
-    CIFAR-100's pickup trucks.
+    An image of a class above may show the class below: some of CIFAR-10's trucks are pickup trucks,
+    a class of CIFAR-100.
     """
     nouns, own = class_lists.wnids_of(images.name), class_lists.wnids_of(data_set)
     if _are_wnids(images.class_names):
@@ -58,10 +58,10 @@ def find_related(images: Images, data_set: str) -> tuple[str, ...]:
 
 
 def check_names(images: Images, *, nouns: bool) -> None:
-    """Refuse class names of which no rule can tell whether they overlap with others.
+    """Refuse class names for which no rule can decide whether they overlap with others.
 
-    That is where some are wnids and others are not, or, where `nouns` are asked for, no nouns of
-    WordNet either: such classes would pass for classes that overlap with none.
+    The code refuses a mixture of wnids and other names and, with `nouns`, other names that are not
+    nouns in WordNet: such classes would be treated as classes without overlaps.
     """
     named = [name for name in images.class_names if not _are_wnids([name])]
     odd = named if len(named) < len(images.class_names) else []
@@ -79,8 +79,8 @@ def check_names(images: Images, *, nouns: bool) -> None:
 def check_disjoint(external: Sequence[Images], tests: Mapping[str, Images]) -> None:
     """Refuse an external set that shares a class or an image with a test set.
 
-    What is trained on would be tested on: every number of Outlier Exposure, ODIN and OpenMax
-    would be too good.
+    Otherwise networks would be tested on their training images or classes, and all results of
+    Outlier Exposure, ODIN and OpenMax would be too good.
     """
     classes = set(external[0].class_names)
     images = {_digest(image) for one in external for image in one.images}

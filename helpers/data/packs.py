@@ -1,14 +1,14 @@
-"""Packs: a prepared data set in one file, read and written here and nowhere else.
+"""Packs: a prepared data set in one file, read and written only in this module.
 
 A pack is a stored (not compressed) zip file ``NAME.zip`` with a ``meta.json`` and, for each
 split, its images in one of two forms:
 
 ``sheets``
     Lossless WebP files ``SPLIT_0000.webp``, ``SPLIT_0001.webp``, ... of square RGB tiles, 20
-    tiles a row and at most 1,000 tiles a sheet, in reading order.  The last row of the last sheet
-    may end with black filler.
+    tiles per row and at most 1,000 tiles per sheet, in reading order.  The last row of the last
+    sheet may end with black filler.
 ``files``
-    JPEG files ``SPLIT/FILE``, byte for byte as they came.
+    JPEG files ``SPLIT/FILE``, byte for byte as in the source.
 
 ``meta.json`` is one object:
 
@@ -16,21 +16,21 @@ split, its images in one of two forms:
 name               the data set's name
 class_names        list of strings; a label is an index into it, or -1 for none of the classes
 cols, per_sheet    tiles a row (20) and a sheet (1,000)
-splits             for each split an object: ``kind`` (``sheets`` or ``files``), ``n`` (number of
-                   images), ``labels`` (n integers), ``size`` (of a tile, in pixels; sheets only),
-                   ``files`` (n file names; files only), ``coarse_labels`` (optional)
+splits             object with one object per split: ``kind`` (``sheets`` or ``files``), ``n``
+                   (number of images), ``labels`` (n integers), ``size`` (of a tile in pixels;
+                   sheets only), ``files`` (n names; files only), ``coarse_labels`` (optional)
 coarse_class_names list of strings (with coarse labels only)
-words              optional object: what a class is called in words, by its name
+words              optional object: for the name of a class, its description in words
 origin             optional object: ``title``, ``source``, ``licence``, ``citation``, ...
 sha256             optional object: for each image member the hexadecimal SHA-256 of its bytes; and
-                   under ``meta.json`` that of this object without that very entry, written as
-                   JSON with sorted keys, no spaces, and all characters as they are (UTF-8)
+                   under ``meta.json`` the SHA-256 of this object without that entry, written as
+                   JSON with sorted keys, no spaces, and all characters unescaped (UTF-8)
 ================== ================================================================================
 
-Packs written here always have ``origin`` and ``sha256``.  For those that lack them, a table in a
-file ``DATASETS.md`` beside the pack serves: a row whose first cell is the pack's name and whose
-last is the SHA-256 of the whole file.  Where neither is there, the zip's own CRC-32 is the guard.
-Reading needs NumPy and Pillow, executes nothing, and decodes only the split that is asked for.
+Packs written by this module always have ``origin`` and ``sha256``.  If a pack lacks them, a table
+in a file ``DATASETS.md`` next to it replaces them: the row whose first cell is the pack's name and
+whose last is the SHA-256 of the whole file.  Without both, only the CRC-32 of the zip is checked.
+Reading needs NumPy and Pillow, executes no code, and decodes only the requested split.
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ from helpers.files import atomic_path, sha256_file
 
 COLUMNS, PER_SHEET = 20, 1000
 ROW_TO_ORIGIN = {"source": "origin", "licence": "licence"}  # of DATASETS.md, and of Images
-WIDEST = 16_383  # pixels, where WebP ends
-LARGEST_TILE = 256  # of which a sheet of 50 rows still fits
+WIDEST = 16_383  # pixels, the limit of WebP
+LARGEST_TILE = 256  # a sheet of 50 rows of such tiles still fits
 
-# What zipfile and a search through JSON raise when bytes are missing or flipped: a zip may then
-# claim to be encrypted, or compressed in an unknown way.
+# errors of zipfile and of a search through JSON if bytes are missing or flipped: a zip may then
+# appear to be encrypted, or compressed in an unknown way
 UNREADABLE = (
     zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError,
     KeyError, TypeError, AttributeError, OverflowError,
@@ -145,7 +145,7 @@ def write_pack(
         `images` is a uint8 array [N, S, S, 3], which is kept losslessly; or a sequence of N
         ``bytes``, each a JPEG file, kept as they are.  `labels` are N integers.
     origin : mapping
-        Where the images come from: ``title``, ``source``, ``licence``, ``citation``, ...
+        Source of the images: ``title``, ``source``, ``licence``, ``citation``, ...
     coarse_class_names : sequence of str, optional
 
     Examples
@@ -272,7 +272,7 @@ def _read_meta(path: Path, archive: zipfile.ZipFile) -> dict:
 
 
 def _check_meta(path: Path, meta: dict, split: str) -> None:
-    """Refuse numbers and names that no pack has, before anything is made of them."""
+    """Refuse numbers and names that no valid pack has, before any further processing."""
     part, names = meta["splits"][split], meta["class_names"]
     sheets = part["kind"] == "sheets"
     size, columns = part["size"] if sheets else 1, meta.get("cols", COLUMNS)
@@ -367,7 +367,7 @@ def _digest(path: Path, size: int, modified: int) -> str:
 
 
 def _listed(path: Path) -> dict[str, str]:
-    """Return the pack's row in the DATASETS.md beside it, by column; empty if there is none."""
+    """Return the pack's row in the DATASETS.md next to it, by column; empty if there is no row."""
     try:
         text = path.with_name("DATASETS.md").read_text(encoding="utf-8", errors="replace")
         lines = text.splitlines()

@@ -1,8 +1,8 @@
-"""What is done to pixels alone: decoding, one size for all, random boxes.
+"""Operations on pixels alone: decoding, resizing to one size, random boxes.
 
-The resize is antialiased.  The other way, which only reads off a few pixels, is kept to show what
-it does: the copies of LSUN and Tiny ImageNet that circulate as "resize" were made like that, and
-detectors have been praised for finding its artefacts.  `smoothness` detects them.
+The resize is antialiased.  The other method, which interpolates between few pixels, is kept to
+show its effect: the "resize" copies of LSUN and Tiny ImageNet were made like that, and some
+detectors were praised because they find its artefacts.  `smoothness` detects these artefacts.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from PIL import Image, ImageOps
 if TYPE_CHECKING:
     import torch
 
-BLOCK = 250  # images worked on at once, where the intermediate arrays are several times as large
-AREA = 0.08, 1.0  # of the image, that a training crop covers
-RATIO = 3 / 4, 4 / 3  # of its width to its height, before it is brought to a square
+BLOCK = 250  # images at once; the intermediate arrays are several times as large
+AREA = 0.08, 1.0  # area of a training crop, as a share of the image
+RATIO = 3 / 4, 4 / 3  # width to height of the crop, before it is resized to a square
 
 
 def image_shape(images: np.ndarray, *, least: int = 0) -> tuple[int, ...]:
-    """Return the shape of uint8 images [N, H, W, 3], or say what is wrong with them."""
+    """Return the shape of uint8 images [N, H, W, 3], or raise an error that names the problem."""
     shape, dtype = np.shape(images), getattr(images, "dtype", None)
     if dtype != np.uint8 or len(shape) != 4 or shape[3] != 3:
         raise ValueError(f"images: uint8 [N, H, W, 3] expected, got {dtype} {list(shape)}")
@@ -39,8 +39,8 @@ def channels_last(image: np.ndarray | torch.Tensor) -> np.ndarray:
 def resize(images: np.ndarray, size: int, *, antialias: bool = True) -> np.ndarray:
     """Resize uint8 images [N, H, W, 3] to [N, size, size, 3].
 
-    Of an image that is not square, the central square.  Images that have the size already are
-    returned as they are.
+    If an image is not square, its central square is used.  Images that have the size already are
+    returned unchanged.
 
     Examples
     --------
@@ -66,15 +66,15 @@ def resize(images: np.ndarray, size: int, *, antialias: bool = True) -> np.ndarr
 
 
 def smoothness(images: np.ndarray) -> np.ndarray:
-    """Score how steadily values change from pixel to pixel; low where a resize left artefacts.
+    """Score how steadily values change from pixel to pixel; low for the artefacts of a resize.
 
-    Over all triples a, b, c of pixels side by side or one above the other, and over the channels::
+    For all triples a, b, c of horizontal or vertical neighbours, and for all channels::
 
         sum |a - c|  /  sum (|a - b| + |b - c|)
 
     Tack et al. (2020) found by a score of neighbouring pixels' differences that the "resize"
     versions of LSUN and Tiny ImageNet are not smooth.  Such differences also grow with an image's
-    contrast; the division by them makes the score free of it.  This definition is the project's.
+    contrast; the division makes the score independent of it.  This definition is the project's.
 
     Examples
     --------
@@ -151,8 +151,8 @@ def _interpolate(images: np.ndarray, size: int) -> np.ndarray:
 def rgb(image: Image.Image) -> Image.Image:
     """Decode an opened image: upright, transparent pixels white, three channels of 8 bits.
 
-    It is set upright in place, and comes back itself where nothing else is to be done: a copy
-    costs a third of the decoding.
+    The image is turned upright in place.  Without further changes, the function returns the same
+    object, because a copy takes a third of the time of decoding.
     """
     ImageOps.exif_transpose(image, in_place=True)
     if image.mode.startswith(("I", "F")):  # Pillow would clip these to white
@@ -170,7 +170,7 @@ def random_crop(
 ) -> tuple[int, int, int, int]:
     """Draw a box that covers 8 to 100 % of an image, 3:4 to 4:3 wide to high, at a random place.
 
-    Boxes that do not fit are drawn anew, ten times; then the largest central one is taken.
+    Boxes that do not fit are drawn again, ten times; then the largest central box is returned.
 
     Examples
     --------

@@ -29,9 +29,9 @@ FOLDER_SPLITS = ("train", "val", "test")
 def digits(split: str, *, size: int | None = None, antialias: bool = True) -> Images:
     """Return scikit-learn's 1,797 handwritten digits, enlarged from 8x8 grey to 32x32 RGB.
 
-    Of each class, the first four fifths (rounded up), in the order of the data set, are
-    ``train``, the rest ``test``.  Neighbours in that order come from the same writers, so that a
-    random split, or every fifth image, would test on hands that were seen in training.
+    For each class, the first four fifths (rounded up) in the order of the data set are ``train``,
+    and the remaining images are ``test``.  Neighbours in that order are by the same writers, so a
+    random split, or every fifth image, would test on handwriting that training has seen.
 
     Examples
     --------
@@ -57,9 +57,9 @@ def digits(split: str, *, size: int | None = None, antialias: bool = True) -> Im
 def photographs(split: str, *, size: int | None = None, antialias: bool = True) -> Images:
     """Return 500 square patches, 128 to 256 pixels wide, of scikit-learn's two photographs.
 
-    The only embedded images that are larger than what a model is shown, and so the ones on which
-    the way of resizing can be seen.  Sizes and places are random, with a fixed seed; the patches
-    of one photograph overlap.
+    They are the only embedded images that are larger than the input of a model, and therefore can
+    show the effect of resizing.  Sizes and places are random, with a fixed seed; the patches of one
+    photograph overlap.
 
     Examples
     --------
@@ -104,13 +104,13 @@ def generated_set(
 
 
 def _drawing(name: str, split: str) -> str:
-    """Return the key of what is drawn: all that decides it."""
+    """Return the cache key of generated images, from everything that decides them."""
     draw = pictures.FAMILIES[known_name("generated family", name, pictures.FAMILIES)].draw
     code = cache.code("pictures.base", draw.__module__)
     return cache.key(name=name, split=split, code=code, numpy=np.__version__)
 
 
-# the data sets that are always there; each is called with a split, and size and antialias
+# the data sets that are always available; each is called with a split, and size and antialias
 BUILT_IN: dict[str, Callable[..., Images]] = {
     "digits": digits,
     "photographs": photographs,
@@ -129,7 +129,7 @@ def torchvision_set(
 ) -> Images:
     """Read a data set through torchvision, which keeps its files in `root`.
 
-    With `download`, torchvision fetches what is missing, with a progress bar, and checks it.
+    With `download`, torchvision downloads missing files, with a progress bar, and checks them.
     (CIFAR's own files are Python pickles; torchvision opens them only if their MD5 sums are the
     published ones.)  All images of the split are held in memory.
     """
@@ -159,7 +159,7 @@ def torchvision_set(
 
 
 def _arrays(data_set, size: int | None, antialias: bool, name: str) -> tuple:
-    """Return the images and labels of a torchvision data set, whichever way it keeps them."""
+    """Return the images and labels of a torchvision data set in either of its formats."""
     if hasattr(data_set, "data"):  # in memory: grey [N, H, W], or RGB with channels first or last
         images = np.asarray(data_set.data)
         if images.ndim == 3:
@@ -184,10 +184,10 @@ def _arrays(data_set, size: int | None, antialias: bool, name: str) -> tuple:
 
 
 def folder_splits(path: str | os.PathLike) -> dict[str, Path]:
-    """Return the splits of an image folder: its subfolders train, val and test, where they exist.
+    """Return the splits of an image folder: its subfolders train, val and test, if they exist.
 
-    A folder without them is one split, called ``test`` like the one of a pack of one split.  Of
-    Tiny ImageNet as it is distributed the split test is left out, since it has no labels.
+    A folder without them is one split, called ``test`` as in a pack of one split.  For Tiny
+    ImageNet as distributed, the split test is left out, since it has no labels.
     """
     path = Path(path).expanduser()
     if not path.is_dir():
@@ -224,9 +224,9 @@ def listing(path: str | os.PathLike, split: str) -> tuple[Path, list[str], dict]
     """List the images of one split of an image folder, one subfolder a class.
 
     Classes are numbered by name, over all splits together; images are sorted by class and path.
-    A folder without subfolders is one class, called like the folder.  Tiny ImageNet is read as it
-    is distributed: training images in ``train/WNID/images``, the classes of those in
-    ``val/images`` in ``val/val_annotations.txt``.  No file is opened.
+    A folder without subfolders is one class with the folder's name.  Tiny ImageNet is read as
+    distributed: the training images are in ``train/WNID/images``; ``val/val_annotations.txt`` lists
+    the classes of the images in ``val/images``.  No file is opened.
     """
     path = Path(path).expanduser()
     splits = folder_splits(path)

@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     import torch
 
 MARGIN = 256 / 224  # of the shorter side to the crop's, when images are evaluated
-CHUNK = 100  # files that one thread verifies before it reports
+CHUNK = 100  # files that a thread verifies before it returns
 
-DECODES = cache.code("helpers.data.stream._Batches")  # stands for this code in keys
+DECODES = cache.code("helpers.data.stream._Batches")  # hash of this code for keys
 
 log = logging.getLogger(__name__)
 
@@ -48,15 +48,15 @@ log = logging.getLogger(__name__)
 class ImageStream(Listing):
     """One split of an image folder, one subfolder a class; the images stay on the disk.
 
-    Made by `scan` or `open`.  It has what `helpers.data.Images` has, as far as that needs
-    no pixels, and all of `helpers.data.Listing`.
+    Made by `scan` or `open`.  It has all members of `helpers.data.Listing`, and the members of
+    `helpers.data.Images` that need no pixels.
 
     Attributes
     ----------
     sizes : ndarray of int64, shape [N]
-        Of the files, in bytes.
+        Sizes of the files in bytes.
     contents : ndarray of uint64, shape [N]
-        What stands for the bytes of each file, see `scan`.
+        Numbers that represent the bytes of each file: digests if verified, else file times.
     skipped : tuple of str
         The files of the folder that cannot be read as images, and are not among `files`.
     """
@@ -71,11 +71,11 @@ class ImageStream(Listing):
     ) -> ImageStream:
         """List the images of a folder, and find out which of them are broken.
 
-        Classes are numbered as `helpers.data.sources.listing` says.  Where only some are wanted,
-        they are chosen from a `Listing`, and these opened.  With `verify`, every image is decoded
-        once, and images that cannot be decoded are left out.  The result is cached as long as no
-        path, size or time of modification changes: a file that is replaced by another one of the
-        same size and time goes unnoticed.
+        Classes are numbered as in `helpers.data.sources.listing`.  To use only some of the images,
+        choose them from a `Listing` and `open` it.  With `verify`, every image is decoded once, and
+        images that cannot be decoded are left out.  The result is cached until a path, size or time
+        of modification changes: the replacement of a file by another file with equal size and time
+        is not detected.
         """
         return cls.open(Listing.scan(path, split=split), verify=verify)
 
@@ -117,10 +117,10 @@ class ImageStream(Listing):
     def sha256(self) -> str:
         """Hexadecimal SHA-256 of the paths within the folder, the files' contents and the labels.
 
-        Of a verified stream it is the same wherever and whenever the folder was copied, and
-        another when a file is replaced, even by one of the same size.
+        For a verified stream, copies of the folder have equal digests at any place and time.  The
+        digest changes if a file is replaced, even by a file of equal size.
         """
-        # what is decoded is a matter of the code and of Pillow, too
+        # decoding depends on the code and on Pillow, too
         digest = hashlib.sha256(f"{DECODES} {PIL.__version__}\n".encode())
         rows = zip(self.files, self.sizes, self.contents, self.labels, strict=True)
         for file, size, content, label in rows:
@@ -153,11 +153,11 @@ class ImageStream(Listing):
         transform: Callable[[Image.Image], np.ndarray] | None = None,
         workers: int | None = None,
     ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-        """Read images in any order, ahead of whoever takes them.
+        """Read images in any order, ahead of the consumer.
 
-        For evaluation, the shorter side is brought to 256/224 of `size` and the centre cropped.
-        For training, a crop of 8 to 100 % of the area and a ratio of 3:4 to 4:3 at a random place
-        is brought to `size`, and flipped by a fair coin.  Both resizes are bilinear and
+        For evaluation, the shorter side is resized to 256/224 of `size` and the centre is cropped.
+        For training, a crop of 8 to 100 % of the area with a ratio of 3:4 to 4:3 at a random place
+        is resized to `size`, and flipped with probability one half.  Both resizes are bilinear and
         antialiased, as torchvision's on Pillow images.
         """
         import torch
@@ -206,7 +206,7 @@ class ImageStream(Listing):
     def _verify_some(self, files: Sequence[str]) -> tuple[list[str], dict[str, str]]:
         contents, broken = [], {}
         for file in files:
-            with open(self.root / file, "rb") as opened:  # what is decoded next lies in memory then
+            with open(self.root / file, "rb") as opened:  # decoding then reads it from memory
                 digest = hashlib.file_digest(opened, partial(hashlib.blake2b, digest_size=8))
             contents.append(digest.hexdigest())
             try:
@@ -220,10 +220,10 @@ class ImageStream(Listing):
 
 
 class _Batches:
-    """The batches of one pass, as the DataLoader's workers want them: by number, any of them.
+    """The batches of one pass for the DataLoader's workers, which request them by number.
 
-    What is wrong with an image is told, not raised: an error from a worker would keep the loader
-    alive with its traceback, and its processes with it.
+    A problem with an image is returned, not raised: the traceback of an error from a worker would
+    keep the loader and its processes alive.
     """
 
     def __init__(self, stream, indices, batch_size, size, augment, seed, transform):

@@ -29,10 +29,10 @@ UNPACKED = 20_138_022  # bytes of all files in it
 
 @functools.cache
 def reader() -> WordNetCorpusReader:
-    """Return NLTK's reader of the nouns, unpacking the archive where that was not done before.
+    """Return NLTK's reader of the nouns; the first use unpacks the archive.
 
-    The files go to ``cache_root()/nltk_data``; nothing is ever downloaded.  The first call of a
-    process takes a second or two, most of it NLTK's, and all others nothing.
+    The files are stored in ``cache_root()/nltk_data``; there is no download.  The first call of a
+    process takes a second or two, mostly in NLTK; all further calls return at once.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def nouns(word: str) -> tuple[Synset, ...]:
 
 
 def spelling(word: str) -> str:
-    """Return the spelling that stands for all that count as one: small letters, spaces for hyphens.
+    """Return the normalised spelling of a word: lower case, with spaces instead of hyphens.
 
     Examples
     --------
@@ -147,7 +147,7 @@ def _unpack() -> Path:
     if not folder.is_dir():
         try:
             with atomic_folder(folder) as temporary, tarfile.open(ARCHIVE) as archive:
-                # Python 3.11 before 3.11.4 has no filters; the archive is this package's own
+                # Python 3.11 before 3.11.4 has no filters; the archive is part of this package
                 safely = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
                 archive.extractall(temporary, **safely)
         except OSError:

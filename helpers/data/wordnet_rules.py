@@ -1,9 +1,9 @@
 """The rules by which the unified benchmark for unknown detection makes its class lists.
 
-Kim, Koo and Hwang (2023): which classes are near-OOD, which are external, and which overlap with
-what a network has learnt.  Classes are nodes of a graph of hypernyms, in practice wnids; far-OOD
-classes are names.  What the rules say of the paper's data sets is in
-`helpers.data.class_roles`.
+Kim, Koo and Hwang (2023) define which classes are near-OOD, which are external, and which overlap
+with classes that a network has learned.  Classes are nodes of a graph of hypernyms, in practice
+wnids; far-OOD classes are names.  `helpers.data.class_roles` applies the rules to the paper's data
+sets.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from helpers.data import wordnet
 from helpers.data.hypernyms import Hypernyms
 
-#: The one of the paper's table 4.
+#: The abbreviation in the paper's table 4.
 ABBREVIATIONS = {"chimp": "chimpanzee"}
 
 _SHORTEST_PART = 3  # letters; "t" of "t-shirt" is thymine to WordNet
@@ -25,25 +25,25 @@ _SHORTEST_HEAD = 4  # of the second half of a split word; with 3 a garden has to
 
 
 class Cover(NamedTuple):
-    """Why a class overlaps with others: it is, or lies below, one of them."""
+    """Reason why a class overlaps with others: it is one of them, or is below one of them."""
 
     by: str
     relation: str  # "same" or "descendant"
 
 
 class Overlap(NamedTuple):
-    """A rule that removes a far-OOD class, and what it found."""
+    """A rule that removes a far-OOD class, and the matching keyword, node and class."""
 
     rule: str  # "i", "ii" or "iii", as in the paper
     keyword: str
-    #: What the keyword names.
+    #: Node that the keyword names.
     node: str
-    #: The class that is the node, its sibling (or below that), or above or below it.
+    #: Class that is the node, its sibling (or below that), or above or below it.
     known: str
 
 
 def find_covered(classes: Iterable[str], by: Collection[str], graph: Hypernyms) -> dict[str, Cover]:
-    """Find the classes that are one of some others, or lie below one.
+    """Find the classes that are equal to or below one of the classes `by`.
 
     This removes classes of Tiny ImageNet from the external set of CIFAR-100.
 
@@ -66,9 +66,9 @@ def find_covered(classes: Iterable[str], by: Collection[str], graph: Hypernyms) 
 def near_candidates(
     known: Collection[str], classes: Iterable[str], graph: Hypernyms
 ) -> dict[str, tuple[str, ...]]:
-    """Find the classes that may be near-OOD: those below a parent of an in-distribution class.
+    """Find the candidates for near-OOD: classes below a parent of an in-distribution class.
 
-    All parents count, and any depth below them.
+    All parents and all depths below them count.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def external_classes(
 
 
 def draw_near(candidates: Iterable[str], count: int, *, seed: int) -> tuple[str, ...]:
-    """Draw the near-OOD classes from the candidates; the others have no role.
+    """Draw the near-OOD classes from the candidates; the remaining candidates have no role.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def overlaps(
     *,
     within_siblings: bool = True,
 ) -> tuple[Overlap, ...]:
-    """Find what removes a far-OOD class beside ImageNet: the paper's three rules.
+    """Apply the paper's three rules that remove a far-OOD class relative to ImageNet.
 
     Examples
     --------
@@ -163,9 +163,9 @@ def overlaps(
 def keywords(
     name: str, *, parts: bool = True, is_noun: Callable[[str], bool] = wordnet.knows
 ) -> dict[str, str]:
-    """Return the keywords of a class name: its parts, and how each may be spelt.
+    """Return the keywords of a class name: its parts, with all their spellings.
 
-    The variants are those of the paper's table 4.
+    The variants are listed in the paper's table 4.
 
     Examples
     --------

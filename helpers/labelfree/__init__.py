@@ -5,9 +5,9 @@ parts and computes their distance, the Gscore.  A larger distance means a better
 through mixtures with known metrics predicts the metrics of an unlabelled mixture.
 
 Scores are higher for images that are more likely known.  Empty input, NaN, infinite or constant
-scores and a mixture of one image are a `ValueError` that names the argument.  A mixture of ID
-images alone, or of OOD images alone, has a Gscore too: no score can tell.
-`known_unknowns.without_labels` has estimates that the paper does not have.
+scores and a mixture of one image raise a `ValueError` that names the argument.  A mixture of ID
+images alone, or of OOD images alone, has a Gscore too, because no score can detect this.
+`known_unknowns.without_labels` has estimates that are not in the paper.
 """
 
 from helpers.labelfree.evaluators import EVALUATORS, TAUS, gscores

@@ -42,9 +42,9 @@ def gscores(
 ) -> dict[str, np.ndarray]:
     """Return the Gscores [T] of a mixture by several evaluators, for all thresholds at once.
 
-    ``components`` takes the parts of a Gaussian mixture from its own means and deviations, without
-    a threshold.  A ``statistic`` has no parts: the mean score, the second moment about the mean of
-    the validation scores, and the share of scores below their 5 % quantile.
+    ``components`` takes the parts of a Gaussian mixture from its means and deviations, without a
+    threshold.  A ``statistic`` works without parts: the mean score, the second moment about the
+    mean of the validation scores, and the share of scores below their 5 % quantile.
     """
     scores, taus = parts.SortedScores.of(scores), share_array("taus", taus)
     names = [known_name("evaluator", name, EVALUATORS).split("_", 1) for name in evaluators]

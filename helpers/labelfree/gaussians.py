@@ -11,8 +11,8 @@ from scipy.special import expit, logit
 from helpers.labelfree.parts import Parts, SortedScores, two_means
 from helpers.metrics.inputs import share_array
 
-# What scikit-learn adds to all variances by default, here in units of the scores' own variance: a
-# score that lies within some 1e-4, as ODIN's does, would otherwise be all floor.
+# scikit-learn's default addition to all variances, here in units of the scores' own variance: it
+# would otherwise dominate scores with a range of some 1e-4, such as ODIN's.
 _FLOOR = 1e-6
 _TOLERANCE, _LONGEST = 1e-8, 1000
 _ENDLESS = 1e200  # log odds that none reaches, and whose roots are finite
@@ -20,23 +20,23 @@ _ENDLESS = 1e200  # log odds that none reaches, and whose roots are finite
 
 @dataclass(frozen=True)
 class Mixture:
-    """A mixture of two Gaussians, the one with the higher mean first."""
+    """A mixture of two Gaussians, in the order of decreasing means."""
 
     weights: np.ndarray
     means: np.ndarray
     deviations: np.ndarray
 
     def components(self, count: int) -> Parts:
-        """Return the components as two parts of `count` scores, of which none is cut off."""
+        """Return the components as two parts of `count` scores; neither part is cut off."""
         return Parts(self.means, self.deviations, np.round(count * self.weights).astype(int))
 
 
 def fit_mixture(scores) -> Mixture:
     """Fit a mixture of two Gaussians by expectation–maximisation (EM).
 
-    It starts from the groups of `two_means` and ends when a step moves no log odds by more than
+    It starts from the groups of `two_means` and ends when a step changes no log odds by more than
     1e-8, and no mean or deviation by more than 1e-8 of the scores' standard deviation, or after
-    1,000 steps.  The result is close to that of scikit-learn's GaussianMixture from the same start.
+    1,000 steps.  scikit-learn's GaussianMixture from this start gives a similar result.
     """
     scores = SortedScores.of(scores)
     start, count = two_means(scores), len(scores.values)
@@ -60,7 +60,7 @@ def fit_mixture(scores) -> Mixture:
 
 def _place(counts, means, variances) -> np.ndarray:
     """Return the parameters of a mixture as log odds, means and log variances, free of bounds."""
-    # a component that has died out keeps a place
+    # a component without scores keeps a place
     first, second = (max(float(count), 0.0) + 1e-15 for count in counts)
     widths = (math.log(variance + _FLOOR) for variance in variances)
     return np.array([math.log(first / second), *means, *widths])
@@ -89,8 +89,8 @@ def _em_step(place: np.ndarray, powers: np.ndarray, totals: list) -> np.ndarray:
 def mixture_parts(scores, mixture: Mixture, taus) -> Parts:
     r"""Split scores by the posterior probability of the component with the higher mean.
 
-    The ID part is where it exceeds τ.  The log odds of two Gaussians are a quadratic function, so
-    it is an interval, or all but one.
+    The ID part contains the scores whose probability exceeds τ.  The log odds of two Gaussians are
+    a quadratic function, so the ID part is an interval or the complement of an interval.
     """
     scores, taus = SortedScores.of(scores), share_array("taus", taus)
     gap, precisions = mixture.means[0] - mixture.means[1], mixture.deviations**-2.0
@@ -103,7 +103,7 @@ def mixture_parts(scores, mixture: Mixture, taus) -> Parts:
     with np.errstate(divide="ignore", invalid="ignore"):
         far = -(b + np.sqrt(b**2 - 4 * a * c)) / 2
         near, far = c / far, np.where(a == 0, np.inf, far / a)
-    # NaN, where the log odds never reach those of τ, sorts behind all scores: an empty interval
+    # NaN if the log odds never reach those of τ; it sorts behind all scores: an empty interval
     values = scores.values - mixture.means[0]
     if a <= 0:
         first, last = np.searchsorted(values, near, "right"), np.searchsorted(values, far, "left")

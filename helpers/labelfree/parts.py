@@ -1,7 +1,7 @@
-"""The two parts of an unlabelled mixture of scores, and how far apart they lie.
+"""The two parts of an unlabelled mixture of scores, and their distance.
 
-The parts that all thresholds τ cut off are found at once: each is an interval of the sorted
-scores or what an interval leaves, and sums over an interval are differences of running sums.
+The parts for all thresholds τ are computed at once: each is an interval of the sorted scores or
+the complement of an interval, and sums over an interval are differences of running sums.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class SortedScores:
             for running in (self.sums, self.squares)
         )
         deviations = np.sqrt(np.maximum(squares - means**2, 0))
-        # Differences of running sums leave some 1e-6 of the spread where there is none.
+        # Differences of running sums are about 1e-6 of the spread even if the true value is 0.
         lowest = np.stack([first, np.where(first > 0, 0, last)], axis=-1) % total
         highest = np.stack([last - 1, np.where(last < total, total, first) - 1], axis=-1)
         equal = self.values[lowest] == self.values[highest]
@@ -90,8 +90,8 @@ class Parts:
 def two_means(scores) -> Parts:
     """Split scores by 2-means: the two groups with the least squared distances to their means.
 
-    On a line the groups are what lies below and above a cut, so that the best of all cuts is
-    found directly, and not from a start that may end beside it.
+    On a line the groups are the scores below and above a cut.  We therefore compare all cuts
+    directly, because an iteration may stop next to the best cut.
     """
     scores = SortedScores.of(scores)
     total = len(scores.values)
@@ -106,7 +106,7 @@ def density_parts(scores, validation, taus, *, one_sided: bool = False) -> Parts
     r"""Split scores by how dense ID scores are there (unilateral density estimation, UDE).
 
     With the mean :math:`\mu_v` and the standard deviation :math:`\sigma_v` of the scores of
-    held-out ID images, the ID part is where :math:`\exp(-(x - \mu_v)^2 / 2 \sigma_v^2) > \tau`:
+    held-out ID images, the ID part has :math:`\exp(-(x - \mu_v)^2 / 2 \sigma_v^2) > \tau`:
     a band on both sides of their mean, so very high scores are treated as OOD too.
     """
     scores, taus = SortedScores.of(scores), share_array("taus", taus)
@@ -123,11 +123,11 @@ def density_parts(scores, validation, taus, *, one_sided: bool = False) -> Parts
 def distance(parts: Parts, kind: str) -> np.ndarray:
     r"""Return the distance of the two parts, treated as Gaussians: the Gscore.
 
-    With part 1 as ID and part 2 as OOD: ``l2`` is :math:`|\mu_1 - \mu_2|`;
+    Part 1 is ID and part 2 is OOD.  ``l2`` is :math:`|\mu_1 - \mu_2|`;
     ``wasserstein`` is :math:`(\mu_1 - \mu_2)^2 + (\sigma_1 - \sigma_2)^2`, the squared
     2-Wasserstein distance; ``kl`` is the Kullback–Leibler divergence of part 2 from part 1,
     :math:`\log(\sigma_1 / \sigma_2) + (\sigma_2^2 + (\mu_1 - \mu_2)^2) / 2 \sigma_1^2 - 1/2`;
-    ``reversed_kl`` is that of part 1 from part 2.
+    ``reversed_kl`` is the divergence of part 1 from part 2.
     """
     known_name("distance", kind, DISTANCES)
     if kind == "reversed_kl":

@@ -56,7 +56,7 @@ class Regression:
                 "one there is no line; add sets"
             )
         left_out = self.residuals / (1 - leverages)
-        # what leaving a set out takes from the line at each new Gscore, [M, S]
+        # decrease of the line at each new Gscore if a set is left out, [M, S]
         shifts = left_out * (1 / sets + np.outer(gscores - self.gscores.mean(), centred) / spread)
         predictions = self.predict(gscores)[:, None] - shifts
         if redrawn is not None:
@@ -107,7 +107,7 @@ def fewest_sets(level: float) -> int:
 
 
 def _argmin(losses: np.ndarray) -> int:
-    """Return where losses are smallest, the first of those that differ by rounding alone."""
+    """Return the index of the smallest loss; the first one if losses differ only by rounding."""
     return int(np.flatnonzero(losses <= losses.min() * (1 + 1e-9))[0])
 
 
@@ -147,14 +147,14 @@ def skill_of_errors(errors, guessed, *, level: float = 0.95) -> Estimate:
     weights = _weights(len(errors))
     with np.errstate(divide="ignore", invalid="ignore"):
         replicates = 1 - (weights @ errors) / (weights @ guessed)
-    # a replicate of sets that the constant predicts exactly is no argument against it
+    # a replicate of sets that the constant predicts exactly does not count against the constant
     replicates[np.isnan(replicates)] = 0.0
     tail = (1 - level) / 2
     low, high = np.quantile(replicates, [tail, 1 - tail], method="inverted_cdf")
     return Estimate(float(1 - errors.sum() / guessed.sum()), float(low), float(high))
 
 
-@lru_cache(maxsize=4)  # tables ask for the same sets again and again
+@lru_cache(maxsize=4)  # tables need equal sets again and again
 def _weights(sets: int) -> np.ndarray:
     return resample_weights(sets, replicates=1000, seed=0).astype(float)
 

@@ -42,7 +42,7 @@ from helpers.metrics.weighted_ranking import weighted_aurc, weighted_auroc, weig
 
 
 def __getattr__(name: str):
-    """Read the records, ``RECORDS``, when they are asked for."""
+    """Read the records, ``RECORDS``, on first use."""
     if name != "RECORDS":
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     from helpers.metrics import records

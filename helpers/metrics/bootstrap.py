@@ -1,7 +1,7 @@
-"""Bootstrap by weights: how often each image is drawn, instead of which images are.
+"""Bootstrap by weights: the number of draws of each image, instead of lists of drawn images.
 
-A mean, an accuracy, a Brier score and an ECE are sums over images, so all replicates of one follow
-from a matrix product of the weights with the images' terms; nothing is drawn or sorted again.
+A mean, an accuracy, a Brier score and an ECE are sums over images, so all replicates of one are
+a matrix product of the weights with the images' terms, without further draws or sorting.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def resample_weights(n: int, *, replicates: int, seed: int) -> np.ndarray:
     Returns
     -------
     ndarray of uint16, shape [B, n]
-        Each row sums to n.  All weights of an image lie side by side in memory (column-major):
-        `weighted_aurc` and its like take images in another order.
+        Each row sums to n.  All weights of an image are contiguous in memory (column-major):
+        `weighted_aurc` and similar functions use images in another order.
 
     Examples
     --------
@@ -131,15 +131,15 @@ def weighted_calibration_error(confidence, correct, weights, *, bins: int = 15) 
 
 
 def weighted_calibration_error_floor(confidence, weights, *, bins: int = 15) -> np.ndarray:
-    r"""Return what `weighted_calibration_error` of a calibrated model would be, for each row.
+    r"""Return the expected `weighted_calibration_error` of a calibrated model, for each row.
 
     .. math:: \sqrt{\frac{2}{\pi}}\; \frac{\sum_b \sqrt{\sum_{i \in b} w_i^2 c_i (1 - c_i)}}
               {\sum_i w_i}
 
-    the expected absolute gap of each bin when every answer is right with probability equal to its
-    confidence c, by the normal approximation of the sum in the bin. With unit weights close to the
-    simulated `calibration_error_floor`; too high by some ten per cent in bins of a handful of
-    images.
+    the expected absolute gap of each bin if every answer is correct with probability equal to its
+    confidence c, by the normal approximation of the sum in the bin. With unit weights the value is
+    close to the simulated `calibration_error_floor`, but some ten per cent too high in bins with a
+    few images.
 
     Parameters
     ----------

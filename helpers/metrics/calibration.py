@@ -1,7 +1,7 @@
 """Accuracy, NLL, ECE and Brier score of probabilities [N, K] and labels, 0 to K − 1.
 
 An image of an unknown class (label −1) is never classified correctly, so accuracy and calibration
-error take it.  NLL and Brier score have no term for it and refuse it (see `open_set_brier`).
+error include it.  NLL and Brier score have no term for it and refuse it (see `open_set_brier`).
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ def accuracy(probabilities, labels, *, top: int = 1) -> float:
     probabilities : array_like, shape [N, K]
         Rows that sum to 1.
     labels : array_like of int, shape [N]
-        0 to K − 1; −1 (unknown class) is always wrong.
+        0 to K − 1; −1 (unknown class) is always incorrect.
     top : int
-        1 to K.  Of equally probable classes the lower index comes first, as in `numpy.argmax`.
+        1 to K.  Equally probable classes are ordered by index, as in `numpy.argmax`.
 
     Returns
     -------
@@ -82,8 +82,8 @@ def nll(probabilities, labels) -> float:
     Returns
     -------
     float
-        In [0, ∞], lower is better; infinite where a true class has probability 0.  Nothing is
-        clipped: take probabilities from `helpers.scores.calibration.softmax`, which is float64.
+        In [0, ∞], lower is better; infinite if a true class has probability 0.  Values are not
+        clipped: use probabilities from `helpers.scores.calibration.softmax`, which is float64.
 
     Examples
     --------
@@ -253,7 +253,7 @@ def calibration_error_floor(
     bins = bin_count(bins)
     whole_number("replicates", replicates)
     whole_number("seed", seed, least=0)
-    order = np.argsort(confidence, kind="stable")  # bins become runs, which one reduceat sums
+    order = np.argsort(confidence, kind="stable")  # bins become runs for one reduceat
     confidence = confidence[order]
     starts = np.unique(bin_of(confidence, bins), return_index=True)[1]
     expected = np.add.reduceat(confidence, starts)
@@ -312,7 +312,7 @@ def _blocks(probabilities, labels, *, unknown: bool = False) -> Iterator[tuple]:
     """
     array = plain_array("probabilities", probabilities)
     if array.ndim != 2 or not array.size:
-        probability_array("probabilities", array)  # says what is wrong
+        probability_array("probabilities", array)  # raises an error that names the problem
     length, classes = array.shape
     labels = plain_array("labels", labels)
     labels = label_array("labels", labels, classes=classes, length=length, unknown=unknown)
@@ -322,6 +322,6 @@ def _blocks(probabilities, labels, *, unknown: bool = False) -> Iterator[tuple]:
         try:
             block = probability_array("probabilities", array[part])
         except ValueError:
-            probability_array("probabilities", array)  # says it of all of them
+            probability_array("probabilities", array)  # raises the error for all rows
             raise
         yield block, labels[part]

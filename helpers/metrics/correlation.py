@@ -23,7 +23,7 @@ def pearson(first: np.ndarray, second: np.ndarray, *, constant: float = np.nan) 
 
 
 def spearman(first: np.ndarray, second: np.ndarray, *, constant: float = np.nan) -> np.ndarray:
-    """Return Spearman's correlation, `pearson` of the ranks; tied values share the mean of theirs.
+    """Return Spearman's correlation, `pearson` of the ranks; tied values have their mean rank.
 
     >>> spearman(np.array([1, 2, 30]), np.array([-1, -8, -9])).item()
     -1.0

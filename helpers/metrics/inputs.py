@@ -6,15 +6,15 @@ import numpy as np
 
 from helpers.checks import float_array, plain_array
 
-# Probabilities of a float32 network miss 1 by some 1e-6; logits taken for them miss it by far more.
+# Probabilities of a float32 network sum to 1 up to some 1e-6; logits instead are off by far more.
 _TOLERANCE = 1e-3
 _MOST_BINS = 10**6
 
 
 def share_array(name: str, values, *, ndim: int = 1, length: int | None = None) -> np.ndarray:
-    """Return `values` as float64 within [0, 1], or say what is wrong with the argument `name`.
+    """Return `values` as float64 within [0, 1]; refuse other values of the argument `name`.
 
-    Values that leave [0, 1] by no more than rounding (1e-6) are put back onto its edge.
+    Values outside [0, 1] by no more than rounding (1e-6) are set to the nearest bound.
 
     >>> share_array("confidence", [0.5, 1.0000001])
     array([0.5, 1. ])
@@ -27,7 +27,7 @@ def share_array(name: str, values, *, ndim: int = 1, length: int | None = None) 
 
 
 def probability_array(name: str, values, *, length: int | None = None) -> np.ndarray:
-    """Return `values` [N, K] as float64 rows that sum to 1, or say what is wrong with them.
+    """Return `values` [N, K] as float64 rows that sum to 1; refuse other values.
 
     >>> probability_array("probabilities", [[0.5, 0.7]])
     Traceback (most recent call last):
@@ -52,7 +52,7 @@ def correct_array(correct, *, length: int | None = None) -> np.ndarray:
     """
     array = plain_array("correct", correct)
     if array.dtype == bool and array.ndim == 1 and len(array) and length in (None, len(array)):
-        return array  # which holds nothing that is wrong
+        return array  # all its values are valid
     array = float_array("correct", correct, length=length)
     if not np.isin(array, (0.0, 1.0)).all():
         raise ValueError("correct: only True and False (1 and 0) expected")

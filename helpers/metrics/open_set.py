@@ -45,7 +45,7 @@ def open_set_brier(probabilities, unknown, labels) -> float:
     Parameters
     ----------
     probabilities : array_like, shape [N, K]
-        Of the known classes, in [0, 1], rows that sum to at most 1.
+        Probabilities of the known classes, in [0, 1]; rows sum to at most 1.
     unknown : array_like, shape [N]
         Probability of "unknown", in [0, 1].
     labels : array_like of int, shape [N]
@@ -59,14 +59,14 @@ def open_set_brier(probabilities, unknown, labels) -> float:
     Notes
     -----
     Lyu et al. 2022 print the inner sum up to K.  With K terms an unknown image costs 1 at most,
-    whatever its probability of "unknown".  With 40 % unknown images and the paper's closed-set
+    for any probability of "unknown".  With 40 % unknown images and the paper's closed-set
     score of about 0.255 the result is about 0.4 × 1 + 0.6 × 0.255 ≈ 0.55.  The paper prints 0.814
-    (CIFAR-10, ResNet, before scaling).  Known images can cost up to 2, so this is no strict bound,
-    but K terms hardly reach such a value.  Therefore "unknown" has a separate term.
+    (CIFAR-10, ResNet, before scaling).  Known images can cost up to 2, so this is not a strict
+    bound, but K terms are unlikely to reach such a value.  Therefore "unknown" has a separate term.
 
     Examples
     --------
-    An unknown image that is taken for class 0 with certainty costs 2, its K + 1 terms' most.
+    An unknown image assigned to class 0 with certainty costs 2, the maximum of its K + 1 terms.
 
     >>> open_set_brier([[1.0, 0.0]], [0.0], [-1])
     2.0
@@ -85,7 +85,7 @@ def answer_confidence(probabilities, unknown, answers, *, rejected: str = "unkno
         0 to K − 1, or −1 for "unknown".
     rejected : {"unknown", "known"}
         The confidence of the answer "unknown": its probability, or the largest probability of a
-        known class (which is what the threshold looked at, and is low where the rejection is sure).
+        known class (which the threshold uses, and which is low for a confident rejection).
 
     Returns
     -------
@@ -113,8 +113,8 @@ def open_set_ece(
 
     .. math:: \sum_{b=1}^{B} \frac{n_b}{N} \left| \mathrm{acc}_b - \mathrm{conf}_b \right|
 
-    `calibration_error` of the answer's own probability (`answer_confidence`) against whether
-    the answer is right: the class of a known image, "unknown" for an unknown one.
+    `calibration_error` of the answer's probability (`answer_confidence`), for answers that are
+    correct or not: the correct answer is the class of a known image, and "unknown" otherwise.
 
     Parameters
     ----------
@@ -134,10 +134,10 @@ def open_set_ece(
 
     Notes
     -----
-    Lyu et al. 2022 define confidence as the maximum probability of the answer.  They leave open
-    what it is for a rejected image.  The thresholded softmax gives "unknown" at most
+    Lyu et al. 2022 define confidence as the maximum probability of the answer.  They do not define
+    it for a rejected image.  The thresholded softmax gives "unknown" at most
     :math:`(1 - 1/K)^K < 0.37`: correct rejections are under-confident and add to the error in
-    proportion to their share.  OpenMax has no such limit.
+    proportion to their share.  OpenMax does not have this limit.
 
     Examples
     --------

@@ -15,10 +15,10 @@ from helpers.checks import float_array, known_name, number
 
 
 def cumulative_counts(scores: np.ndarray, positive: np.ndarray):
-    """Return the distinct scores [G], the highest first, and what each accepts as a threshold.
+    """Return the distinct scores [G], the highest first, and the numbers of images they accept.
 
     A threshold accepts the images with a score at least as high.  The counts are of all images
-    [G], and of those that are `positive` [..., G], int64.  The scores [N] are checked already.
+    [G], and of the `positive` images [..., G], int64.  The scores [N] are checked already.
 
     >>> cumulative_counts(np.array([1.0, 3.0, 1.0]), np.array([True, True, False]))
     (array([3., 1.]), array([1, 3]), array([1, 2]))
@@ -60,7 +60,7 @@ class RankedGroups(NamedTuple):
         known = float_array("known", known, finite=False)
         unknown = float_array("unknown", unknown, finite=False)
         known_name("positive class", positive, ("known", "unknown"))
-        # Looking for the unknown means looking from the other end: the lower, the more positive.
+        # To detect unknown images, the order is reversed: a lower score is more positive.
         hits, others = (known, unknown) if positive == "known" else (-unknown, -known)
         is_hit = np.arange(len(hits) + len(others)) < len(hits)
         _, accepted, true = cumulative_counts(np.concatenate([hits, others]), is_hit)
@@ -147,11 +147,11 @@ def aupr(known, unknown, *, positive: str) -> float:
 def fpr_at_tpr(known, unknown, *, tpr: float = 0.95, positive: str = "known") -> float:
     """Return the false positive rate at the threshold that keeps a given share of positives.
 
-    The threshold is the largest that keeps *at least* `tpr` of the positives, so the rate never
-    profits from keeping a little less.  With ``positive="known"`` it is the share of unknown
-    images that slip through when 95 % of the known are kept; with ``positive="unknown"`` the share
-    of known images that are rejected when 95 % of the unknown are caught.  The two are different
-    numbers, and papers report either under the same name. Source: Liang et al. 2018, section 4.2
+    The threshold is the largest that keeps *at least* `tpr` of the positives, so a smaller share
+    cannot lower the rate.  With ``positive="known"`` the rate is the share of unknown images that
+    are accepted when 95 % of the known are kept; with ``positive="unknown"`` it is the share of
+    known images that are rejected when 95 % of the unknown are detected.  These are different
+    numbers, and papers report either under one name. Source: Liang et al. 2018, section 4.2
     (``positive="known"``).
 
     Parameters
@@ -161,7 +161,7 @@ def fpr_at_tpr(known, unknown, *, tpr: float = 0.95, positive: str = "known") ->
     tpr : float
         The share to keep, in (0, 1].
     positive : {"known", "unknown"}
-        Whose share is kept.
+        The group whose share is kept.
 
     Returns
     -------

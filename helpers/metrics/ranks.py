@@ -1,8 +1,8 @@
 """Rank tests over cases, such as models, on which all methods are measured (Demšar 2006).
 
-Friedman's test asks whether any method is better than another, Nemenyi's test which pairs differ.
-Both see only the order of the methods within each case.  They assume independent cases: average
-the values of one model on several data sets into one case first.
+Friedman's test examines whether any method is better than another, Nemenyi's test which pairs
+differ.  Both use only the order of the methods within each case.  They assume independent cases:
+average the values of one model on several data sets into one case first.
 """
 
 from __future__ import annotations
@@ -59,25 +59,25 @@ def friedman(values: pd.DataFrame, *, lower_is_better: bool) -> Friedman:
         S = \sum_j \Big(\sum_i r_{ij} - n \frac{k + 1}{2}\Big)^2, \quad
         T = \sum_{ij} \Big(r_{ij} - \frac{k + 1}{2}\Big)^2,
 
-    with k − 1 degrees of freedom, and k − 1 and (k − 1)(n − 1).  F is the form of Iman and
-    Davenport, :math:`(n - 1) \chi^2 / (n (k - 1) - \chi^2)`; the p value of chi-square is too high
-    with few cases and methods, that of F less so.  Sources: Friedman 1937; Iman and Davenport 1980;
-    Demšar 2006, section 3.2.2, whose formula leaves ties uncorrected.  For three methods or more
-    the statistic and its p value are those of ``scipy.stats.friedmanchisquare``, which returns NaN
-    where all is tied and refuses two methods; for two they are those of the sign test by its
-    normal approximation.
+    with k − 1 degrees of freedom for chi-square, and k − 1 and (k − 1)(n − 1) for F.  F is the form
+    of Iman and Davenport, :math:`(n - 1) \chi^2 / (n (k - 1) - \chi^2)`.  The p value of chi-square
+    is too high for few cases and methods, and the p value of F less so.  Sources: Friedman 1937;
+    Iman and Davenport 1980; Demšar 2006, section 3.2.2, whose formula does not correct for ties.
+    For three methods or more, statistic and p value equal ``scipy.stats.friedmanchisquare``, which
+    returns NaN if all values are tied and refuses two methods.  For two methods they equal the sign
+    test with the normal approximation.
 
     Parameters
     ----------
     values, lower_is_better
-        As for `mean_ranks`; the test is the same both ways.
+        As for `mean_ranks`; both directions give equal results.
 
     Returns
     -------
     Friedman
         ``statistic`` in [0, n (k - 1)] and its ``p_value``, ``f_statistic`` and its ``f_p_value``.
-        All tied in every case gives statistics 0 and p values 1; the same order of the same ranks
-        in every case gives an infinite F with p value 0.
+        If all methods tie in every case, the statistics are 0 and the p values 1; equal ranks in
+        every case give an infinite F with p value 0.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def friedman(values: pd.DataFrame, *, lower_is_better: bool) -> Friedman:
     cases, methods = ranks.shape
     if cases < 2:
         raise ValueError("values: one case only; give two or more, on which methods can agree")
-    # Ranks and their mean are halves, so that these sums, and their difference below, are exact.
+    # Ranks and their mean are multiples of 0.5, so these sums and their difference are exact.
     deviations = ranks.to_numpy() - (methods + 1) / 2
     between, total = float((deviations.sum(axis=0) ** 2).sum()), float((deviations**2).sum())
     if not total:
@@ -110,7 +110,7 @@ def friedman(values: pd.DataFrame, *, lower_is_better: bool) -> Friedman:
 
 
 def critical_difference(methods: int, cases: int, *, alpha: float = 0.05) -> float:
-    r"""Return by how much two mean ranks must differ for Nemenyi's test to tell them apart.
+    r"""Return the smallest significant difference of two mean ranks in Nemenyi's test.
 
     .. math:: \mathrm{CD} = q_\alpha \sqrt{\frac{k (k + 1)}{6 n}}
 
@@ -121,14 +121,14 @@ def critical_difference(methods: int, cases: int, *, alpha: float = 0.05) -> flo
     Parameters
     ----------
     methods, cases : int
-        k, two or more, all pairs of which are tested at once; and n, one or more.
+        Number of methods k, at least 2, of which all pairs are tested at once; number of cases n.
     alpha : float
-        The probability, in (0, 1), that any pair is told apart if all methods are equally good.
+        Probability, in (0, 1), that any pair differs if all methods are equally good.
 
     Returns
     -------
     float
-        In ranks.  With few cases it may exceed k − 1, the largest difference that there can be.
+        In ranks.  With few cases it may exceed k − 1, the largest possible difference.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def critical_difference(methods: int, cases: int, *, alpha: float = 0.05) -> flo
 
 
 def groups(ranks: pd.Series, difference: float) -> list[tuple[str, ...]]:
-    """Return the maximal sets of methods of which no two differ.
+    """Return the maximal sets of methods without a significant difference within the set.
 
     Source: Demšar 2006, section 3.2.4.
 
@@ -163,8 +163,8 @@ def groups(ranks: pd.Series, difference: float) -> list[tuple[str, ...]]:
     Returns
     -------
     list of tuples
-        Each from its best method to its worst, the set of the best method first.  Sets may
-        overlap, and a method that differs from all others is a set of its own.
+        Each from its best method to its worst; the set of the best method is first.  Sets may
+        overlap, and a method that differs from all others is a separate set.
 
     Examples
     --------
@@ -186,7 +186,7 @@ def groups(ranks: pd.Series, difference: float) -> list[tuple[str, ...]]:
 
 
 def _ranks(values: pd.DataFrame, lower_is_better: bool) -> pd.DataFrame:
-    """Return the ranks within each case, ties sharing their mean, or say what is wrong."""
+    """Return the ranks within each case, with mean ranks for ties; refuse invalid values."""
     _refuse_duplicates("values", "case", values.index)
     _refuse_duplicates("values", "method", values.columns)
     missing = [

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from helpers.checks import known_name
 
-#: What an argument of a metric can be.
+#: Possible kinds of an argument of a metric.
 KINDS = {
     "group": "scores of a group of images, of its own length; known images come first",
     "scores": "a score of each image, higher = more likely right or known",
@@ -27,7 +27,7 @@ KINDS = {
 
 @dataclass(frozen=True)
 class MetricInfo:
-    """What there is to know about a metric.
+    """Record of a metric.
 
     Attributes
     ----------
@@ -40,13 +40,13 @@ class MetricInfo:
     range : str
         The values that it can take, as an interval.
     convention : str
-        One sentence: what decides whether two numbers can be compared.
+        One sentence: the conditions under which two numbers can be compared.
     key : str
         BibTeX key of the source.
     better : str
-        ``"lower"``, ``"higher"``, or ``""`` where neither is better (a curve, a threshold).
+        ``"lower"``, ``"higher"``, or ``""`` if neither is better (a curve, a threshold).
     takes : mapping of str to str
-        The name of each argument that it needs, and its kind, out of `KINDS`.
+        Name of each required argument, and its kind, from `KINDS`.
     """
 
     name: str
@@ -68,7 +68,7 @@ class MetricInfo:
 @functools.cache
 def read() -> list[MetricInfo]:
     """Return the records of all metrics, in the order of the book's page."""
-    import yaml  # who computes needs no record
+    import yaml  # here, because computing works without records
 
     text = Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
     return [MetricInfo(**record) for record in yaml.load(text, yaml.CSafeLoader)]

@@ -111,7 +111,7 @@ def aurc(confidence, correct) -> float:
 
 
 def eaurc(confidence, correct) -> float:
-    r"""Return the excess AURC: the AURC less that of the best ranking with as many errors.
+    r"""Return the excess AURC: the AURC minus the AURC of the best ranking with as many errors.
 
     The optimum is the AURC of these N images with all errors ranked last, so a perfect ranking
     gives exactly 0.  The published closed form :math:`r + (1 - r) \ln(1 - r)`, with error rate r,
@@ -125,7 +125,7 @@ def eaurc(confidence, correct) -> float:
     Returns
     -------
     float
-        In [0, 1), lower is better; 0 when all images are right, or all wrong.
+        In [0, 1), lower is better; 0 if all images are correct, or all are incorrect.
 
     Examples
     --------
@@ -145,10 +145,10 @@ def augrc(confidence, correct) -> float:
     .. math:: \mathrm{AUGRC} = \frac{1}{N} \sum_{k=1}^{N} \frac{\mathbb{E}[\mathrm{errors}(k)]}{N}
 
     The generalised risk, risk × coverage, is the share of *all* images that are accepted and
-    wrong. Unlike AURC it does not weigh the most confident errors by up to N times the others.
-    Source: Traub et al. 2024.  They integrate by trapezoids from coverage 0, which is less by the
-    error rate / (2 N): with accuracy a, theirs is :math:`(1 - \mathrm{AUROC})\,a(1 - a) + \tfrac12
-    (1 - a)^2`.
+    incorrect. Unlike AURC, it does not weight the most confident errors up to N times as much as
+    others.  Source: Traub et al. 2024.  They integrate by trapezoids from coverage 0, which is less
+    by the error rate / (2 N): with accuracy a, their value is
+    :math:`(1 - \mathrm{AUROC})\,a(1 - a) + \tfrac12 (1 - a)^2`.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def augrc(confidence, correct) -> float:
     Returns
     -------
     float
-        In [0, 1], at most (1 + 1/N) / 2 for a model that is always wrong; lower is better.
+        In [0, 1], at most (1 + 1/N) / 2 for a model that is always incorrect; lower is better.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What follows from one threshold: accept an image when its score is at least as high."""
+"""Decisions by one threshold: accept an image if its score is at least as high."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def rejection_threshold(train_scores, *, keep: float = 0.95) -> float:
     Parameters
     ----------
     train_scores : array_like, shape [N]
-        Scores of the reference images, higher = more likely known.  For DER they are the
-        correctly classified training images, for a rejection rule held-out known ones.
+        Scores of the reference images, higher = more likely known.  The reference images are
+        correctly classified training images for DER, and held-out known ones for a rejection rule.
     keep : float
         The share to accept, in (0, 1].
 
@@ -49,7 +49,7 @@ def rejection_threshold(train_scores, *, keep: float = 0.95) -> float:
     return float(np.partition(scores, drop)[drop])
 
 
-#: Share of the correctly classified training images that the threshold of each of them keeps.
+#: Share of the correctly classified training images that each threshold keeps.
 DETECTION_ERROR_RATES = {"der95": 0.95, "der99": 0.99}
 
 
@@ -92,7 +92,7 @@ def domain_confusion(id_scores, ood_scores, threshold: float) -> DomainConfusion
     id_scores, ood_scores : array_like, shape [N] and [M]
         Scores, higher = more likely ID.
     threshold : float
-        An image is taken for ID when its score is at least that.
+        An image is treated as ID if its score is at least `threshold`.
 
     Returns
     -------

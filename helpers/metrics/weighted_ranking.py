@@ -1,7 +1,7 @@
 """Ranking metrics of bootstrap replicates, by weights on scores that are sorted once.
 
-A replicate changes how often an image counts, not which images are above a threshold.  So a
-replicate costs one cumulative sum of its weights.  Every value is that of the plain metric on the
+A replicate changes how often an image counts, not which images are above a threshold.  It
+therefore costs one cumulative sum of its weights.  Every value equals the plain metric on the
 images repeated by their weights.
 """
 
@@ -21,7 +21,7 @@ _ROWS, _CELLS = 256, 2**18  # images, and counts, held at a time: about the size
 
 
 def _count_array(name: str, weights, length: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return whole numbers [B, length] and their row sums, or say what is wrong with them."""
+    """Return whole numbers [B, length] and their row sums; refuse other values."""
     weights = np.asarray(weights)
     if weights.ndim != 2 or weights.shape[1] != length or len(weights) == 0:
         raise ValueError(f"{name}: shape [B, {length}] expected, got {weights.shape}")
@@ -37,11 +37,11 @@ def _count_array(name: str, weights, length: int) -> tuple[np.ndarray, np.ndarra
 class _Segments(NamedTuple):
     """Images of two groups, sorted once, the highest score first, and cut into segments.
 
-    A segment holds images of one group alone, in any order, or images of both groups with the same
-    score: their order within the segment makes no difference to any metric.  `order` [N] sorts the
-    images, `positive` [N] tells in this order which are of the first group, `ends` [S] counts the
-    images up to the end of each segment, and `mixed` and `negative` [S] tell which segments have
-    images of both groups, and of the second one.
+    A segment contains images of only one group in any order, or images of both groups with equal
+    scores: their order within the segment does not change any metric.  `order` [N] sorts the
+    images, `positive` [N] marks in this order the images of the first group, `ends` [S] counts the
+    images up to the end of each segment.  `mixed` and `negative` [S] mark the segments with images
+    of both groups, and of the second group.
     """
 
     order: np.ndarray
@@ -178,8 +178,8 @@ def weighted_fpr_at_tpr(
 ) -> np.ndarray:
     """Return `fpr_at_tpr` with ``positive="known"``, once for each row of weights.
 
-    The threshold of a replicate is the largest that keeps at least `tpr` of the known images as
-    often as they are drawn. Source: Liang et al. 2018, section 4.2.
+    The threshold of a replicate is the largest that keeps at least `tpr` of the known images,
+    counted by their weights. Source: Liang et al. 2018, section 4.2.
 
     Parameters
     ----------
@@ -234,7 +234,7 @@ def weighted_detection(
         # twice the area below these steps of the ROC, in counts of images
         steps, heights = np.diff(false, axis=0), true[1:] + true[:-1]
         doubled[rows] += np.einsum("ij,ij->j", steps, heights, dtype=np.float64)
-        # as few unknown images as any of them accepts that keeps enough known ones
+        # the smallest number of unknown images accepted by a step that keeps enough known images
         reached = np.where(true[1:] >= kept[rows], false[1:], accepted[rows])
         accepted[rows] = np.minimum(accepted[rows], reached.min(axis=0))
     return doubled / (2.0 * negatives * positives), accepted / negatives

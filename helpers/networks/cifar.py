@@ -96,5 +96,5 @@ def create(
         if tensor.shape != given[name].shape:
             shapes = f"{tuple(tensor.shape)} expected, got {tuple(given[name].shape)}"
             raise ValueError(f"{name}: shape {shapes}")
-    model.load_state_dict(given, strict=False)  # but for the counters all is there
+    model.load_state_dict(given, strict=False)  # only the counters may be missing
     return model

@@ -26,9 +26,9 @@ def convolve(
 ) -> torch.Tensor:
     """Return what ``torch.nn.functional.conv2d`` does, without the kernel of this module's issue.
 
-    A 1x1 convolution of stride s is one of stride 1 on every s-th pixel.  Both sum the same
-    products, in an order that may differ: equal up to the last bits, and as it is in torch, to
-    the bit, where the kernel is not met, which is on a GPU and from 16 channels on.
+    A 1x1 convolution of stride s equals one of stride 1 on every s-th pixel.  Both sum the same
+    products, possibly in another order, so the results agree up to the last bits.  If the kernel
+    cannot run (on a GPU, or from 16 channels on), the result is torch's to the bit.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def convolve(
 def meets_the_kernel(
     shape: tuple[int, ...], stride: tuple[int, int], padding: tuple[int, int] | str
 ) -> bool:
-    """Whether a convolution with weights of a shape [D, C, h, w] may come to that kernel.
+    """Whether a convolution with weights of a shape [D, C, h, w] may run that kernel.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def meets_the_kernel(
 class Conv2d(nn.Conv2d):
     """torch's layer of that name, by `convolve`.
 
-    It goes by torch's name, which those know who look for convolutions by the names of classes.
+    The class keeps torch's name for code that looks for convolutions by the names of classes.
     """
 
     def _conv_forward(
@@ -76,7 +76,7 @@ def protect(network: nn.Module) -> None:
     Weights, their names and hooks stay as they are.
     """
     for layer in network.modules():
-        # a subclass has a forward pass of its own; without padding, its mode does not matter
+        # a subclass has its own forward pass; without padding, its mode does not matter
         if type(layer) is nn.Conv2d and meets_the_kernel(
             layer.weight.shape, layer.stride, layer.padding
         ):

@@ -1,4 +1,4 @@
-"""Where networks compute, by which versions of what, and so that it can be repeated."""
+"""The device and the versions of packages with which networks compute, reproducibly."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from helpers.data import Images, ImageStream
     from helpers.networks.models import Classifier
 
-#: What decides a network's numbers beside our own code, for the keys of what is kept.
+#: Versions that decide a network's numbers in addition to our code, for the keys of the cache.
 VERSIONS = {"torch": torch.__version__} | {name: version(name) for name in ("timm", "torchvision")}
 
 
@@ -72,9 +72,9 @@ def processor() -> str:
 
 @contextlib.contextmanager
 def reproducible(device: str, threads: int) -> Iterator[None]:
-    """Fix the number of CPU threads and deterministic kernels; put back what was there.
+    """Fix the number of CPU threads and deterministic kernels; restore the settings at the end.
 
-    The random state that the caller sees is left as it was, too.
+    The caller's random state does not change either.
     """
     on_cpu = torch.device(device).type == "cpu"
     settings, cudnn = torch.utils.deterministic, torch.backends.cudnn
@@ -88,7 +88,7 @@ def reproducible(device: str, threads: int) -> Iterator[None]:
     if on_cpu:
         torch.use_deterministic_algorithms(True)
         settings.fill_uninitialized_memory = False  # only code that reads such memory needs it
-    else:  # on a GPU determinism costs speed and is not promised
+    else:  # on a GPU determinism takes time and is not guaranteed
         cudnn.benchmark = True
     current = contextlib.nullcontext() if on_cpu else torch.cuda.device(device)
     try:
@@ -102,20 +102,20 @@ def reproducible(device: str, threads: int) -> Iterator[None]:
         settings.fill_uninitialized_memory = before[2]
 
 
-#: Bytes that the largest activation of a batch may have on a CPU: about what its caches hold.
+#: Bytes that the largest activation of a batch may have on a CPU: about the size of its caches.
 ACTIVATIONS = 2**24
-#: Of all images of a batch on a GPU, which has room for more than it can use of small ones.
+#: Pixels of all images of a batch on a GPU, whose memory holds more small images than it can use.
 PIXELS_ON_GPU = 2**23
-#: Images of a batch.
+#: Least and greatest number of images in a batch.
 FEWEST, MOST, MOST_ON_GPU = 8, 128, 500
 
 
 def batch_size(network: Classifier, images: Images | ImageStream, **view) -> int:
     """Return how many images to show a network at once, from one pass of a blank image.
 
-    On a CPU a batch whose activations fall out of the caches may take four times as long an image:
-    a DenseNet, which puts all its layers side by side, from a batch of a hundred on.  A power of
-    two; what the images get is the same up to rounding.
+    On a CPU a batch whose activations do not fit in the caches may take four times as long per
+    image; a DenseNet, which concatenates all its layers, does so from a batch of a hundred on.
+    The batch size is a power of two; the outputs do not depend on it, up to rounding.
     """
     device = network.mean.device
     image = torch.zeros_like(next(images.subset([0]).in_order(batch_size=1, **view)), device=device)

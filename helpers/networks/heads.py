@@ -1,4 +1,4 @@
-"""What an algorithm adds to a backbone: heads of another kind, and a measure of its own."""
+"""Parts that an algorithm adds to a backbone: other heads, and a native measure."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from torch import nn
 from helpers.checks import positive_number
 from helpers.networks.spectral import shaped_by
 
-#: Of Mixup's Beta distribution, unless said otherwise.
+#: Parameter of Mixup's Beta distribution, by default.
 ALPHA = 0.3
-#: The soft labeler's probability of the right class.
+#: The soft labeler's probability of the correct class.
 POSITIVE = 0.8
-#: Of MIMO.
+#: Number of subnetworks of MIMO.
 SUBNETWORKS = 2
-#: Of the perceptrons of random network distillation and orthogonal certificates.
+#: Width and depth of the perceptrons of random network distillation and orthogonal certificates.
 WIDTH, DEPTH = 128, 3
 
 
 def whole(name: str, value: float) -> int:
-    """Return a number that counts something, or say what is wrong with the argument `name`."""
+    """Return a whole number of at least 1; raise an error that names the argument otherwise."""
     if not value >= 1 or value % 1:
         raise ValueError(f"{name}: a whole number, at least 1, expected, got {value}")
     return int(value)
@@ -73,14 +73,14 @@ class MultiInput(nn.Conv2d):
         nn.init.kaiming_normal_(self.weight, mode="fan_out", nonlinearity="relu")
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return what the convolution makes of [B, 3 M, H, W], or of [B, 3, H, W] M times."""
+        """Return the convolution of [B, 3 M, H, W], or of [B, 3, H, W] repeated M times."""
         if x.shape[1] < self.in_channels:
             x = x.repeat(1, self.in_channels // x.shape[1], 1, 1)
         return super().forward(x)
 
 
 class MultiHead(nn.Module):
-    """M linear heads on the same features, each an answer of its own."""
+    """M linear heads on the same features, each with separate logits."""
 
     def __init__(self, linear: nn.Linear, heads: int):
         super().__init__()
@@ -104,7 +104,7 @@ class Native(nn.Module):
     """
 
     def learn(self, images: np.ndarray, labels: np.ndarray) -> None:
-        """Take from the training images, uint8 [N, H, W, 3], and labels what it needs: nothing."""
+        """Store statistics of the training images, uint8 [N, H, W, 3], and labels; here nothing."""
 
     def forward(
         self,
@@ -118,7 +118,7 @@ class Native(nn.Module):
 
 
 class MixingGap(Native):
-    r"""How far answers are from linear between an image and the mean image (Mixup).
+    r"""How far the outputs are from linear between an image and the mean image (Mixup).
 
     .. math:: s = -\operatorname{E}_\lambda \lVert f(\lambda x + (1 - \lambda) \bar x)
               - (\lambda f(x) + (1 - \lambda) \bar y) \rVert^2, \quad
@@ -129,8 +129,8 @@ class MixingGap(Native):
 
     Notes
     -----
-    Belghazi and Lopez-Paz 2021.  The mean is taken over five equally likely :math:`\lambda`, the
-    same for each image, where their code draws five and takes single images for the mean one.
+    Belghazi and Lopez-Paz 2021.  We average over five equally likely :math:`\lambda`, equal for all
+    images; the authors' code draws five and replaces the mean image by single images.
     """
 
     def __init__(self, classes: int, *, alpha: float = ALPHA):
@@ -164,13 +164,13 @@ class MixingGap(Native):
 
 
 class Imitation(Native):
-    r"""How well a student has learnt a random teacher's answer to the features of an image.
+    r"""How well a student has learned a random teacher's output on the features of an image.
 
     .. math:: s = -\lVert g_\text{student}(\varphi(x)) - g_\text{teacher}(\varphi(x)) \rVert^2
 
     Notes
     -----
-    Burda et al. 2019, on the features in place of the images as in Belghazi and Lopez-Paz 2021.
+    Burda et al. 2019, on features instead of images as in Belghazi and Lopez-Paz 2021.
     """
 
     def __init__(self, features: int, *, width: float = WIDTH, depth: float = DEPTH):
@@ -179,7 +179,7 @@ class Imitation(Native):
         self.teacher = _perceptron(features, width, depth).requires_grad_(False)
 
     def errors(self, features: torch.Tensor) -> torch.Tensor:
-        """Return what the student's answers are off by, [B, width]."""
+        """Return the student's output minus the teacher's, [B, width]."""
         return (self.student(features) - self.teacher(features)).float()
 
     def forward(self, classifier, images, features, logits):
@@ -188,12 +188,12 @@ class Imitation(Native):
 
 
 class Certificates(Imitation):
-    r"""How far the features of an image are from what maps to zero (orthogonal certificates).
+    r"""Distance of an image's features from inputs that map to zero (orthogonal certificates).
 
     .. math:: s = -\lVert g(\varphi(x)) \rVert^2
 
-    A student whose teacher says zero.  It begins with orthogonal layers, and has no biases: by
-    those alone it could say zero to everything.
+    A student whose teacher always outputs zero.  Its layers are initialised as orthogonal.  They
+    have no biases, because biases alone would allow the output zero for every input.
 
     Notes
     -----
@@ -228,7 +228,7 @@ class Certificates(Imitation):
 
 
 class TargetGap(Native):
-    r"""How near the largest probability is to the one that training asks for (soft labels).
+    r"""How near the largest probability is to the target probability of training (soft labels).
 
     .. math:: s = -(\max_k p_k - \tau)^2
 
@@ -254,7 +254,7 @@ def _perceptron(features: int, width: float, depth: float, *, bias: bool = True)
     return nn.Sequential(*layers[:-1])
 
 
-#: The objectives for which `equip` does something.
+#: The objectives for which `equip` changes the network.
 EQUIPPED = ("mimo", "mixup", "oc", "rbf", "rnd", "soft_labels")
 
 

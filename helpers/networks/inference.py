@@ -50,32 +50,32 @@ def compute(
     classifier : Classifier
         Takes uint8 images [B, 3, H, W].
     images : Images or ImageStream
-        With labels as the model numbers its classes, −1 for an unknown class.
+        Labels are numbered in the model's order of classes, −1 for an unknown class.
     device : str
-        Where to compute.
+        Device that computes.
     batch_size : int, optional
-        Images per pass; memory on the device grows with it, not with the data set.  By default
-        what `helpers.networks.devices.batch_size` finds.
+        Images per pass; memory on the device grows with it, not with the data set.  The default
+        is the result of `helpers.networks.devices.batch_size`.
     passes : int
-        With dropout at work, show every image that many times more; these are the members
+        Number of further passes over every image with dropout active; these are the members
         (Gal and Ghahramani 2016).
     image_size : int, optional
         Pixels to which the images of a stream are brought.
     transform : callable, optional
-        Makes uint8 [3, H, W] of an image, in place of all that is done to it otherwise.
+        Makes uint8 [3, H, W] of an image; it replaces all other preprocessing.
     progress : bool
         Show a progress bar.
 
     Returns
     -------
     Outputs
-        In the order of the images.  A network of several heads has their probabilities as
-        members, and the training algorithm's own measure is there if it has one.
+        Outputs in the order of the images.  The members of a network of several heads are the
+        probabilities of its heads.  The training algorithm's native measure is included if any.
 
     Raises
     ------
     ValueError
-        Passes through a network of several heads.
+        Dropout passes through a network of several heads.
     """
     classifier = classifier.to(device).eval()
     head = classifier.backbone.get_classifier()  # type: ignore[operator]
@@ -89,7 +89,7 @@ def compute(
     view = {"size": image_size, "transform": transform}
     if batch_size is None:
         batch_size = devices.batch_size(classifier, images, **view)
-    # for the checks of types below: arrays are None until the first batch has said their widths
+    # for the checks of types below: arrays are None until the first batch defines their widths
     batches = images.in_order(batch_size=batch_size, **view)  # type: ignore[arg-type]
     with torch.inference_mode(), bar:
         for batch in batches:

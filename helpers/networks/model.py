@@ -23,15 +23,15 @@ class Network(Protocol):
     classifier : Classifier
         In evaluation mode, on the device.
     preprocessing : mapping
-        How images are brought to its size, as JSON holds it.
+        Resizing and cropping of images for the network, as JSON stores them.
     view : mapping
-        The same as arguments of ``images.in_order``.
+        The same settings as arguments of ``images.in_order``.
     sha256 : str
         Digest of the weights.
     device, device_name : str
-        Where it computes; what it was trained on, in words.
+        Device that computes; device of the training, in words.
     threads : int
-        Of a CPU.
+        Number of CPU threads.
     seconds : float
         Wall-clock time of the training, here.
     """
@@ -51,18 +51,18 @@ class Network(Protocol):
 
 @dataclass(frozen=True)
 class Model:
-    """One network, an ensemble or passes with dropout: what is asked about images.
+    """One network, an ensemble, or dropout passes, as one classifier of images.
 
     Attributes
     ----------
     name : str
-        What tables call it.
+        Name in tables.
     networks : tuple of Network
-        One, or the members of an ensemble.
+        One network, or the members of an ensemble.
     passes : int
-        With dropout, for each image; 0 leaves dropout out.
+        Dropout passes for each image; 0 means no dropout.
     class_names : tuple of str
-        Of its K classes, where images are to be numbered by name; by default they come numbered.
+        Names of its K classes, by which images are numbered; by default they are already numbered.
     """
 
     name: str
@@ -71,7 +71,7 @@ class Model:
     class_names: tuple[str, ...] = ()
 
     def outputs(self, images: Images | ImageStream) -> Outputs:
-        """Return what it says about images; members where several answer together."""
+        """Return the outputs on images, with members if there are several networks or passes."""
         if self.class_names:
             images = images.renumber(self.class_names)
         found = [one.outputs(images, passes=self.passes) for one in self.networks]
@@ -94,7 +94,7 @@ class Model:
 
     @cached_property
     def sha256(self) -> str:
-        """Stands for all that decides what it says about numbered images."""
+        """Digest of everything that decides the outputs on numbered images."""
         networks = [[one.sha256, dict(one.preprocessing)] for one in self.networks]
         return cache.key(networks=networks, passes=self.passes)
 
@@ -115,5 +115,5 @@ class Model:
 
     @property
     def device_name(self) -> str:
-        """What its networks were trained on, in words."""
+        """The device on which its networks were trained, in words."""
         return self.networks[0].device_name

@@ -17,8 +17,8 @@ from helpers.outputs import Head
 if TYPE_CHECKING:
     from timm.models import ResNet
 
-# timm, and with it torchvision, takes as long to import as torch itself, and is needed only where
-# a network is made: not where what one has said comes from the cache
+# timm, and with it torchvision, takes as long to import as torch itself.  Only code that makes a
+# network needs it; cached outputs do not
 
 
 def _stem_convolution(channels: int, stride: int) -> nn.Conv2d:
@@ -56,7 +56,7 @@ def _resnet(recipe: Recipe, num_classes: int) -> nn.Module:
 def _drop_in_blocks(model: ResNet, share: float) -> None:
     """Put dropout after each convolution and its normalisation, but not on shortcuts.
 
-    Before the normalisation it would change the statistics that this one learns.
+    Dropout before the normalisation would change the statistics that the normalisation learns.
     """
     from timm.models.resnet import BasicBlock, Bottleneck
 
@@ -94,7 +94,7 @@ def _efficientnet(recipe: Recipe, num_classes: int) -> nn.Module:
 def _vit(recipe: Recipe, num_classes: int) -> nn.Module:
     """A vision transformer (Dosovitskiy et al. 2021) with the mean of its tokens as features.
 
-    The mean in place of a class token, and few heads: the small variant of Beyer et al. 2022.
+    The mean replaces a class token, and heads are few: the small variant of Beyer et al. 2022.
     """
     from timm.models import VisionTransformer
 
@@ -139,8 +139,8 @@ _BUILDERS = {
 class Classifier(nn.Module):
     """A backbone that takes images of [0, 255], bytes as a rule, and a linear head.
 
-    The normalisation of the pixels is part of the module and of its weights, so a saved
-    classifier needs nothing beside it.
+    The module and its weights include the normalisation of the pixels, so that a saved classifier
+    is complete.
     """
 
     mean: torch.Tensor
@@ -165,9 +165,9 @@ class Classifier(nn.Module):
         self.std.copy_(torch.from_numpy(np.sqrt(variance) + 1e-6).view(3, 1, 1))
 
     def features(self, images: torch.Tensor) -> torch.Tensor:
-        """Return what the head multiplies, [B, D], for uint8 images [B, 3, H, W].
+        """Return the inputs of the head, [B, D], for uint8 images [B, 3, H, W].
 
-        A network of several inputs takes as many images side by side too, [B, 3 M, H, W].
+        A network of several inputs also accepts that number of concatenated images, [B, 3 M, H, W].
         """
         mean, std = (one.repeat(images.shape[1] // 3, 1, 1) for one in (self.mean, self.std))
         x = (images.to(mean.dtype) - mean) / std
@@ -208,18 +208,18 @@ def create(recipe: Recipe, num_classes: int, *, seed: int = 0) -> Classifier:
     Parameters
     ----------
     recipe : Recipe
-        Family, depth, width and stem, spectral normalisation, and the objective, as far as it
-        wants another head or trains a measure of its own; its optimiser settings play no role
+        Family, depth, width, stem, spectral normalisation and objective are used: an objective
+        may need another head or train a native measure.  Settings of the optimiser have no effect
         here.
     num_classes : int
         The number of known classes.
     seed : int
-        Seed of the initial weights. The caller's random state is left as it was.
+        Seed of the initial weights. The caller's random state does not change.
 
     Returns
     -------
     Classifier
-        In channels-last memory format, which convolutions are fastest in.
+        Classifier in channels-last memory format, in which convolutions are fastest.
 
     Examples
     --------
@@ -235,7 +235,7 @@ def create(recipe: Recipe, num_classes: int, *, seed: int = 0) -> Classifier:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         backbone = _BUILDERS[recipe.backbone](recipe, num_classes)
-        # drawn after the backbone, which is then the same whatever the objective
+        # drawn after the backbone, which is then equal for all objectives
         native = equip(backbone, num_classes, recipe.objective, recipe.objective_arguments)
         if recipe.spectral_norm:
             head, form = backbone.get_classifier(), recipe.spectral_form

@@ -1,8 +1,8 @@
-"""Networks of small images that others have trained and published: what each is, and its weights.
+"""Published networks of small images by other authors: their records and their weights.
 
-Each has a record in ``published.yaml``.  Its file is looked for below `network_root`, as its author
-calls it or as safetensors; one small network lies in this package.  `helpers.networks.zoo.load`
-makes a network of it.
+Each network has a record in ``published.yaml``.  Its file is searched below `network_root`, under
+the author's file name or as safetensors; this package contains one small network.
+`helpers.networks.zoo.load` makes a network from the file.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from helpers.data import Images, ImageStream
     from helpers.outputs import Outputs
 
-#: Where the networks lie that come with this package.
+#: Folder of the networks that are part of this package.
 #:
 #: :meta hide-value:
 EMBEDDED = Path(__file__).parent / "weights"
@@ -60,7 +60,7 @@ class Published:
 
     @property
     def class_names(self) -> tuple[str, ...]:
-        """The classes that it tells apart, in the order of its outputs."""
+        """Names of its classes, in the order of its outputs."""
         return names_of(self.data_set)
 
     def locate(self) -> Path:
@@ -75,7 +75,7 @@ class Published:
         )
 
     def read(self, path: Path, *, own: bool = False) -> dict[str, torch.Tensor]:
-        """Return its tensors under its author's names, verified; nothing in a file is executed."""
+        """Return the verified tensors under the author's names; no code in a file is executed."""
         tensors = {
             name: tensor
             for name, tensor in read_tensors(path).items()
@@ -123,9 +123,9 @@ class Published:
 
 
 def read_tensors(path: Path) -> dict[str, torch.Tensor]:
-    """Read a file of weights, of PyTorch or safetensors; nothing in it is executed.
+    """Read a file of weights, of PyTorch or safetensors; no code in the file is executed.
 
-    Of a checkpoint the state dictionary; the prefix of networks on several GPUs goes.
+    A checkpoint yields its state dictionary, without the prefix of training on several GPUs.
     """
     from timm.models import load_state_dict
 

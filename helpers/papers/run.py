@@ -11,7 +11,7 @@ The module ``experiment`` of each paper has the same stages; no stage calls anot
 * `parts` can be computed separately and in parallel; the order is the order of computation.
 * `roles` and `models` return data classes, mappings and sequences whose leaves are plain values,
   arrays, or objects with a ``sha256`` (`Images`, `Fitted`, ...): their content is the key of the
-  stored rows.  Leaves of `models` with ``seconds`` and ``device_name`` tell the cost of training.
+  stored rows.  Leaves of `models` with ``seconds`` and ``device_name`` give the cost of training.
   Roles may have ``missing``: data sets that are not available, and why; each is a row ``failed``.
 * `outputs` and `rows` are called only if the rows are not stored yet.  `outputs` holds everything
   that `rows` needs: the models too, if a score uses the images again.
@@ -19,8 +19,8 @@ The module ``experiment`` of each paper has the same stages; no stage calls anot
   ``identity``.  ``draw(name, images)`` returns bootstrap weights [replicates, images]; the same
   name has the same weights in every part.
 
-A part that fails is a row ``failed`` with its name and the reason in the notes; other parts go on,
-and the next run tries it again.
+A part that fails is a row ``failed`` with its name and the reason in the notes.  All other parts
+continue, and the next run repeats it.
 """
 
 import logging
@@ -63,7 +63,7 @@ class Part:
 def rows(
     parameters: Parameters, *, only: str | Sequence[str] | None = None, progress: bool = True
 ) -> pd.DataFrame:
-    """Return the results table of an experiment; train what is not in the cache.
+    """Return the results table of an experiment; train networks that are not in the cache.
 
     `only` names parts, or networks for all their parts.
     """
@@ -104,7 +104,7 @@ def parts(parameters: Parameters, only: str | Sequence[str] | None = None) -> li
 
 
 def rows_of_part(parameters: Parameters, part: Part) -> pd.DataFrame:
-    """Return the rows of one part, from the cache if code and content are the same."""
+    """Return the rows of one part, from the cache if code and content are unchanged."""
     return _rows_of_part(parameters, part, None)[0]
 
 

@@ -1,7 +1,7 @@
 """Claims from a paper's ``claims.yaml``, one line per effect.
 
 An effect is ``NAME: METRIC of METHOD - METRIC of METHOD < MARGIN``, with one term or several.  A
-metric is ``ece``, ``aurc@union`` on another test set than ``test``, or ``ece after`` scaling.
+metric is ``ece``, ``aurc@union`` on a test set other than ``test``, or ``ece after`` scaling.
 A mapping with the line as ``effect`` may have ``decides: false``, and ``over``: names with keys.
 Then there is an effect for each combination of the keys.  ``{name}`` in the line becomes the title
 of the key, and ``{name.id}`` the key itself.

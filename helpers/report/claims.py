@@ -20,7 +20,7 @@ import pandas as pd
 ALL = "all"
 
 _DRAWS = 4000  # the ends of an interval then move by about one per cent of its width
-#: Share of an interval's width: an end that is nearer to the margin decides nothing.
+#: Share of an interval's width: no effect is decided if an end is nearer to the margin.
 _NEAR = 0.1
 _HOLDS = {"<": operator.lt, ">": operator.gt, ">=": operator.ge}
 CELL = ["data_set", "backbone"]
@@ -28,7 +28,7 @@ _NUMBER = ["method", "calibration", "metric", "test_set"]
 
 
 class Verdict(StrEnum):
-    """What the numbers say to a claim."""
+    """Result of testing a claim on numbers."""
 
     SUPPORTED = "supported"
     CONTRADICTED = "contradicted"
@@ -61,7 +61,7 @@ class Term(NamedTuple):
 class Effect:
     """A signed sum of numbers, and its `relation` (<, > or >=) to a margin.
 
-    An effect that does not decide is shown, and takes no part in the verdict.
+    An effect that does not decide is shown, but has no influence on the verdict.
     """
 
     name: str
@@ -71,7 +71,7 @@ class Effect:
     decides: bool = True
 
     def verdict(self, low: float, high: float) -> Verdict:
-        """Return the verdict for an interval: on which side of the margin does it lie wholly?
+        """Return the verdict for an interval: the side of the margin with the whole interval.
 
         >>> effect = Effect("accuracy gained", (Term(1, "a", "accuracy"),), ">", 0.0)
         >>> [str(effect.verdict(*ends)) for ends in ((0.1, 0.2), (-0.1, 0.2), (-0.1, 0.0))]
@@ -85,12 +85,12 @@ class Effect:
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of a paper, made checkable: `text`, its `source`, and the `check` in one line.
+    """A testable sentence of a paper: `text`, its `source`, and the `check` in one line.
 
-    `scope` selects rows of a results table as a query of pandas ("": all); `needs` are what a table
-    must have if the effects are derived.  `about` is what must vary: "training", "models",
-    "families" or "runs".  What an example shows ("depends on") is `existential`.  `names` are test
-    sets without stand-ins; `departure` says how our method is not the paper's.
+    `scope` selects rows of a results table as a query of pandas ("": all); `needs` are required in
+    a table if the effects are derived.  `about` is the source of variation: "training", "models",
+    "families" or "runs".  A claim that one example proves ("depends on") is `existential`.  `names`
+    are test sets without stand-ins; `departure` describes how our method differs from the paper's.
     """
 
     id: str
@@ -122,23 +122,23 @@ class _Measured(NamedTuple):
 def evaluate(
     claims: Sequence[Claim], table: pd.DataFrame, *, intervals: bool = True
 ) -> pd.DataFrame:
-    """Compute the effects of claims, for each data set and backbone and over all of them.
+    """Compute the effects of claims, for each data set and backbone and for their mean.
 
     `table` has one tier and variant; ``doubt`` and ``untestable`` are optional columns.  Without
-    `intervals` the effects themselves are compared with their margins.  An interval comes from a
+    `intervals` we compare the effects themselves with their margins.  An interval comes from a
     hierarchical bootstrap: we draw runs with replacement, and each drawn run contributes one
     replicate of its numbers over resampled test images.
 
-    * Replicates are paired: within a run, replicate ``b`` of all terms stands for the same
-      resampled images, across test sets, too.  All runs and backbones use the same draws.
+    * Replicates are paired: within a run, replicate ``b`` of all terms uses the same resampled
+      images, across test sets, too.  All runs and backbones use the same draws.
     * Replicates are centred on the number, since the calibration error of resampled images is too
       high on average.
     * The variance of n drawn runs is n / (n - 1) times too small and is scaled up by this factor.
       The interval of two or three runs is still uncertain.
     * With one run we resample only images, and without replicates only runs; ``note`` states this.
       Data sets and backbones are not resampled.
-    * A number with a ``doubt`` decides nothing; nor does a mean that contains this number.
-    * An interval that ends within a tenth of its width of the margin decides nothing.
+    * A number with a ``doubt`` leaves its effect undecided; so does a mean that contains it.
+    * An interval that ends within a tenth of its width of the margin is undecided.
     * An ``untestable`` number has the verdict "not testable" and is left out of the mean.
     * If one data set and backbone contradicts the mean over all, the mean is undecided.
     """
@@ -160,7 +160,7 @@ def evaluate(
 def verdicts(claims: Sequence[Claim], checks: pd.DataFrame) -> pd.DataFrame:
     """Return one verdict for each claim, from its deciding effects over all cells.
 
-    Any effect that contradicts the claim, has no data, or is not testable gives its verdict, in
+    An effect that contradicts the claim, has no data, or is not testable decides the verdict, in
     this order; a claim is supported if every effect is.
     """
     rows = []
@@ -184,7 +184,7 @@ def join_texts(*texts: str) -> str:
 
 
 def refuse_duplicates(table: pd.DataFrame, levels: list[str]) -> None:
-    """Raise a ValueError that names the first row that is there twice, as `levels` tell rows."""
+    """Raise a ValueError for the first duplicate row, where `levels` identify rows."""
     twice = table.loc[table.duplicated(levels), levels]
     if len(twice):
         names = ", ".join(f"{name} {value}" for name, value in twice.iloc[0].items() if value != "")
@@ -194,7 +194,7 @@ def refuse_duplicates(table: pd.DataFrame, levels: list[str]) -> None:
 def _cells(table: pd.DataFrame) -> dict:
     """Return {(data set, backbone): {run: {columns of `_NUMBER`: number}}}.
 
-    A number is its value, its replicates, its doubt and the reason why it is untestable.
+    A number consists of value, replicates, doubt and the reason why it is untestable.
     """
     cells: dict = {}
     refuse_duplicates(table, [*CELL, "run", *_NUMBER])
@@ -297,7 +297,7 @@ def _row(claim: Claim, effect: Effect, measured: _Measured, intervals: bool) -> 
         verdict = Verdict.NOT_TESTABLE
     elif not intervals:
         verdict = effect.verdict(measured.effect, measured.effect)
-    elif draws is None or measured.doubt:  # without an interval nothing is decided
+    elif draws is None or measured.doubt:  # without an interval the effect is undecided
         verdict = Verdict.UNDECIDED
     else:
         width = _NEAR * (high - low)

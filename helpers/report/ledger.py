@@ -1,6 +1,6 @@
-"""The ledger: every claim of every paper, and what the numbers of each tier say to it.
+"""The ledger: the verdict on every claim of every paper at each tier.
 
-Each verdict stands with the one effect that decided it and the place in the book that shows it.
+Each row has the effect that decided the verdict and the place in the book that shows it.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from helpers.papers import Paper
     from helpers.report.paper_claims import Claims
 
-#: The heading below which each chapter's figures show the verdicts of committed results.
+#: The heading above the verdicts of committed results in each chapter's figures.
 LARGER = "Larger tiers"
 
-#: What ``tier`` says where a claim is checked on its paper's own printed numbers.
+#: The value of ``tier`` if a claim is checked on its paper's own printed numbers.
 PUBLISHED = "published"
 
 COLUMNS = (
@@ -46,7 +46,7 @@ _ABSENT = {
 def read(
     papers: Iterable[str], runs: str | os.PathLike, larger_tiers: Sequence[str]
 ) -> dict[tuple, pd.DataFrame]:
-    """Read the results tables of papers, as far as they are there."""
+    """Read the results tables of papers, if available."""
     root, tables, papers = project_root(), {}, list(papers)
     runs = root / runs
     for tier in dict.fromkeys([runs.name, *larger_tiers]):
@@ -66,11 +66,11 @@ def ledger(
     tables: Mapping[tuple[str, str], pd.DataFrame],
     tiers: Sequence[str],
 ) -> pd.DataFrame:
-    """Judge every claim of every paper by the numbers of each tier, and by the printed ones.
+    """Test every claim of every paper on the numbers of each tier, and on the printed ones.
 
-    One effect stands for a claim: among the deciding effects that have the verdict of the claim,
-    the one of least clearance.  It is the weakest of those that support a claim, the worst of those
-    that contradict it, and the one nearest to a contradiction of those that leave it undecided.
+    One effect represents a claim: the effect with least clearance among the deciding effects that
+    have the verdict of the claim.  It is the weakest support, the strongest contradiction, or, if
+    the claim is undecided, the effect nearest to a contradiction.
 
     >>> from helpers.papers import PAPERS
     >>> judged = ledger(PAPERS, {}, ["mini"])
@@ -117,14 +117,14 @@ def _judge(claims: Claims, table: pd.DataFrame | None, tier: str) -> Iterable[di
 
 @functools.cache
 def published_checks(claims: Claims) -> pd.DataFrame | None:
-    """Return a paper's claims checked on its own printed numbers; None if these are not at hand."""
+    """Return a paper's claims checked on its own printed numbers, or None if unavailable."""
     return claims.check_published()
 
 
 def models(checks: pd.DataFrame, table: pd.DataFrame) -> str:
-    """Return in words how many networks, on how many data sets, one effect is from.
+    """Return in words the number of networks and of data sets behind one effect.
 
-    Those that are not testable count only if no other is there; "" without numbers.
+    Networks that are not testable count only if there are no others; "" without numbers.
 
     >>> cells = {"data_set": ["a", "b", "all"], "backbone": ["resnet8", "vit", "all"]}
     >>> checks = pd.DataFrame(cells | {"effect": 0.1, "untestable": ""})
@@ -170,13 +170,13 @@ def anchor(heading: str) -> str:
 
 
 def _decisive(checks: pd.DataFrame, verdict: Verdict) -> dict:
-    """Return, of the effects of a claim's verdict, the one that has least clearance."""
+    """Return the effect with least clearance among the effects with the claim's verdict."""
     effects = checks[(checks["data_set"] == ALL) & checks["decides"]]
     count, effects = len(effects), effects[effects["verdict"] == verdict]
     size, side = effects["effect"], np.where(effects["relation"] == "<", -1.0, 1.0)
     ahead = side * (size - effects["margin"])
     facing = np.where(side * ahead > 0, size - effects["low"], effects["high"] - size)
-    facing = np.maximum(facing, 0.0)  # if all draws are one, the effect is it but for rounding
+    facing = np.maximum(facing, 0.0)  # equal draws equal the effect up to rounding
     with np.errstate(divide="ignore", invalid="ignore"):
         clearance = (ahead / facing).mask((ahead == 0) & (facing == 0), 0.0)
     effects = effects.assign(clearance=clearance, ahead=ahead, decided_by=effects["check"])

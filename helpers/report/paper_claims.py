@@ -22,17 +22,17 @@ from helpers.report.claims import (
 )
 from helpers.report.table import number
 
-#: The tier of printed numbers, which lacks nothing.
+#: The tier of printed numbers, to which no precondition applies.
 PRINTED = ""
 
 
 @dataclass(frozen=True)
 class Second:
-    """Numbers without whose agreement no effect is supported or contradicted.
+    """Second numbers that must agree before an effect is supported or contradicted.
 
-    They are of a `variant`, if a table has it; an effect that it lacks is decided by the variant
-    that judges alone.  Or they are of other test sets: `test_sets` are pairs of a test set and the
-    other one; an effect on the former is undecided if a table lacks the latter.
+    They are of a `variant`, if a table has it; an effect without numbers of this variant is decided
+    by the deciding variant alone.  Or they are of other test sets: `test_sets` are pairs of test
+    sets; an effect on the first is undecided if a table lacks the second.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Second:
     test_sets: tuple[tuple[str, str], ...] = ()
 
     def rows(self, table: pd.DataFrame, judged: pd.DataFrame, usual: bool) -> pd.DataFrame | None:
-        """Return the rows with these numbers for rows `judged` of the usual or another variant."""
+        """Return these second numbers for the rows `judged` of the usual or another variant."""
         if self.variant:
             rows = table[table["variant"] == self.variant]
             return rows if usual and len(rows) else None
@@ -51,16 +51,16 @@ class Second:
 
 @dataclass(frozen=True)
 class Claims:
-    """A paper's claims in its order, and the numbers that they are checked on.
+    """A paper's claims in its order, and the numbers that test them.
 
     `derive` computes from a results table the rows that `evaluate` takes.  Each claim is then
-    checked on the data sets and backbones that it has numbers of.  The rows may have the columns
-    ``networks`` or ``evidence`` (what they are computed from) and ``stand_in`` (which images are in
-    place of the paper's).  If `every_variant`, it takes the rows of all variants.  `printed` does
-    the same with the paper's printed numbers (`published.load`).
+    checked on all data sets and backbones with numbers for it.  The rows may have the columns
+    ``networks`` or ``evidence`` (source of the numbers) and ``stand_in`` (images that replace the
+    paper's images).  If `every_variant`, it takes the rows of all variants.  `printed` does the
+    equivalent with the paper's printed numbers (`published.load`).
 
-    The variant `judges` judges if a table has it, otherwise "primary"; methods without rows of this
-    variant are judged by "primary".  `resampled` are what replicates resample.
+    The variant `judges` decides if a table has it, otherwise "primary".  Methods without rows of
+    this variant use "primary".  `resampled` names the units that replicates resample.
     """
 
     paper: str
@@ -98,9 +98,9 @@ class Claims:
         return _agree(checks, self._evaluate(again, *given), self.second)
 
     def check_published(self) -> pd.DataFrame | None:
-        """Do the same arithmetic on the paper's own printed numbers; None if not at hand.
+        """Compute the effects from the paper's own printed numbers; None if unavailable.
 
-        They have no intervals.  Effects that the paper prints in its text stand as printed there.
+        They have no intervals.  An effect in the paper's text keeps its printed value.
         """
         if self.printed is None:
             return None
@@ -189,7 +189,7 @@ def _agree(checks: pd.DataFrame, others: pd.DataFrame, second: Second) -> pd.Dat
 
 
 def _name_stand_ins(claim: Claim, checks: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
-    """Return checks of a claim with the stand-ins in their notes, which contradict nothing."""
+    """Return checks of a claim with notes on stand-ins, which cannot contradict the claim."""
     words = rows[rows["test_set"].isin(claim.names)].groupby("test_set")["stand_in"].unique()
     reasons = {}
     for effect in claim.effects:
@@ -203,7 +203,7 @@ def _name_stand_ins(claim: Claim, checks: pd.DataFrame, rows: pd.DataFrame) -> p
 
 
 def _leave_undecided(checks: pd.DataFrame, reason: pd.Series) -> pd.DataFrame:
-    """Return checks in which the effects with a reason decide nothing; "" is no reason."""
+    """Return checks in which the effects with a reason are undecided; "" is no reason."""
     hit = (reason != "") & checks["verdict"].isin([Verdict.SUPPORTED, Verdict.CONTRADICTED])
     doubted = ("doubted: " + reason).where(hit, "")  # as `evaluate` has it of clear numbers
     left = checks.assign(

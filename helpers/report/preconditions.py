@@ -1,4 +1,4 @@
-"""What must hold of networks and numbers before a claim is judged by them: `PRECONDITIONS`."""
+"""Conditions on networks and numbers before a claim is tested on them: `PRECONDITIONS`."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from helpers.report.claims import Claim, Verdict, join_texts
 #: The papers' names of the network of ordinary training, whose accuracy decides.
 PLAIN = ("network", "baseline", "erm", "closed-set")
 
-#: Share of the test images of known classes on which a network must be right.
+#: Least share of the test images of known classes that a network must classify correctly.
 LEAST_RIGHT = 0.5
 
-#: Largest NLL of a network, as a share of that of guessing, log K.
+#: Largest NLL of a network, as a share of the NLL of guessing, log K.
 MOST_LOSS = 0.9
 
-#: What plain training must reach, or its score does not tell unknown images at all.
+#: Least AUROC of plain training; below this, its score does not detect unknown images at all.
 LEAST_AUROC = 0.55
 
-#: How far a method's accuracy may lie below the baseline's, if it does not in the paper.
+#: Largest loss of accuracy of a method from the baseline, unless the paper has it as well.
 MOST_BEHIND = 0.02
 
 _FILE = Path(__file__).with_suffix(".yaml")
 PRECONDITIONS, _SHORT = yaml.safe_load(_FILE.read_text(encoding="utf-8")).values()
 
 FINE_TUNED = "networks are fine-tuned in this way, not trained from scratch"
-#: That the schedule of a tier and paper is short, with the schedule.
+#: Text that the schedule of a tier and paper is short, with the schedule.
 SHORT = {tuple(name.split("/")): text for name, text in _SHORT.items()}
 
-#: Families and architectures that must be behind a verdict, by what a claim is about.
+#: Families and architectures that a verdict requires, by the subject of a claim.
 LEAST_NETWORKS = {"models": (2, 3), "families": (2, 1)}
 
 PLURALS = {"network": "networks", "architecture": "architectures", "family": "families"}
@@ -57,7 +57,7 @@ def unlearnt(table: pd.DataFrame) -> dict[tuple[str, str], str]:
 def mark(rows: pd.DataFrame, reasons: Mapping[tuple[str, str], str]) -> pd.DataFrame:
     """Return numbers with `reasons` of `unlearnt` in their column ``untestable``.
 
-    Numbers over several networks ("all models") have that of their data set.
+    Numbers over several networks ("all models") have the reason of their data set.
     """
     there = rows["untestable"] if "untestable" in rows else [""] * len(rows)
     names = rows["backbone"].where(~rows["backbone"].str.startswith("all "), "")
@@ -87,14 +87,14 @@ def networks_in_words(backbones: Iterable[str]) -> str:
 
 
 def untestable(claim: Claim, tier: str, paper: str) -> str:
-    """Return why networks of a tier say nothing about a claim, or ""; printed numbers have none."""
+    """Return why a claim cannot be tested at a tier, or ""; always "" for printed numbers."""
     training = {"pretrained": FINE_TUNED}.get(tier, SHORT.get((tier, paper), ""))
     departure = claim.departure if tier else ""
     return join_texts(departure, training if "training" in claim.about else "")
 
 
 def weaknesses(claim: Claim, checks: pd.DataFrame, networks, tier: str, paper: str) -> pd.Series:
-    """Return for each effect in `checks` why it is neither supported nor contradicted, or ""."""
+    """Return for each effect in `checks` why it is undecided in spite of its interval, or ""."""
     example = "an example elsewhere is no contradiction" * claim.existential
     against, few = join_texts(example, SHORT.get((tier, paper), "")), ""
     counts = count_networks(networks)

@@ -1,7 +1,7 @@
 """The papers' own numbers, as data, in the words of this project's results tables.
 
 A paper's ``printed.csv`` holds them as they are printed, with the ``unit`` that they are divided by
-here: 100 where the paper prints per cent.  Its first line says where the paper is.
+here: 100 if the paper prints per cent.  The first line of the file describes where the paper is.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ def load(paper: str) -> pd.DataFrame:
 
 
 def in_text(paper: str) -> pd.DataFrame:
-    """Return what a paper prints in its text, or beside a figure, of the effects of its claims."""
+    """Return the numbers in a paper's text or next to its figures for the effects of its claims."""
     path, columns = _FOLDER / paper / "in_text.csv", ["claim", "check", "value", "place"]
     return pd.read_csv(path, comment="#") if path.exists() else pd.DataFrame(columns=columns)
 
 
 def with_averages(numbers: pd.DataFrame) -> pd.DataFrame:
-    """Return printed numbers with each average taken anew over its test sets, as ours are.
+    """Return printed numbers with averages over test sets that are computed again, as ours are.
 
-    The printed averages of KNN in "human_centric" are not the means of their eight cells (they are
-    off by up to 0.018), and five of others are off by up to 0.0004.  No other paper prints any.
+    The printed averages of KNN in "human_centric" differ from the means of their eight cells (by up
+    to 0.018), and five others differ by up to 0.0004.  No other paper prints averages.
     """
     average = numbers["test_set"] == "average"
     cell = ["data_set", "backbone", "method", "metric"]

@@ -1,6 +1,6 @@
-"""The results table: one row per number, with what the number is and where it comes from.
+"""The results table: one row per number, with its meaning and its source.
 
-Tables are parquet files, which hold data only and execute nothing when they are read.
+Tables are parquet files, which contain only data; reading them executes no code.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from helpers import cache
 from helpers.checks import known_name
 from helpers.files import atomic_path
 
-#: The columns that say what a number is; no two rows of a table agree in all of them.
+#: The columns that identify a number; no two rows of a table agree in all of them.
 IDENTITY = (
     "tier", "paper", "data_set", "test_set", "backbone", "run", "method", "calibration", "variant",
     "metric",
@@ -40,13 +40,13 @@ _NUMBER = {
     "value": pa.float64(), "bootstrap": pa.list_(pa.float32()), "images": pa.int64(),
     "notes": pa.string(),
 }  # fmt: skip
-#: Names and types of all columns, in order; `tidy` says what each of them holds.
+#: Names and types of all columns, in order; `tidy` describes their contents.
 SCHEMA = pa.schema({"row": pa.string(), **_NUMBER, **_PROVENANCE})
 
 CALIBRATIONS = ("before", "after", "")
 _DEFAULTS = dict(test_set="test", calibration="", variant="primary", bootstrap=(), notes="")
 _PACKAGES = ("numpy", "torch", "torchvision", "timm")
-_DIGEST = b"known_unknowns.sha256"  # where a file keeps the digest of its own content
+_DIGEST = b"known_unknowns.sha256"  # key of the digest of a file's content
 _REPLICATES = "bootstrap.list.element"  # how parquet names the numbers of a list
 _REMEDY = "delete the file and rerun the notebook that writes it"
 _STORED = SCHEMA.remove(0)  # "row" is computed; it would be half of a large file
@@ -64,7 +64,7 @@ def code_version() -> str:
 
 
 def provenance(parameters: Mapping, *, seed: int, device: str, seconds: float) -> dict:
-    """Return the columns that say where a set of numbers comes from."""
+    """Return the columns that describe the source of a set of numbers."""
     try:
         parameters_hash = _short_hash(dict(parameters))
     except (TypeError, ValueError) as error:
@@ -84,7 +84,7 @@ def row(
     replicates: Sequence[float] = (),
     **columns,
 ) -> dict:
-    """Return a record of `tidy`, as far as the number itself decides it.
+    """Return the fields of a record of `tidy` that the number itself decides.
 
     >>> row("near", "auroc", 0.9, 500, method="knn")["method"]
     'knn'
@@ -133,7 +133,7 @@ def _write(arrow: pa.Table, path: str | os.PathLike) -> None:
     columns = [_REPLICATES if name == "bootstrap" else name for name in _STORED.names]
     files = []
     for split in ([], [_REPLICATES], ["value", _REPLICATES]):
-        # the bytes of a number apart: smaller for replicates that differ, larger if many are equal
+        # the bytes of numbers separately: smaller if replicates differ, larger if many are equal
         file = io.BytesIO()
         pq.write_table(
             arrow,
@@ -197,7 +197,7 @@ def summary(table: pd.DataFrame, by: Sequence[str] | None = None) -> pd.DataFram
 
 
 def _arrow(table: pd.DataFrame, where: str) -> pa.Table:
-    """Return `table` in the types of `SCHEMA`, or say what is wrong with it."""
+    """Return `table` in the types of `SCHEMA`, or raise an error that names the problem."""
     if missing := [name for name in SCHEMA.names if name not in table]:
         raise ValueError(f"{where}: no column {', '.join(missing)}")
     if table.empty:
@@ -220,7 +220,7 @@ def _arrow(table: pd.DataFrame, where: str) -> pa.Table:
 
 
 def _problems(arrow: pa.Table) -> Iterator[tuple[str, str]]:
-    """Yield columns, and what is wrong with them."""
+    """Yield columns, and a description of the problem in each."""
     for name in SCHEMA.names:
         if arrow[name].null_count:
             yield name, "missing or NaN"

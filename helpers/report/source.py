@@ -23,7 +23,7 @@ class Source(str):
 def show_source(*things: Callable) -> Source:
     """Return the lines of functions, methods or classes, without their docstrings.
 
-    Comments stay.  What is shown is what runs, so nothing is copied onto a page.
+    Comments stay.  The page shows the code that runs, not a copy of it.
 
     >>> from helpers.scores.calibration import softmax
     >>> show_source(softmax).splitlines()[:2]

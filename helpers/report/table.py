@@ -29,16 +29,16 @@ _CODE = re.compile(r"`([^`]+)`")  # of a caption, which is Markdown
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Table:
-    """Numbers laid out as a table, with the rows of the results table behind each of them.
+    """A table of numbers, with the rows of the results table behind each number.
 
-    It shows itself on a notebook's page; under the pointer a cell of ours names its rows.
+    A notebook displays it; hovering over a cell with our numbers shows the names of their rows.
     `cells` has a row for each number: the columns `down` and `across`, ``text``, and optionally
     ``rows`` (the names of the rows behind it, separated by spaces) and the marks ``bold`` and
     ``underlined`` (bool).  The numbers of one cell are joined by `separator`.
 
-    The values of `down` and `across` head the lines and the columns, in the order of `categories`;
-    if `named`, the names of `down` stand above the lines.  `name` is the basis of ids and labels,
-    text between backticks in `caption` is code, and `data` are the numbers that `csv` writes.
+    The values of `down` and `across` are the headings of lines and columns, in the order of
+    `categories`; if `named`, the names of `down` are above the lines.  `name` is the basis of ids
+    and labels, text between backticks in `caption` is code, and `csv` writes the numbers in `data`.
     """
 
     cells: pd.DataFrame
@@ -52,7 +52,7 @@ class Table:
     named: bool = False
 
     def frame(self, language: str = "text", write: Callable[[str], str] = str) -> pd.DataFrame:
-        """Return the cells, marked as a language (a key of `_MARKS`) does; absent: a dash."""
+        """Return the cells with the marks of a language (a key of `_MARKS`); absent: a dash."""
         text = self.cells["text"].map(write)
         for mark, pattern in _MARKS[language].items():
             if mark in self.cells:
@@ -60,7 +60,7 @@ class Table:
         return self._lay_out(text, write(self.separator)).fillna(write(ABSENT))
 
     def html(self, *, whole: bool = False) -> str:
-        """Return HTML, the same for the same table; with `whole` it is a page of its own."""
+        """Return HTML, equal for equal tables; with `whole` it is a complete page."""
         text = self.frame("html", _escape)
         caption = _CODE.sub(r"<code>\1</code>", _escape(self.caption))
         styles = [*_LAYOUT, *([_TURNED] if len(text.columns) > _UPRIGHT else [])]
@@ -174,7 +174,7 @@ def number(value: float, pattern: str) -> str:
 def numbers(
     cells: pd.DataFrame, scale: float | pd.Series = 1.0, pattern: str | pd.Series = ".3f"
 ) -> list[str]:
-    """Return mean ± standard deviation of each row, or the mean alone if it has no deviation.
+    """Return mean ± standard deviation of each row, or the mean alone without a deviation.
 
     `scale` and `pattern` are for all rows, or one for each.
 

@@ -21,7 +21,7 @@ _REGISTRY: dict[str, type[Score]] = {}
 
 
 class Score(Protocol):
-    """One number per image, higher = more likely known, whatever the sign in the paper.
+    """One number per image, higher = more likely known, independent of the sign in the paper.
 
     `info` is its record.  A score that reads images is a `helpers.scores.images.ImageScore`.
     """
@@ -65,7 +65,7 @@ def create(name: str, *, offered: Mapping[str, object] | None = None, **argument
     Parameters
     ----------
     name : str
-        One of `names`; further arguments are those of the score (``info.hyper_parameters``).
+        One of `names`; further arguments belong to the score (``info.hyper_parameters``).
     offered : mapping of str to value, optional
         Arguments for every score that has them, such as a seed; other scores ignore them.
 
@@ -94,7 +94,7 @@ def score(
 ) -> np.ndarray:
     """Return the values of a fitted score, float64 [N], higher = more likely known.
 
-    They come from the model's `outputs`, computed if not given, or from the images.
+    They are based on the model's `outputs`, computed if not given, or on the images.
     """
     if "images" in score.info.needs:
         return score.score_images(model, images)
@@ -138,7 +138,7 @@ def in_blocks(
         rows = slice(start, start + size)
         if filled and rows.stop > len(outputs):
             rows = np.minimum(np.arange(start, start + size), len(outputs) - 1)
-        # a whole block is shown itself, so that what is derived of it serves the next score, too
+        # a whole block is passed itself, so that intermediate results serve the next score, too
         part = outputs if len(outputs) == size else outputs.subset(rows)
         values[start : start + size] = score(part)[: len(outputs) - start]
     return values
@@ -210,7 +210,7 @@ class BlockwiseScore:
         return in_blocks(outputs, self._scores, self.block, filled=self.filled)
 
     def _learn(self, train_outputs: Outputs, head: Head | None) -> None:
-        """Fit what `_scores` needs; nothing by default."""
+        """Fit the parameters of `_scores`; there are none by default."""
 
     def _scores(self, part: Outputs) -> np.ndarray:
         """Return the scores of a block of images."""

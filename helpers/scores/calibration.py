@@ -14,11 +14,11 @@ from helpers.scores.info import record
 
 info = record("temperature_scaling")
 
-# Temperatures are sought within this factor of the logits' own spread, on either side: beyond it
-# the softmax is uniform, or one-hot, to any precision that matters.
+# The search covers temperatures within this factor of the logits' own spread, on either side:
+# outside, the softmax is uniform, or one-hot, to any precision that matters.
 _WIDEST = 1e4
 
-#: By which the sum of a row of probabilities may be off, as in half precision.
+#: Largest error of the sum of a row of probabilities, as in half precision.
 ROUNDING = 1e-3
 
 _CELLS = 2**18  # logits worked on at a time: about the size of a CPU's cache
@@ -112,7 +112,7 @@ def fit_temperature(logits, labels) -> float:
     Warns
     -----
     RuntimeWarning
-        The NLL has no minimum.  If every image is classified correctly, T gives a mean confidence
+        The NLL lacks a minimum.  If every image is classified correctly, T gives a mean confidence
         of (N + 1) / (N + 2), Laplace's rule of succession.  If the logits of the true classes are
         on average not larger than the others, T is 10 000 times the logits' standard deviation.
 

@@ -57,8 +57,8 @@ class NeuralCollapse(BlockwiseScore):
     After long training, features minus their mean point in the direction of the weights of their
     class, and are far from 0.  The score is the projection of these weights on the centred
     features, plus :math:`\alpha` times the L1 norm of the features. Source: Liu and Qin 2025 and
-    their code, that of OpenOOD.  They choose :math:`\alpha` for each network among 0.0001 (the
-    default), 0.001, 0.01 and 0.1 on known and unknown validation images.  At the mean of the
+    their code, which is also OpenOOD's.  They choose :math:`\alpha` for each network among 0.0001
+    (default), 0.001, 0.01 and 0.1 on known and unknown validation images.  At the mean of the
     features the projection is 0.
 
     Parameters

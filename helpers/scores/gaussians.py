@@ -92,8 +92,8 @@ class Gaussians:
 
     def squared_distances(self, features: np.ndarray) -> np.ndarray:
         """Return the squared Mahalanobis distances to the means, float64 [N, M]."""
-        # From the first mean on: along directions of little variance all points may lie so far
-        # from 0 that their squares would leave no digits for the distances.
+        # Relative to the first mean: along directions of little variance all points may be so far
+        # from 0 that their squares would not leave any digits for the distances.
         points = rowwise_product(features, self.whitening) - self.means[0]
         means = self.means - self.means[0]
         squares = (points**2).sum(axis=1, keepdims=True) + (means**2).sum(axis=1)
@@ -189,16 +189,16 @@ class RelativeMahalanobisPlusPlus(RelativeMahalanobis):
 class GaussianMixture(BlockwiseScore):
     """Log density of the features under a mixture with one Gaussian per class.
 
-    Each class has a separate mean and covariance, and its share of the images as weight.  They
-    come from the outputs given to `fit`, which are held-out images in the paper. One of the
+    Each class has a separate mean and covariance, and its share of the images as weight.  They are
+    computed from the outputs given to `fit`, which are held-out images in the paper. One of the
     measures in Belghazi and Lopez-Paz 2021, with the ridge of their code, which omits the minus
     sign.  A class of n images varies in at most min(n, D) directions.  Only these are stored, so
-    memory is that of the features in double precision.
+    the memory equals that of the features in double precision.
 
     Parameters
     ----------
     ridge : float
-        Positive; added to all variances, since small classes have no density without it.
+        Positive; added to all variances, since a small class would otherwise lack a density.
     """
 
     def __init__(self, ridge: float = 0.1):
@@ -211,7 +211,7 @@ class GaussianMixture(BlockwiseScore):
         ranks = np.minimum(counts, width)
         self.starts = np.cumsum(ranks) - ranks
         self.means, self.constants = np.empty((len(counts), width)), np.log(counts / counts.sum())
-        # filled in place: the largest array of all would else be there twice
+        # filled in place: otherwise the largest array of all would be in memory twice
         axes, self.centres = np.empty((ranks.sum(), width)), np.empty(ranks.sum())
         order = np.argsort(train_outputs.labels, kind="stable")
         for label, members in enumerate(np.split(order, np.cumsum(counts)[:-1])):
@@ -265,8 +265,8 @@ class VirtualLogitMatching(BlockwiseScore):
     the part of :math:`h - o` orthogonal to the first principal directions of the training features
     about o.  The virtual logit is :math:`\alpha` times its norm, as large as the largest logit on
     average. Source: Wang et al. 2022.  The default is the rule of their code.  Their text has
-    1,000 for more than 1,500 features.  Their eigenvectors come from a routine for asymmetric
-    matrices.  OpenOOD tries 256 and 1,000 on validation images.
+    1,000 for more than 1,500 features.  Their eigenvectors are computed by a routine for
+    asymmetric matrices.  OpenOOD tries 256 and 1,000 on validation images.
 
     Parameters
     ----------
@@ -284,7 +284,7 @@ class VirtualLogitMatching(BlockwiseScore):
         if dim >= width:
             raise ValueError(f"dim: below {width} (the features) expected, got {dim}")
         weight, bias = head.weight.astype(np.float64), head.bias.astype(np.float64)
-        # what the pseudo-inverse of the weight gives, in a fraction of its time
+        # equals the pseudo-inverse of the weight, but takes a fraction of its time
         self.origin = np.linalg.lstsq(weight, -bias, rcond=1e-15)[0]
         scatter = moments(train_outputs).about(self.origin)
         # in order of rising eigenvalues

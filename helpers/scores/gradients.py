@@ -28,7 +28,7 @@ class ODIN(ImageScore):
     A confidence in [1/K, 1].  Choose both hyper-parameters on held-out images that are not test
     images. Source: Liang et al. 2018, equations 1 and 2.  Their code has a step for each network
     and unknown set; the published values are for a DenseNet and most of the sets.  The step is
-    equal in all channels, and a gradient of zero moves nothing.
+    equal in all channels, and a gradient of zero gives no step.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class ODIN(ImageScore):
         self.temperature, self.epsilon = positive_number("temperature", temperature), epsilon
 
     def passes(self, classes: int) -> int:
-        """Return 3: forward, backward, and forward with the moved image; 1 without a step."""
+        """Return 3 passes (forward, backward, forward with the moved image); 1 without a step."""
         return 3 if self.epsilon else 1
 
     def score_samples(self, outputs: Outputs) -> np.ndarray:

@@ -29,11 +29,11 @@ class ImageScore:
     _code = ""
 
     def __init_subclass__(cls):
-        # read now, when the code is loaded: the file may change before a long run comes to use it
+        # read now, when the code is loaded: the file may change before a long run uses it
         cls._code = cache.code(cls.__module__, "helpers.networks.models.create")
 
     def fit(self, train_outputs, head) -> ImageScore:
-        """Do nothing, and return itself."""
+        """Do nothing, and return this score."""
         return self
 
     def passes(self, classes: int) -> int:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from helpers.networks.model import Model
     from helpers.outputs import Outputs
 
-#: What a method may need: what it reads of a model and its outputs.  One that needs the level of
-#: the logits changes with a number added to all logits of an image, as no probability does.
+#: Possible needs of a method: parts of a model and its outputs that it uses.  A method that needs
+#: the level of logits changes if a number is added to all logits of an image; probabilities do not.
 NEEDS = (
     "logits", "level of the logits", "labels", "features", "head", "members", "native", "images",
     "one network", "training outputs",
@@ -28,9 +28,9 @@ NEEDS = (
 class Info:
     """Record of a method: a score, a calibration, an open-set rule.
 
-    `key` is a BibTeX key, `equation` LaTeX, `needs` what the method reads (of `NEEDS`), `sign` the
-    meaning of a higher value.  `hyper_parameters` are arguments and their meanings, `published` the
-    authors' values for them, by the name of a data set.
+    `key` is a BibTeX key, `equation` LaTeX, `needs` lists the parts of a model that the method uses
+    (from `NEEDS`), `sign` is the meaning of a higher value.  `hyper_parameters` are arguments and
+    their meanings, `published` the authors' values for them, by the name of a data set.
     """
 
     name: str
@@ -79,7 +79,7 @@ def record(name: str) -> Info:
     return _records()[name]
 
 
-#: Why a score cannot be had, by what the model lacks.
+#: Reason why a score is unavailable, by the part that the model lacks.
 LACKING = {
     "members": "needs an ensemble, several heads or several passes",
     "native": "is the measure of a training algorithm that brings one",
@@ -95,7 +95,7 @@ def lacking(needs: Iterable[str], model: Model, outputs: Outputs) -> list[str]:
     """Return the keys of `LACKING` that a score needs and a model does not have.
 
     `needs` is the score's ``info.needs``, `outputs` are outputs of the model.  Logarithms of mean
-    probabilities have no level: the energy of an ensemble is 0 up to rounding.  Several passes of
+    probabilities lack a level: the energy of an ensemble is 0 up to rounding.  Several passes of
     one network keep the logits without dropout, but the images would also be seen without dropout.
     """
     one_network = len(model.networks) == 1

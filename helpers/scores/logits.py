@@ -38,7 +38,7 @@ def log_sum_exp(logits: np.ndarray) -> np.ndarray:
     largest = logits.max(axis=1).astype(np.float64)
     shifted = logits.astype(np.float64)
     shifted -= largest[:, None]
-    # In place: for arrays of this size new memory takes longer than the exponentials.
+    # In place: for arrays of this size the allocation of memory takes longer than the exponentials.
     np.exp(shifted, out=shifted)
     return largest + np.log(shifted.sum(axis=1))
 
@@ -56,7 +56,7 @@ class Energy(BlockwiseScore):
 
 
 def negative_entropy(probabilities: np.ndarray) -> np.ndarray:
-    r"""Return the sum of :math:`p_k \log p_k` of each row, float64 [N]; 0 adds nothing.
+    r"""Return the sum of :math:`p_k \log p_k` of each row, float64 [N]; p = 0 contributes 0.
 
     >>> negative_entropy(np.array([[0.0, 1.0], [0.5, 0.5]])).round(6)  # 0 and -log(2)
     array([ 0.      , -0.693147])
@@ -91,8 +91,8 @@ class GeneralisedEntropy(BlockwiseScore):
     r"""Minus a generalised entropy of the largest probabilities; at most 0.
 
     The smaller :math:`\gamma`, the more small probabilities count. Source: Liu et al. 2023, with
-    the defaults of their code for ImageNet.  The complement of the largest probability is the sum
-    of the others, since :math:`1 - p` loses digits near p = 1.
+    the defaults of their code for ImageNet.  The complement of the largest probability is computed
+    as the sum of all others, since :math:`1 - p` loses digits near p = 1.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ class JensenShannon(BlockwiseScore):
             raise ValueError("outputs: members expected (networks, or dropout passes), got none")
         members = part.members.astype(np.float64)
         within = np.mean([negative_entropy(member) for member in members], axis=0)
-        # rounding could lift it above 0, which Jensen's inequality does not
+        # rounding could raise the value above 0, which Jensen's inequality excludes
         return np.minimum(negative_entropy(members.mean(axis=0)) - within, 0)
 
 

@@ -20,7 +20,7 @@ from helpers.scores.base import (
 from helpers.scores.calibration import softmax
 from helpers.scores.logits import log_sum_exp, negative_entropy
 
-# Rows of a bank that are compared at once, and numbers that are kept of them, to bound the memory.
+# Rows of a bank in one comparison, and numbers stored for them, to bound the memory.
 _ROWS, _NUMBERS = 2048, 2**22
 _LEAST = 0.03  # weaker relations count as 0
 
@@ -28,7 +28,7 @@ _LEAST = 0.03  # weaker relations count as 0
 def draw(outputs, size: int | None, *, k: int = 1):
     """Return the outputs of `size` images, drawn without replacement with a fixed seed.
 
-    All images, without a copy, if `size` is None or not smaller.  At least `k` images are needed.
+    All images are returned, without a copy, if `size` is None or not smaller; at least `k` needed.
 
     >>> from helpers.outputs import Outputs
     >>> outputs = Outputs(np.zeros((5, 2)), np.arange(5.0)[:, None], np.zeros(5, int))
@@ -89,7 +89,7 @@ class Bank:
             bank, factors, offsets = (array[places[i, j]] for array in self.exact)
             table[i, j] = np.vecdot(queries[i], bank.astype(np.float64)) * factors + offsets
         largest = np.sort(table, axis=1)[:, -k:]
-        # Where even the smallest that was kept may be one of the largest, others may be, too.
+        # If the smallest stored product may be one of the largest, further ones may be, too.
         short = (values.min(axis=1, keepdims=True) >= middle - margin) & (margin > 0)
         if values.shape[1] < len(self.exact[0]) and short.any():
             again = np.flatnonzero(short)
@@ -271,10 +271,10 @@ class KLMatching(BlockwiseScore):
     """Minus the divergence of the probabilities from the nearest class template.
 
     A template is the mean probability over the training images that the model *predicts* as a
-    class. Labels are not used.  A class that is never predicted has no template.
+    class. Labels are not used.  A class without predictions does not get a template.
 
     Hendrycks et al. 2022, section 3, with templates from held-out images.  A probability that
-    underflowed to 0 in a template counts as 2.2e-308; in an image it adds nothing.
+    underflowed to 0 in a template counts as 2.2e-308; in an image it contributes 0.
     """
 
     block, filled = 1024, False
@@ -289,6 +289,6 @@ class KLMatching(BlockwiseScore):
         self.log_templates = Bank(logs, ones, 0 * ones, longest)
 
     def _scores(self, part):
-        # The nearest template is the one with the smallest cross-entropy.
+        # The nearest template has the smallest cross-entropy.
         nearest = self.log_templates.kth_largest(part.probabilities, 1)
         return nearest - negative_entropy(part.probabilities)

@@ -17,7 +17,7 @@ thresholded_softmax = record("thresholded_softmax")
 _DISTANCES = ("euclidean", "euclidean_cosine")
 # The share of the Euclidean distance in "euclidean_cosine", as in the authors' code.
 _EUCLIDEAN_SHARE = 0.005
-# Images that are fitted on at once; bounds the memory.
+# Images in one step of the fit; bounds the memory.
 _BLOCK = 1024
 
 
@@ -97,21 +97,21 @@ class OpenMax:
     Attributes
     ----------
     fitted : dict of str to ndarray
-        After `fit`, for each class: ``mean`` [K, K]; ``correct`` and ``tail``, numbers of images
-        and distances; ``revised``, whether there is a Weibull; ``start``, :math:`\tau_k`; ``shape``
-        and ``log_scale`` of the distribution function.
+        Result of `fit`, for each class: ``mean`` [K, K]; ``correct`` and ``tail``, numbers of
+        images and distances; ``revised``, whether there is a Weibull; ``start``, :math:`\tau_k`;
+        ``shape`` and ``log_scale`` of the distribution function.
 
     Notes
     -----
-    Bendale and Boult 2016, algorithms 1 and 2.  Implementations differ; this one
+    Bendale and Boult 2016, algorithms 1 and 2.  Implementations differ; this implementation
 
     * fits only correctly classified images, as in the paper;
-    * counts ranks from 0 as the authors' code does (from 1, as in the paper's formula, ``alpha=1``
-      would revise nothing);
+    * counts ranks from 0 as the authors' code does (with ranks from 1, as in the paper's formula,
+      ``alpha=1`` would not revise any logit);
     * moves the smallest distance of the tail to 1 before the fit, as libmr does, and has
       :math:`F_k(d_k) = 0` for :math:`d_k \le 0`;
     * uses all correct images of a class with fewer than `tail`; a class without two distinct
-      distances has no Weibull, and its logit is never revised.
+      distances does not get a Weibull, and its logit is never revised.
 
     A revision raises negative logits, and lowers the logit of "unknown", as in the paper.
     """
@@ -134,7 +134,7 @@ class OpenMax:
         """
         logits = np.asarray(logits)
         if logits.ndim != 2 or not logits.size:
-            float_array("logits", logits, ndim=2)  # says what is wrong
+            float_array("logits", logits, ndim=2)  # raises an error that names the problem
         length, classes = logits.shape
         labels = label_array("labels", labels, classes=classes, length=length, unknown=True)
         if self.alpha is not None and self.alpha > classes:
@@ -187,13 +187,13 @@ class OpenMax:
         return (alpha - np.arange(alpha)) / alpha
 
     def revised_logits(self, logits) -> np.ndarray:
-        """Return the revised logits and, last, that of "unknown", float64 [N, K + 1].
+        """Return the revised logits and, last, the logit of "unknown", float64 [N, K + 1].
 
         Among equal logits, the lower index ranks higher.
         """
         if not self.fitted:
             raise ValueError("OpenMax: not fitted yet, call fit first")
-        # In one memory order, so that sums over classes are rounded alike for every batch.
+        # In one memory order, so that sums over classes are rounded equally for every batch.
         logits = np.ascontiguousarray(float_array("logits", logits, ndim=2))
         classes = len(self.fitted["mean"])
         if logits.shape[1] != classes:
@@ -201,7 +201,7 @@ class OpenMax:
         alpha = self.alpha or classes
         rank_weight = self.rank_weights(alpha)
         revised = np.empty((len(logits), classes + 1))
-        # bounds the memory of [block, alpha, K], or of [block, K] where all classes are revised
+        # bounds the memory of [block, alpha, K], or of [block, K] if all classes are revised
         block = max(1, 2**20 // (classes if alpha == classes else alpha * classes))
         for first in range(0, len(logits), block):
             part = logits[first : first + block]

@@ -39,10 +39,10 @@ def shaping(features: np.ndarray, percentile: float) -> tuple[np.ndarray, np.nda
 
 @recorded("ash")
 class ASH(BlockwiseScore):
-    """Energy of the logits for an image's largest features, enlarged by the others.
+    """Energy of the logits for an image's largest features, enlarged by a common factor.
 
-    The other features become 0; the largest are multiplied by the exponential of the sum of all
-    over the sum of the largest. Source: Djurisic et al. 2023, their variant ASH-S on the features
+    All other features become 0; the largest are multiplied by exp(S / L), with S the sum over all
+    features and L over the largest. Source: Djurisic et al. 2023, their variant ASH-S on features
     before the head, with the percentiles of their code (95 on CIFAR; 90 on ImageNet, 99 for a
     DenseNet).  All features that equal the smallest kept one are kept.  Negative features, which
     the paper's networks lack, count as 0 in the sums.
@@ -70,7 +70,7 @@ class ASH(BlockwiseScore):
 class Scale(BlockwiseScore):
     """Energy of the logits for features enlarged by ASH's factor, without removing any.
 
-    Source: Xu et al. 2024, without their training.  Their code starts from the 85th percentile for
+    Source: Xu et al. 2024, without their training.  Their code uses the 85th percentile first for
     ImageNet, and chooses another one on validation images.  For negative features see
     `helpers.scores.shaping.shaping`.
 
@@ -132,7 +132,7 @@ def percentile_of_features(outputs, percentile: float) -> np.float32:
 def ordered_bits(features: np.ndarray) -> np.ndarray:
     """Return uint32 numbers, in one dimension, in the order of the features."""
     bits = features.view(np.uint32).ravel()
-    # larger negative numbers have larger bits; positive ones come after all of them
+    # larger negative numbers have larger bits; positive ones are sorted after all of them
     return np.where(bits >> 31, ~bits, bits | np.uint32(1 << 31))
 
 

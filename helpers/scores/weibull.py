@@ -18,7 +18,7 @@ def fit_weibull(log_values: np.ndarray, used: np.ndarray) -> tuple[np.ndarray, n
     mean = np.where(used, log_values, 0.0).sum(axis=1) / count
     centred = np.where(used, log_values - mean[:, None], 0.0)
     spread = np.sqrt(np.square(centred).sum(axis=1) / count)
-    centred /= spread[:, None]  # the solution is now near 1, whatever the data
+    centred /= spread[:, None]  # the solution is now near 1 for all data
     top = np.where(used, centred, -np.inf).max(axis=1)
 
     low, high = 1 / top, np.full(len(top), np.inf)

@@ -1,5 +1,5 @@
-"""Training: `recipe` says what, `fitted` keeps what came of it, `loop` does it step by step.
+"""Training: `recipe` describes it, `fitted` caches the result, `loop` runs the steps.
 
-`objectives` holds what is minimised, `batches` brings images to the device, `augmentation` and
+`objectives` contains the loss functions, `batches` moves images to the device, `augmentation` and
 `mixing` change them there, `step` is one step.
 """

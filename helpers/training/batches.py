@@ -1,4 +1,4 @@
-"""Where batches come from: images that lie on the device, or a folder that is streamed."""
+"""Sources of batches: images in the memory of the device, or a streamed folder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class DeviceBatches:
-    """Augmented batches of images that lie on the device as bytes; nothing is copied later."""
+    """Augmented batches of images stored on the device as bytes; no image is copied later."""
 
     def __init__(self, images: Images, recipe: Recipe, device: str):
         self.size, self.names = images.images.shape[1:3], recipe.augmentation
@@ -59,7 +59,7 @@ Batches = DeviceBatches | StreamedBatches
 
 
 def batches_of(images: Images | ImageStream, recipe: Recipe, device: str) -> Batches:
-    """Return the way in which these images come to the device."""
+    """Return the source of batches for these images on the device."""
     kind = DeviceBatches if isinstance(images, Images) else StreamedBatches
     return kind(images, recipe, device)
 
@@ -67,7 +67,7 @@ def batches_of(images: Images | ImageStream, recipe: Recipe, device: str) -> Bat
 def sample_of(images: Images | ImageStream, recipe: Recipe, *, count: int = 2000) -> np.ndarray:
     """Return images, uint8 [N, H, W, 3], from which pixel statistics are taken.
 
-    All of those in memory; of a stream `count`, evenly spread over the classes' order.
+    All images in memory, or `count` images of a stream, evenly spaced in the order of classes.
     """
     if isinstance(images, Images):
         return images.images

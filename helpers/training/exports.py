@@ -1,7 +1,7 @@
-"""Exported networks: small files, found by what a network was trained from, whatever the code.
+"""Exported networks: small files, found by the training's inputs, independent of the code.
 
-``results/<tier>/networks/<chapter>/`` holds those of the repository, ``CACHE_ROOT/exports`` those
-that were trained here and are not committed yet.
+``results/<tier>/networks/<chapter>/`` contains the networks of the repository; networks trained
+here and not committed yet are in ``CACHE_ROOT/exports``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from helpers.networks.models import Classifier
     from helpers.training.fitted import Fitted
 
-#: By how much half precision may change the test accuracy: 0.02 points.
+#: Largest change of the test accuracy by half precision: 0.02 points.
 TOLERANCE = 2e-4
 
 
@@ -42,7 +42,7 @@ def find(origin: Mapping, recipe: Recipe) -> Path | None:
 
 
 def load(path: Path) -> tuple[dict[str, torch.Tensor], dict]:
-    """Return the tensors of an exported network and what is known of it."""
+    """Return the tensors of an exported network and its metadata."""
     try:
         return checkpoints.load(path)
     except ValueError as error:
@@ -91,7 +91,7 @@ def _accuracy(classifier: Classifier, test: Images | ImageStream, network: Fitte
 
 @functools.cache
 def _read(path: Path, changed: int) -> dict:
-    """Return what an export says of itself, without its tensors, once for each state of a file."""
+    """Return the metadata of an export without its tensors, once for each state of a file."""
     try:
         with safe_open(path, framework="np") as file:
             return json.loads(file.metadata()["information"])
@@ -102,7 +102,7 @@ def _read(path: Path, changed: int) -> dict:
 def _recipe(values: Mapping) -> Recipe | None:
     try:
         return Recipe.from_parameters(values)
-    except ValueError:  # of other code, whose recipes have more to say
+    except ValueError:  # of other code, whose recipes have more fields
         return None
 
 

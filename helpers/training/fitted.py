@@ -38,22 +38,22 @@ if TYPE_CHECKING:
     from helpers.data import ImageStream
     from helpers.networks.zoo import Pretrained
 
-# read now, when the code is loaded: the files may change before a long run comes to use them
+# read now, when the code is loaded: the files may change before a long run uses them
 _NETWORK = "helpers.networks.models.create"
-#: What stands for the code of a training in its key; other objectives do not matter to it.
+#: Code of a training in its key; files of other objectives are left out.
 TRAINING = {
     name: cache.code("helpers.training.loop.train", _NETWORK, f"helpers.training.objectives.{name}")
     for name in objectives.names()
 }
-#: The same for a network's outputs.
+#: Code of a network's outputs in their key.
 COMPUTING = cache.code("helpers.networks.inference", _NETWORK)
 log = logging.getLogger(__name__)
-PASSES_AT_ONCE = 500  # images in a batch where dropout draws: what it draws depends on that
+PASSES_AT_ONCE = 500  # images in a batch with dropout: the draws depend on this number
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """A trained network as it lies in the cache, or as it was exported.
+    """A trained network from the cache or from an export.
 
     Attributes
     ----------
@@ -66,15 +66,15 @@ class Fitted:
     seconds : float
         Wall-clock time of all epochs of the training.
     device : str
-        Where `outputs` computes.
+        Device on which `outputs` computes.
     device_name : str
-        What it was trained on, in words.
+        Device of the training, in words.
     sha256 : str
         Digest of the weights.
     initial : Pretrained, optional
-        The network that the training began with, whose architecture this one has.
+        The network with which the training began, and whose architecture it keeps.
     origin : mapping
-        What the network was trained from, beside the recipe: digests of data, classes, seed.
+        Inputs of the training in addition to the recipe: digests of data, classes, seed.
     """
 
     path: Path
@@ -103,7 +103,7 @@ class Fitted:
 
     @property
     def threads(self) -> int:
-        """Of a CPU."""
+        """Number of CPU threads."""
         return self.recipe.threads
 
     @property
@@ -141,32 +141,32 @@ def fit(
 ) -> Fitted:
     """Train a network on a data set, or load it if it has been trained or exported already.
 
-    An exported network (`helpers.training.exports`) is found by recipe, images and seed, whatever
-    the code, unless the environment variable TRAINING is ``anew``.
+    An exported network (`helpers.training.exports`) is found by recipe, images and seed,
+    independent of the code, unless the environment variable TRAINING is ``anew``.
 
-    What an objective learns beside ERM's network (RND, OC) is learnt beside the very network that
-    ERM has with this recipe and seed, which is trained once.
-    An interrupted training goes on from its last checkpoint. The key under which the network
-    is kept covers the images and labels, the outliers, the teacher's weights, the recipe, the seed,
-    the code and the versions of torch and timm; not the device, which is told with the network.
+    RND and OC train an additional module on top of ERM's network.  That network is trained once
+    for each recipe and seed, and shared with ERM.
+    An interrupted training continues from its last checkpoint.  The cache key of the network
+    covers the images and labels, the outliers, the teacher's weights, the recipe, the seed, the
+    code and the versions of torch and timm.  The device is not in the key, but in the result.
 
     Parameters
     ----------
     images : Images or ImageStream
-        Labels 0 … K − 1, of which there are as many as class names.
+        Labels 0 … K − 1, for K class names.
     recipe : Recipe
         Architecture, objective, optimiser and schedule.
     outliers : Images or ImageStream, optional
-        For the objectives that want them, see `loop.train`; the others leave them alone.
+        For objectives that use them, see `loop.train`; other objectives ignore them.
     teacher : Fitted, optional
-        For the objectives that learn from another network, likewise.
+        For objectives that learn from another network; other objectives ignore it.
     initial : Pretrained, optional
-        A network to go on from, of which architecture and normalisation are kept: fine-tuning.
+        A network to fine-tune; its architecture and normalisation are kept.
         The recipe's own architecture then does not matter.
     seed : int
-        Of the initial weights, the order of the images and the augmentation.
+        Seed of the initial weights, the order of the images and the augmentation.
     device : str, optional
-        By default a GPU if there is one.
+        A GPU by default if available.
     progress : bool
         Show a progress bar while training.
     """
@@ -197,7 +197,7 @@ def fit(
             )
         precision_on(device, recipe.precision)  # refused before anything is computed
         with locked(cache_root() / "locks" / f"{key}.lock"):
-            if not path.exists():  # unless another process has trained it meanwhile
+            if not path.exists():  # unless another process has trained it since
                 train_into(path)
 
     def train_into(path: Path) -> None:
@@ -206,7 +206,7 @@ def fit(
         if objective.beside:
             erm = replace(recipe, objective="erm", objective_arguments={})
             network = fit(images, erm, seed=seed, device=device, progress=progress)
-            classifier.load_state_dict(network.weights, strict=False)  # all but the measure
+            classifier.load_state_dict(network.weights, strict=False)  # all except the measure
             with reproducible(device, recipe.threads):
                 options = {"seed": seed, "device": device}
                 after = objective.finish(classifier.to(device), images, recipe, **options)
@@ -255,7 +255,7 @@ def fit(
 
 
 def _trained_on(device: str, recipe: Recipe) -> str:
-    """Return in words what a network is trained on, and by which precision if not by the usual."""
+    """Return the device of a training in words, with the precision if it is not the default."""
     precision = precision_on(device, recipe.precision)
     unusual = f", {precision}" if precision != precision_on(device, "auto") else ""
     return device_name(device, recipe.threads) + unusual
@@ -264,7 +264,7 @@ def _trained_on(device: str, recipe: Recipe) -> str:
 def _fresh(
     recipe: Recipe, num_classes: int, initial: Pretrained | None, seed: int = 0
 ) -> models.Classifier:
-    """Return a network to train: with weights drawn, or those of another."""
+    """Return a network to train, with random weights or with the weights of `initial`."""
     if initial is None:
         return models.create(recipe, num_classes, seed=seed)
     classifier = copy.deepcopy(initial.classifier).requires_grad_()
@@ -273,7 +273,7 @@ def _fresh(
 
 
 class _Begun(models.Classifier):
-    """A network that keeps the normalisation that it has learnt with, whatever comes now."""
+    """A network that keeps its original normalisation when it is trained on other images."""
 
     def set_normalisation(self, images: np.ndarray) -> None:
         pass

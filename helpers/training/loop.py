@@ -65,7 +65,7 @@ def train(
 ) -> pd.DataFrame:
     """Train a classifier in place.
 
-    Images in memory stay on the device as uint8; within an epoch nothing waits for the device.
+    Images in memory stay on the device as uint8; no operation within an epoch waits for the device.
 
     Parameters
     ----------
@@ -76,17 +76,17 @@ def train(
     recipe : Recipe
         Objective, batches, schedule, augmentation.
     outliers : Images or ImageStream, optional
-        Images of none of the classes, for the objectives that want them; their labels do not
-        matter.  Each epoch goes on in them where a random order ends, so their number is free.
+        Images of none of the classes, for objectives that use them; their labels do not matter.
+        If a random order of them ends within an epoch, a new one begins, so their number is free.
     teacher : Classifier, optional
-        A trained network of the same classes, for the objectives that learn from one.
+        A trained network of the same classes, for objectives that learn from a network.
     seed : int
-        Of the order of the images and of the augmentation.
+        Seed of the order of the images and of the augmentation.
     device : str, optional
-        By default a GPU if there is one.
+        A GPU by default if available.
     checkpoint : Path, optional
-        Where to keep the state between epochs. If a whole one is there, training goes on
-        from it and ends, on a CPU, with the very weights that an uninterrupted run has.
+        File with the state between epochs.  From a complete file, training continues, and ends
+        on a CPU with exactly the weights of an uninterrupted run.
     checkpoint_seconds : float
         Least time between two checkpoints, in seconds.
     progress : bool
@@ -96,8 +96,8 @@ def train(
     -------
     DataFrame
         The learning curve, a row per epoch: ``epoch`` (from 1), ``loss``, ``accuracy`` (on the
-        augmented batches as they came), ``learning_rate`` (of the last step), ``seconds``, and
-        what the objective learns after the network (`ERM.finish`).
+        augmented batches during training), ``learning_rate`` (of the last step), ``seconds``, and
+        further columns of the objective (`ERM.finish`).
     """
     classes = classifier.backbone.num_classes
     labels = label_array("images: labels", images.labels, classes=classes)
@@ -158,7 +158,7 @@ def train(
 
 
 def optimiser_of(network: nn.Module, recipe: Recipe, device: str) -> torch.optim.Optimizer:
-    """Return the recipe's optimiser of all parameters of a network, which lie on the device."""
+    """Return the recipe's optimiser of all parameters of a network on the device."""
     rate, on_gpu = recipe.learning_rate, torch.device(device).type == "cuda"
     options = {
         # a recorded step reads its learning rate from the device
@@ -175,7 +175,7 @@ def optimiser_of(network: nn.Module, recipe: Recipe, device: str) -> torch.optim
 
 
 def _size(images: Images | ImageStream, recipe: Recipe) -> tuple[int, int]:
-    """Return the height and width in which images come to the network."""
+    """Return the height and width of the images that the network receives."""
     if isinstance(images, Images):
         return images.images.shape[1:3]
     return recipe.image_size, recipe.image_size
@@ -204,14 +204,14 @@ def _epoch(training: _Training, epoch: int) -> dict:
     generator = torch.Generator(device).manual_seed(seed)
     count = len(training.labels)
     batch_size = min(recipe.batch_size, count)
-    # the last, smaller batch is left out: batch statistics of a few images are poor ones,
-    # and another epoch's order brings other images there
+    # the last, smaller batch is left out: batch statistics of a few images are inaccurate,
+    # and the order of another epoch leaves out other images
     steps = count // batch_size
     order = torch.randperm(count, generator=generator, device=device)[: steps * batch_size]
     batches = training.images.take(order, batch_size, generator)
     if training.outliers is not None:
         wanted = step.objective.ratio * batch_size
-        # a generator of its own: how many numbers the images take does not matter to outliers
+        # a separate generator: outliers do not depend on how many numbers the images use
         other = torch.Generator(device).manual_seed(seed + 50_000)
         more = shuffled(len(training.outliers), steps * wanted, other)
         outliers = training.outliers.take(more, wanted, other)

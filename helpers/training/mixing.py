@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 GEOMETRIC = ("rotate", "shear_x", "shear_y", "translate_x", "translate_y")
-#: The operations of AugMix that none of the usual test corruptions contains.
+#: The operations of AugMix that do not occur in the usual test corruptions.
 OPERATIONS = ("autocontrast", "equalize", "posterize", "solarize", *GEOMETRIC)
 
 
@@ -28,9 +28,9 @@ def augmix(
     Hendrycks et al. 2020, algorithm 1: weights of the chains from a Dirichlet, of the image
     against them from a Beta distribution, both with parameter 1.
 
-    In each position of the chains every operation is given to the same number of images, chosen
-    at random, so that no shape depends on a draw.  Each image's operations follow the same law
-    as if they were drawn one by one.
+    At each position of the chains, every operation is applied to the same number of images, which
+    are chosen at random, so that no shape depends on a draw.  Each image's operations have the same
+    distribution as with separate draws.
     """
     count, draw = len(images), {"device": images.device, "generator": generator}
     chains = images.repeat(width, 1, 1, 1)
@@ -86,7 +86,7 @@ def _equalize(images: torch.Tensor) -> torch.Tensor:
     before = counts.cumsum(dim=1) - counts
     table = ((before + (step / 2).floor()) / step.clamp(min=1)).floor().clamp(max=255)
     equal = table.gather(1, levels)
-    # too few different levels to spread: as they are
+    # too few different levels to spread: they stay
     return torch.where(step > 0, equal, levels.float()).view(shape)
 
 
@@ -97,7 +97,7 @@ def _affine(
     sign: torch.Tensor,
     shear_centre: float,
 ) -> torch.Tensor:
-    """Turn, shear or move; what comes in from outside is black."""
+    """Turn, shear or move; pixels from outside the image are black."""
     matrix = torch.eye(2, 3, device=images.device).repeat(len(images), 1, 1)
     if name == "rotate":
         angle = sign * (30 * strength).floor() * (math.pi / 180)

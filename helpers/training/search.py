@@ -24,7 +24,7 @@ Law = Mapping[str, Sequence[float]]
 
 
 def check_law(name: str, law: Law) -> None:
-    """Refuse what is no law, or has an impossible range.
+    """Refuse a law of unknown form or with an impossible range.
 
     Examples
     --------
@@ -56,16 +56,16 @@ def trials(
 ) -> list[dict]:
     """Return the hyper-parameters of each trial.
 
-    Trial 0 has the defaults.  What another trial draws for a hyper-parameter depends on the seed,
-    the trial and the hyper-parameter's name alone: neither further trials nor further
-    hyper-parameters change it, and algorithms that share one are compared at the same values.
+    Trial 0 has the defaults.  A later trial draws a hyper-parameter from the seed, the number of
+    the trial and the hyper-parameter's name alone.  More trials or hyper-parameters do not change
+    it, and algorithms with a common hyper-parameter are compared at the same values.
 
     Parameters
     ----------
     space : mapping of str to Law
-        Of the hyper-parameters that are searched.
+        Laws of the hyper-parameters in the search.
     defaults : mapping of str to value
-        Of these, and of others that stay as they are.
+        Default values of these, and values of constant hyper-parameters.
     count : int
         The number of trials, the defaults included.
     seed : int
@@ -74,7 +74,7 @@ def trials(
     Returns
     -------
     list of dict
-        As long as `count`; each in the order of `defaults`.
+        List of `count` trials; each is in the order of `defaults`.
 
     Examples
     --------
@@ -133,8 +133,8 @@ def check_space(
 def applied(recipe: Recipe, values: Mapping[str, object]) -> Recipe:
     """Return a recipe with a trial's hyper-parameters.
 
-    A name that the recipe's objective has for an argument is that argument (the width of RND's
-    teacher, say), and any other is the recipe's own.
+    If the recipe's objective has an argument of this name, the value is that argument (the width
+    of RND's teacher, for example); otherwise it is a field of the recipe.
 
     Examples
     --------

@@ -12,11 +12,11 @@ _WARM_UP = 3  # steps before recording: momentum exists, and the fastest kernels
 
 
 class Step:
-    """Do one step after the other; on a GPU, record one and replay it.
+    """Do one step after another; on a GPU, record one and replay it.
 
-    A small network's step is some hundreds of short kernels, and launching them one by one takes
-    several times longer than running them.  Replayed as one CUDA graph they are launched at
-    once.  All batches must then have the same shapes.
+    A step of a small network is some hundreds of short kernels.  Launching them one by one takes
+    several times longer than running them.  A replayed CUDA graph launches them at once.  All
+    batches must then have the same shapes.
     """
 
     def __init__(
@@ -59,6 +59,6 @@ class Step:
         self.optimiser.zero_grad(set_to_none=True)
         torch.cuda.synchronize()
         self.graph = torch.cuda.CUDAGraph()
-        # other threads, such as one that pins a stream's batches, go on meanwhile
+        # other threads, such as one that pins a stream's batches, continue during this time
         with torch.cuda.graph(self.graph, capture_error_mode="thread_local"):
             self.results = self._step(self.kept)

@@ -25,10 +25,10 @@ def teach(
     seed: int,
     device: str,
 ) -> list[float]:
-    """Train the network's own measure, ``classifier.native``, on features of the training images.
+    """Train the network's native measure, ``classifier.native``, on features of the images.
 
-    The network is asked once for the features of each image, as it is, neither cropped nor
-    flipped.  Epochs, batches, optimiser and schedule are the recipe's.
+    The network computes the features of each training image once, without crop or flip.  Epochs,
+    batches, optimiser and schedule are the recipe's.
     """
     found = compute(classifier, images, device=device, image_size=recipe.image_size)
     features = torch.from_numpy(found.features).to(device)

@@ -1,8 +1,8 @@
 """Class lists of the data sets that the WordNet rules are about.
 
-``README.md`` says where each is from.  Lists come in the data sets' own order.  Those of CIFAR-10,
-CIFAR-100, Tiny ImageNet and ImageNet have wnids (see `helpers.data.wordnet`), the others have
-names only.
+``README.md`` documents the source of each list.  Lists keep the order of the data sets.  The lists
+of CIFAR-10, CIFAR-100, Tiny ImageNet and ImageNet have wnids (see `helpers.data.wordnet`), all
+other lists only names.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from helpers.checks import known_name
 
-#: Which nouns stand for a class of CIFAR-100: further senses of three of them too, or one each.
+#: Nouns that represent a class of CIFAR-100: further senses of three of them too, or one each.
 SENSES = ("extended", "assigned")
 
 _FOLDER = Path(__file__).parent
@@ -35,7 +35,7 @@ def names_of(data_set: str) -> tuple[str, ...]:
 
 
 def wnids_of(data_set: str, *, senses: str = "extended") -> dict[str, str]:
-    """Return the wnids that stand for the classes of a data set.
+    """Return the wnids that represent the classes of a data set.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def wnids_of(data_set: str, *, senses: str = "extended") -> dict[str, str]:
 
 
 def cifar100() -> tuple[dict[str, str], ...]:
-    """Return the nouns that stand for the classes of CIFAR-100, and where each assignment is from.
+    """Return the nouns that represent CIFAR-100's classes, and the source of each assignment.
 
     Examples
     --------
@@ -82,10 +82,10 @@ def imagenot() -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def shared_classes(data_set: str) -> dict[str, str]:
-    """Return the sets that show classes of an ID set, and which; empty where nobody has looked.
+    """Return the data sets with classes of an ID set, and these classes; empty if unchecked.
 
-    Those of the list of *Unsupervised Evaluation of Out-of-distribution Detection* are among them,
-    for CIFAR-100, as ``gbench_NAME``.
+    For CIFAR-100 this includes the data sets that *Unsupervised Evaluation of Out-of-distribution
+    Detection* lists, as ``gbench_NAME``.
 
     Examples
     --------

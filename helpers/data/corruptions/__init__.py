@@ -1,14 +1,14 @@
 """The fifteen common corruptions of ImageNet-C and CIFAR-10-C, each at five severities.
 
-Hendrycks and Dietterich (2019) damage test images in fifteen ways, out of four groups, to ask what
-a classifier is worth away from clean photographs.  Their formulas are rebuilt here with NumPy,
+Hendrycks and Dietterich (2019) corrupt test images in fifteen ways, from four groups, to measure
+a classifier on images that are not clean.  This package implements their formulas with NumPy,
 SciPy and Pillow; their parameters are in ``parameters.yaml``.  Differences from their images:
 
-* Frost is drawn by a formula, for want of their photographs of it (see `weather.frost`).
-* What they leave to OpenCV, scikit-image or ImageMagick is computed here to the same definition,
+* Frost is drawn by a formula, because their photographs are not available (see `weather.frost`).
+* Steps that they compute with OpenCV, scikit-image or ImageMagick follow the same definition,
   but without the rounding to bytes between two steps of a corruption.
-* Values are rounded to the nearest byte, where theirs are cut off below it.
-* ImageNet-C is stored as JPEG files of quality 85; here nothing is compressed twice.
+* Values are rounded to the nearest byte; theirs are rounded down.
+* ImageNet-C is stored as JPEG files of quality 85; here no image is compressed a second time.
 
 >>> from helpers.data import load
 >>> corrupt_set(load("cifar10_mini", "test").subset(slice(5)), "fog", 3)
@@ -77,10 +77,10 @@ def nearest_size(side: int) -> int:
 def corrupt(images: np.ndarray, name: str, severity: int, *, seed: int) -> np.ndarray:
     """Corrupt images, each by itself.
 
-    What is drawn for an image follows from the seed, the name, the severity and the image's own
-    content, and from nothing else.  So an image comes out the same at any place, in any subset
-    and in batches of any size, and two equal images come out equal; another severity or another
-    seed draws anew.
+    The random numbers for an image depend only on the seed, the name, the severity and the
+    content of the image.  The result for an image is therefore equal at any place, in any subset
+    and in batches of any size, and equal images give equal results.  Another severity or another
+    seed gives new random numbers.
 
     Parameters
     ----------
@@ -98,10 +98,10 @@ def corrupt(images: np.ndarray, name: str, severity: int, *, seed: int) -> np.nd
 
     Notes
     -----
-    The parameters are those of the published size that is nearest to the shorter side (see
-    `nearest_size`).  A severity is a line of the authors' tables, not a distance: of
-    glass and motion blur, snow, frost, fog and elastic transform, the next severity may leave the
-    images nearer to the original, where one parameter grows and another shrinks.
+    The code uses the parameters of the published size nearest to the shorter side (see
+    `nearest_size`).  A severity is a row of the authors' tables, not a distance.  For glass and
+    motion blur, snow, frost, fog and elastic transform, the next severity may leave the images
+    nearer to the original, because one parameter grows and another shrinks.
 
     Examples
     --------

@@ -41,10 +41,10 @@ def glass_blur(
 ) -> np.ndarray:
     """Frosted glass: a Gaussian blur, pixels displaced at random, and the blur once more.
 
-    `sigma` is the Gaussian's standard deviation.  `iterations` times, from the last pixel to the
-    first, each pixel takes over what a pixel up to `delta` away then shows, which may have been
-    displaced itself.  (The authors' code is written to swap the two, but overwrites one before it
-    is read: what it does, and what their images show, is this.)
+    `sigma` is the Gaussian's standard deviation.  In each of `iterations` passes, from the last
+    pixel to the first, each pixel receives the current value of a pixel at most `delta` away,
+    which may itself have been displaced.  (The authors intended to swap both pixels, but their
+    code overwrites one before it reads it.  This function does what that code and its images do.)
     """
     blur = (0, sigma, sigma, 0)
     n, height, width, channels = images.shape
@@ -58,7 +58,7 @@ def glass_blur(
             [g.integers(-delta, delta, (2, height * width)) for g in generators], axis=1
         )
         source = place + inside * (rows * width + columns)
-        # A source further on has been displaced already: follow it to one that has not.
+        # A source further on is already displaced: follow the chain to a pixel that is not.
         displaced = inside[source] & (source > place)
         last = np.where(displaced, source, place)
         while True:
@@ -84,10 +84,10 @@ def smear(
 ) -> np.ndarray:
     """Smear layers [n, H, W, ...] along a line, each at its own angle, as ImageMagick does.
 
-    A pixel becomes the weighted mean of those that follow it in the direction of the angle, from
-    `low` to `high` degrees from the horizontal: ``2 * radius + 1`` steps of one pixel, each rounded
-    to whole pixels, with the weights of one side of a Gaussian of standard deviation `sigma`.
-    Beyond the border the last pixel goes on.
+    A pixel becomes the weighted mean of the pixels that follow it in the direction of the angle,
+    which is drawn from `low` to `high` degrees from the horizontal.  The ``2 * radius + 1`` steps
+    of one pixel are rounded to whole pixels.  Their weights are one side of a Gaussian of standard
+    deviation `sigma`.  Beyond the border the last pixel is repeated.
     """
     steps = np.arange(2 * radius + 1)
     weights = np.exp(-(steps**2) / (2 * sigma**2))
@@ -118,8 +118,8 @@ def zoom_blur(images: np.ndarray, generators: Generators, stop: float, step: flo
 def enlarge(layers: np.ndarray, factor: float) -> np.ndarray:
     """Enlarge layers [n, H, W, ...] around their middle, of the same size after as before.
 
-    Linear interpolation between whole pixels' centres, first and last pixel of the middle part
-    being first and last of the enlarged one, of which the border is then cut off.
+    Linear interpolation between the centres of pixels: the first and last pixel of the middle part
+    become the first and last pixel of the enlarged part, whose border is then cut off.
     """
     for axis in (1, 2):
         length = layers.shape[axis]

@@ -1,4 +1,4 @@
-"""Digital: what processing does to an image after it was taken (see `noise` for the arguments)."""
+"""Digital: effects of processing after the photograph (see `noise` for the arguments)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def elastic_transform(
     result = np.empty_like(images)
     for target, image, generator in zip(result, images, generators, strict=True):
         moved = corners + generator.uniform(-affine, affine, (3, 2))
-        # where a pixel of the result comes from: the map that takes the moved corners back
+        # the source of each pixel of the result: the map that moves the corners back
         back = np.linalg.solve(np.column_stack([moved, np.ones(3)]), corners).astype(np.float32)
         places = np.einsum("ahw,ab->bhw", grid, back[:2]) + back[2][:, np.newaxis, np.newaxis]
         noise = generator.uniform(-1, 1, (2, height, width))

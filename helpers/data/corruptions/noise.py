@@ -21,7 +21,7 @@ def gaussian_noise(images: np.ndarray, generators: Generators, deviation: float)
 
 
 def shot_noise(images: np.ndarray, generators: Generators, photons: float) -> np.ndarray:
-    """The grain of light itself: a Poisson number of photons, where white is so many on average."""
+    """Shot noise of light: a Poisson number of photons, with mean `photons` for white."""
     drawn = [g.poisson(image * photons) for image, g in zip(images, generators, strict=True)]
     return np.stack(drawn) / np.float32(photons)
 

@@ -24,9 +24,9 @@ def snow(
 ) -> np.ndarray:
     """Falling flakes over a whitened scene.
 
-    Flakes are what exceeds the `threshold` in normal noise of a `mean` and `deviation`, enlarged by
-    `zoom`, and smeared downwards (`radius`, `sigma`: see `blur.smear`); they fall twice, the
-    second time turned by 180 degrees.  `light` is the part of the scene that keeps its colours.
+    Flakes are the values above the `threshold` in normal noise of a `mean` and `deviation`.  They
+    are enlarged by `zoom`, smeared downwards (`radius`, `sigma`: see `blur.smear`), and added
+    twice, once turned by 180 degrees.  `light` is the part of the scene that keeps its colours.
     """
     shape = images.shape[1:3]
     flakes = mean + deviation * np.stack([g.standard_normal(shape, np.float32) for g in generators])
@@ -40,10 +40,10 @@ def snow(
 def frost(images: np.ndarray, generators: Generators, scene: float, ice: float) -> np.ndarray:
     """A pane with ice flowers: `scene` times the image and `ice` times a picture of frost.
 
-    The authors add a random piece of one of five photographs.  Without these, the frost is drawn:
-    needles of ice in six directions, one over the other, bluish where the ice is thin and white
-    where it is thick.  Its pattern grows with the image, as theirs does by and large: they reduce
-    the photographs for the smaller sizes.
+    The authors add a random crop of one of five photographs.  Without these, the frost is drawn:
+    needles of ice in six directions, one over the other, bluish if the ice is thin and white if it
+    is thick.  The pattern grows with the image.  The authors' pattern grows roughly like this,
+    because they reduce the photographs for the smaller sizes.
     """
     thickness = np.stack([_needles(g, *images.shape[1:3]) for g in generators])[..., np.newaxis]
     return scene * images + ice * (_ICE[0] + (_ICE[1] - _ICE[0]) * thickness)
@@ -58,7 +58,7 @@ def fog(images: np.ndarray, generators: Generators, amount: float, decay: float)
 
 
 def brightness(images: np.ndarray, generators: Generators, amount: float) -> np.ndarray:
-    """A bright day: the amount is added to V in HSV; hue and saturation stay."""
+    """A bright day: the amount is added to V in HSV; hue and saturation do not change."""
     value = images.max(axis=-1, keepdims=True)
     brighter = np.minimum(value + amount, 1)
     # all three channels are proportional to V; black has no hue and becomes grey
@@ -82,7 +82,7 @@ def plasma(generators: Generators, side: int, decay: float) -> np.ndarray:
     height, step, amplitude = noise, size, 1.0
     while step > 1:
         half = step // 2
-        corners = height[:, ::step, ::step]  # views: what is written below changes only the rest
+        corners = height[:, ::step, ::step]  # views: the code below changes only other values
         centres, sides, tops = (
             height[:, first::step, second::step]
             for first, second in ((half, half), (half, 0), (0, half))
@@ -102,11 +102,11 @@ def plasma(generators: Generators, side: int, decay: float) -> np.ndarray:
 def _needles(generator: np.random.Generator, height: int, width: int) -> np.ndarray:
     """Draw the thickness of a sheet of ice flowers, from 0 to 1, [height, width].
 
-    Normal noise is filtered to streaks in six directions, a layer each, and to patches; where a
-    layer is thickest, it covers the others.  The numbers were chosen by eye.
+    Normal noise is filtered to streaks in six directions, one layer each, and to patches.  The
+    layer that is thickest at a point covers the other layers.  The numbers were chosen by eye.
     """
     layers, side = 6, min(height, width)
-    # frequencies in waves a side, so that the pattern does not depend on the number of pixels
+    # frequencies in waves per side, so that the pattern does not depend on the number of pixels
     down = np.fft.fftfreq(height, 1 / side).astype(np.float32)[:, np.newaxis]
     right = np.fft.rfftfreq(width, 1 / side).astype(np.float32)
     turn = (generator.random() + np.arange(layers).reshape(-1, 1, 1)) * np.pi / layers

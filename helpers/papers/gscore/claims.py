@@ -1,19 +1,19 @@
 """The claims of *Unsupervised Evaluation of Out-of-distribution Detection*.
 
-Zhang, Deng and Zheng (2023) speak of means over detectors and of the least of several correlations,
-while an effect of `helpers.report.claims` is a sum of numbers.  So `derive` computes those numbers
-first, for each run and replicate.
+Zhang, Deng and Zheng (2023) report means over detectors and the least of several correlations,
+but an effect of `helpers.report.claims` is a sum of numbers.  `derive` therefore computes those
+numbers first, for each run and replicate.
 
 A correlation has the sign that the claim expects: Gscore falls with FPR95 and rises with AUROC.  If
 it has clearly one sign in some runs and clearly the other sign in others, the search of tau has two
-optima, and the sets decide which is found.  Then the mean over runs decides nothing.
+optima, and the sets decide which is found.  Then the mean over runs is undecided.
 
 Runs are divisions of one suite of OOD sets by one network, and share most meta-training sets.  The
-replicates of a correlation resample the sets, at the tau of run 0.  RMSEs and variants have no
-replicates: their intervals are over divisions alone.
+replicates of a correlation resample the sets, at the tau of run 0.  RMSEs and variants come
+without replicates: their intervals are over divisions alone.
 
-A correlation is no prediction, so the sentence of every claim about Gscores ends with the skill of
-the predictions, which decides nothing.
+A correlation is not a prediction, so the sentence of every claim about Gscores ends with the skill
+of the predictions, which does not influence the verdict.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ ALL_NETWORKS = "all networks"
 _PROPOSED = "ude_wasserstein"
 _TITLES = {"fpr95": "FPR95", "auroc": "AUROC"}
 _OTHERS = ("kmeans_l2", "gmm_wasserstein", "confidence", "auto_evaluation", "gmm_kl", "ude_kl")
-#: Evaluators that the paper does not have.
+#: Evaluators that the paper does not contain.
 _EXTRA = ("ude_l2", "statistic_mean", "statistic_moment", "statistic_share")
 #: Evaluators of which the paper allows two readings; the lower error counts.
 _READINGS = {"gmm_wasserstein": "components_wasserstein", "gmm_kl": "components_kl"}
 _FEWEST = 4  # networks for a rank correlation; of three, one order in six is perfect by chance
 _REPLICATES = 1000
-_CLEAR = 0.3  # below it a line explains less than a tenth of the variance: no sign to speak of
+_CLEAR = 0.3  # below it a line explains less than a tenth of the variance: no clear sign
 _TURNS = "the sign is not stable over divisions"
 _PLACE = ["data_set", "backbone", "run"]
 
@@ -52,22 +52,22 @@ _PLACE = ["data_set", "backbone", "run"]
 def derive(table: pd.DataFrame) -> pd.DataFrame:
     """Compute the numbers of the claims, within each data set, network, run and replicate.
 
-    Means over detectors are over the paper's detectors in the table; a run without one of them has
-    no such number.
+    Means over detectors are over the paper's detectors in the table; a run that lacks one of them
+    also lacks the mean.
 
     * ``correlation_METRIC`` of DETECTOR/ude_wasserstein: Pearson's correlation of Gscore and
-      metric, negated for FPR95.  A detector with the same Gscore or metric for all sets has none.
-      Of ude_wasserstein, its mean over detectors, and ``correlation_gain``, that with FPR95 minus
-      that with AUROC.
-    * ``excess_METRIC`` of an evaluator: its RMSE minus that of UDE + Wasserstein, mean over the
-      detectors that have both.  Of two readings of GMM, the lower RMSE counts.
+      metric, negated for FPR95; undefined for a detector with equal Gscores or metrics on all
+      sets.  For ude_wasserstein also its mean over detectors, and ``correlation_gain``, the mean
+      with FPR95 minus the mean with AUROC.
+    * ``excess_METRIC`` of an evaluator: its RMSE minus the RMSE of UDE + Wasserstein, mean over the
+      detectors with both RMSEs.  GMM has two readings; the lower RMSE counts.
     * ``least_skill_of_sizes``: the least skill of the predicted FPR95 over sizes.
-    * ``mixed_gain``: in mixtures of drawn shares, the absolute correlation with FPR95 of UDE minus
-      that of GMM, and of GMM minus that of k-means.
+    * ``mixed_gain``: in mixtures of drawn shares, the difference of absolute correlations with
+      FPR95: UDE minus GMM, and GMM minus k-means.
     * ``least_of_networks``, ``least_of_sizes``, ``least_of_ratios``: the least correlation with
       FPR95 over networks and over variants.
-    * ``accuracy_correlation``: Spearman's correlation over networks of accuracy and FPR95, the
-      latter a mean over the sets that all of them have.
+    * ``accuracy_correlation``: Spearman's correlation over networks of accuracy and mean FPR95 over
+      the sets that all networks have.
     """
     refuse_duplicates(table, [*_PLACE, "method", "metric", "test_set", "variant"])
     names = table["method"].str.extract("^([^/]*)/?(.*)$")
@@ -197,7 +197,7 @@ def _correlations(primary: pd.DataFrame, table: pd.DataFrame, metric: str) -> pd
 def _least_of(
     variants: pd.DataFrame, kind: str, low: float, high: float
 ) -> tuple[pd.DataFrame, set[str]]:
-    """Return the least correlation over sizes or ratios, of the runs that have those at the ends.
+    """Return the least correlation over sizes or ratios, for the runs that have both end values.
 
     The second value is the networks with correlations of both signs in one of the variants.
     """

@@ -1,7 +1,7 @@
 """The experiment of *Unsupervised Evaluation of Out-of-distribution Detection*.
 
 Zhang, Deng and Zheng (2023): mixtures of ID images with many sets of unknown images, evaluated
-without labels; a regression over some of the sets, tested on the others.
+without labels; a regression over some of the sets, tested on the remaining sets.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = ["models", "outputs", "parts", "roles", "rows"]
 CONFIDENCE, AUTOMATIC = "confidence", "auto_evaluation"
 #: The evaluators in variants, with the first detector.
 VARIED = ("kmeans_l2", "gmm_wasserstein", "ude_wasserstein", "statistic_share")
-#: The variant where all distances of a split have the threshold of Wasserstein, as in the paper.
+#: The variant in which all distances of a split have Wasserstein's threshold, as in the paper.
 SHARED = "shared τ"
 #: The mixtures with other ID images, see `redraw_mixtures`.
 REDRAWN = "redrawn"
@@ -103,7 +103,7 @@ def outputs(parameters: Parameters, part: Part, roles: Suite, models: Network) -
 
 
 def divide(sets: int, run: int, parameters: Parameters) -> tuple[np.ndarray, np.ndarray]:
-    """Divide the sets at random into those that a regression learns from and those that test it."""
+    """Divide the sets at random into sets that a regression learns from and test sets."""
     count = round(parameters.meta_share * sets)
     if not 3 <= count < sets:
         raise ValueError(
@@ -117,7 +117,7 @@ def divide(sets: int, run: int, parameters: Parameters) -> tuple[np.ndarray, np.
 def best_tau(meta: Mixtures, evaluator: str, learnt: np.ndarray) -> int:
     """Return which of `helpers.labelfree.TAUS` is best for an evaluator to predict the FPR95.
 
-    As in the paper, it is found with one detector and kept for the others and for all metrics.
+    As in the paper, it is chosen with one detector and used for all detectors and metrics.
     """
     gscores = meta.gscores[evaluator][learnt]
     if not np.ptp(gscores, axis=0).any() or gscores.shape[1] == 1:
@@ -134,7 +134,7 @@ def predict(
     division: tuple[np.ndarray, np.ndarray],
     level: float,
 ) -> tuple[dict[str, np.ndarray], dict[str, float]]:
-    """Learn a regression from some sets; return its predictions for the others, and numbers."""
+    """Fit a regression on some sets; return its predictions for the others, and numbers."""
     meta, test, redrawn = (mixtures[name] for name in (*PARTS, REDRAWN))
     (learnt, tested), again = division, None
     gscores, unseen = meta.gscores[evaluator][learnt, tau], test.gscores[evaluator][tested, tau]
@@ -269,7 +269,7 @@ def _rows_of_regressions(
                 metric: predict(mixtures, evaluator, metric, tau, division, level)
                 for metric in metrics
             }
-        except ValueError as error:  # of this evaluator; the others have their numbers
+        except ValueError as error:  # of this evaluator; all others have numbers
             notes = f"{type(error).__name__}: {error}"
             yield results.row("all", "failed", 1.0, images.sum(), method=method, notes=notes)
             continue

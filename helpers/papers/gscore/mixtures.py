@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from helpers.papers.gscore.parameters import Parameters
     from helpers.papers.gscore.roles import Suite
 
-#: ID images that a set is mixed with: those of the regression's sets, and those of its test.
+#: ID images mixed with a set: one part for the regression's sets, one part for its test sets.
 PARTS = ("meta", "test")
 
-#: By set, which ID images and which of the set's images make its mixture, int64 each.
+#: For each set, the ID images and the images of the set in its mixture, int64 each.
 Places = Mapping[str, tuple[np.ndarray, np.ndarray]]
 
 
 @dataclass(frozen=True)
 class Variant:
-    """How mixtures are made, and what the evaluators are given."""
+    """Construction of mixtures, and inputs of the evaluators."""
 
     name: str = "primary"
     ratio: tuple[int, int] = (1, 1)
@@ -47,7 +47,7 @@ PRIMARY = Variant()
 
 
 def variants(parameters: Parameters) -> list[Variant]:
-    """Return the variants that parameters ask for, without the primary one."""
+    """Return the variants in the parameters, without the primary one."""
     return [
         *(Variant(f"ratio {a}:{b}", ratio=(a, b)) for a, b in parameters.ratios),
         *(Variant(f"size {size}", size=size) for size in parameters.sizes),
@@ -77,7 +77,7 @@ class DetectorScores:
         return DetectorScores(known, self.validation, sets)
 
     def mixtures(self, part: str, places: Places) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the scores of the ID and of the OOD images of each mixture."""
+        """Yield the scores of the ID images and the scores of the OOD images of each mixture."""
         for name, (known, unknown) in places.items():
             yield self.known[part][known], self.sets[name][unknown]
 
@@ -190,8 +190,8 @@ def redraw_mixtures(
 
     The ID images of each set are drawn with replacement from `meta`: as many as make them vary like
     the ID images of a test.  The means of n and of m images differ like the mean of
-    1 / (1 / n + 1 / m) images differs from the true mean.  What the regression misses of these
-    mixtures is what it would miss of new sets among new ID images.
+    1 / (1 / n + 1 / m) images differs from the true mean.  The error of the regression on these
+    mixtures represents its error on new sets among new ID images.
     """
     known = detector.known["meta"]
     images = max(1, round(1 / (1 / len(known) + 1 / len(detector.known["test"]))))
@@ -212,7 +212,7 @@ def redraw_mixtures(
 def feature_distances(model: Model, suite: Suite, part: str, places: Places) -> np.ndarray:
     """Return the Fréchet distances of each mixture's features from the training images', [S].
 
-    They are the automatic evaluation of Deng and Zheng (2021), which needs no detector.
+    They are the automatic evaluation of Deng and Zheng (2021), which works without a detector.
     """
     known = model.outputs(getattr(suite, part)).features
     train = labelfree.feature_moments(model.outputs(suite.train).features)

@@ -36,7 +36,7 @@ def gbench() -> dict[str, str]:
 
 
 def pack_name(name: str) -> str:
-    """Return the name of the pack of one of the paper's sets."""
+    """Return the name of the pack with a set of the paper."""
     known_name("set of Gbench", name, gbench())
     return "gbench_" + re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
 

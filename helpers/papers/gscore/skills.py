@@ -35,7 +35,7 @@ CONSTANT = "constant"
 def set_errors(table: pd.DataFrame, metrics: Sequence[str] = PREDICTED) -> pd.DataFrame:
     """Return the error of every prediction and of the constant, set by set.
 
-    An evaluator without stored predictions has those of a line at its stored Gscores.
+    If predictions of an evaluator are not stored, a line at its stored Gscores gives them.
     """
     names = table["method"].str.partition("/")
     table = table.assign(detector=names[0], evaluator=names[2])
@@ -122,7 +122,7 @@ def _skill(errors: pd.DataFrame) -> Estimate | None:
 
 
 def skill_in_words(estimate: Estimate) -> str:
-    """Return a skill with its interval; below 0, with what it means."""
+    """Return a skill with its interval, and with an explanation if it is below 0."""
     value, low, high = (f"{number:.2f}".replace("-", MINUS) for number in estimate)
     numbers = f"{value} [{low}, {high}]"
     return numbers if estimate.low > 0 else f"{numbers}, {describe_skill(estimate)}"

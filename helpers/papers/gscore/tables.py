@@ -1,4 +1,4 @@
-"""Tables of the evaluation without labels, like those of Zhang et al. (2023)."""
+"""Tables of the evaluation without labels, similar to the tables of Zhang et al. (2023)."""
 
 from __future__ import annotations
 
@@ -120,8 +120,8 @@ def over_test_sets(table: pd.DataFrame) -> pd.DataFrame:
 def rows_beside(table: pd.DataFrame) -> list[tuple[pd.DataFrame, Mapping[str, str]]]:
     """Return the rows of a results table to compare with printed numbers, with their networks.
 
-    The first network of a data set stands for DLA in correlations and errors, and for everything on
-    data sets other than CIFAR-10, where the paper has no other network.
+    The first network of a data set represents DLA in correlations and errors.  On data sets other
+    than CIFAR-10 it represents everything, because the paper uses no other network there.
     """
     primary = table[table["variant"] == "primary"]
     own = primary["metric"].str.contains("^(?:rmse|pearson|spearman)_")

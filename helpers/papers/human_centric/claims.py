@@ -1,10 +1,10 @@
 """Claims of *Rethinking OOD Detection From a Human-Centric Perspective*.
 
-The paper's sentences are about many networks at once.  `derive` computes numbers over the
-networks of a data set, for each run and replicate; its rows stand for "all models".
+The paper's sentences concern many networks at once.  `derive` computes numbers over the networks
+of a data set, for each run and replicate; the ``backbone`` of its rows is "all models".
 
-Minima, maxima and best scores of noisy numbers are too extreme.  In replicates this is removed,
-since `helpers.report.claims` centres them; in the value it remains, and favours claims that
+Minima, maxima and best scores of noisy numbers are too extreme.  `helpers.report.claims` removes
+this bias from replicates, since it centres them.  In the value it remains, and favours claims that
 something varies.  The margins allow for it.  For "capacity" no margin would be wide enough: other
 runs choose the step.
 """
@@ -30,7 +30,7 @@ ALL_MODELS = "all models"  # the backbone in the rows of `derive`
 SCORES = list(PAPER_METHODS)  # MSP is the first
 FEWEST = 5  # models for a correlation: of four, one order in 24 is perfect by chance
 WAYS = 3  # ways of training, for the question which of them is best
-WEAK = 0.1  # the largest small radius of adversarial training; the paper names it beside 1
+WEAK = 0.1  # the largest small radius of adversarial training; the paper names it and 1
 
 _FPR = ("fpr_at_tpr", "fpr_at_tpr_correct")
 _NUMBERS = [  # of a network
@@ -83,8 +83,8 @@ def derive(table: pd.DataFrame) -> pd.DataFrame:
     """Return numbers over networks, as rows for `helpers.report.claims.evaluate`.
 
     Each number is computed within a data set, run and replicate, from average DER99 unless noted in
-    `quantities`.  A run without one of the networks of a number has no such number.  ``networks``
-    are those of the number.
+    `quantities`.  A run that lacks one of the networks of a number also lacks the number.
+    ``networks`` are the networks of the number.
     """
     rows = []
     for data_set, part in table.groupby("data_set", sort=False):
@@ -118,7 +118,7 @@ def read_numbers(table: pd.DataFrame) -> dict[tuple[int, str], np.ndarray]:
     every = pd.MultiIndex.from_tuples(_NUMBERS, names=levels)
     table = table[pd.MultiIndex.from_frame(table[levels]).isin(every)]
     replicates = table["bootstrap"].map(len)
-    # where many sets are averaged, rankings have none, and cannot be paired with what has
+    # for averages over many sets, ranking metrics lack replicates and cannot be paired with others
     table = table[~(table["metric"].isin(_FPR) & (replicates == 0)) | (replicates.max() == 0)]
     arrays = {}
     for run, part in table.groupby("run"):
@@ -140,8 +140,8 @@ def quantities(models: Sequence[str], sizes: Mapping[str, float]) -> Iterator[Qu
     normal = [name for name in models if parsed[name].strategy == "normal"]
     if len(normal) > 1:
         for place, score in enumerate(SCORES[1:], start=1):
-            # the minimum over networks of MSP minus the score; and mean rank of MSP minus that of
-            # the score, in critical differences at 0.05
+            # the minimum over networks of MSP minus the score; and the mean rank of MSP
+            # minus the mean rank of the score, in critical differences at 0.05
             least, rank = (partial(gain, score=place) for gain in (_least_gain, _rank_gain))
             yield Quantity(score, "least_gain", normal, least)
             yield Quantity(score, "rank_gain", normal, rank)

@@ -64,7 +64,7 @@ def parts(parameters: Parameters) -> list[Part]:
 
 
 def _data_set_of(name: str, parameters: Parameters) -> str:
-    """Return the ID set of a network; a published network has that of its record."""
+    """Return the ID set of a network; for a published network its record has the ID set."""
     main, called = parameters.data_set, parameters.pretrained.get(name, name)
     if parameters.trains(name) or called not in published.records():
         return main
@@ -107,7 +107,7 @@ def _pretrained(parameters: Parameters, name: str):
     weights = next((path for path in files if path.is_file()), None)
     called = parameters.pretrained.get(name, name)
     if weights is None and list(parameters.pretrained.values()).count(called) > 1 and "+" in name:
-        # timm's weights are those of the plain network, which has a separate name
+        # timm's weights belong to the plain network, which has a separate name
         raise FileNotFoundError(
             f"weights of '{name}': not found. Looked for {' or '.join(map(str, files))}; timm "
             f"has only those of '{called}'"
@@ -150,9 +150,9 @@ def apply_score(outputs: RoleOutputs, method: str, parameters: Parameters) -> Sc
 def apply_fresh_threshold(
     outputs: RoleOutputs, values: ScoreValues, parameters: Parameters
 ) -> tuple[ScoreValues, dict[str, np.ndarray]]:
-    """Return values with thresholds from half of the test images, and the images that are judged.
+    """Return values with thresholds from half of the test images, and the images to evaluate.
 
-    Images of this half and their corrupted versions are not judged.  Indices by set.
+    Images of this half and their corrupted versions are not evaluated.  Indices by set.
     """
     drawn = np.random.default_rng(parameters.seed).permutation(len(outputs.test))
     judged, reference = drawn[::2], drawn[1::2]
@@ -235,7 +235,7 @@ def error_rates(
     """Yield DER on each set and over sets; the mean over all sets has replicates.
 
     Only the images `judged` count, indices by set; by default all.  On sets of known classes,
-    ``der99_accepted`` is the share of accepted mistakes; the rest of DER is rejected by mistake.
+    ``der99_accepted`` is the share of accepted errors; the remaining DER is incorrect rejections.
     """
     for metric, threshold in values.thresholds.items():
         rates = {}

@@ -17,7 +17,7 @@ METHODS = PAPER_METHODS | TEXTS["other_methods"]
 
 # Ways to evaluate, in addition to "primary".  There all training images fit a score, and the
 # correctly classified ones give its threshold, as in the paper.
-FRESH = "fresh threshold"  # from half of the test images; the other half is judged
+FRESH = "fresh threshold"  # from half of the test images; the other half is evaluated
 ALL_CLASSES = "all classes"  # a network predicts all its classes, not only the data set's
 EVERY_SET = "every far set"  # all available far sets count as label-shifted, each like a near set
 
@@ -144,7 +144,7 @@ class Parameters(parameters.Parameters):
         return [*super().data_sets_used(), *self.other_packs()]
 
     def data_sets_needed(self) -> list[str]:
-        """Return the ID set; the run goes on without a missing shifted set."""
+        """Return the ID set; the run continues without a missing shifted set."""
         return [self.data_set]
 
     def trains(self, name: str) -> bool:
@@ -154,7 +154,7 @@ class Parameters(parameters.Parameters):
         return scratch or (bool(plus) and strategy in self.strategies)
 
     def recipe_of(self, name: str) -> Recipe:
-        """Return the recipe of a trained network; its radius is that of its name."""
+        """Return the recipe of a trained network; its name contains its radius."""
         architecture, plus, strategy = name.partition("+")
         changes = [self.architectures.get(architecture, {})]
         if plus:

@@ -25,7 +25,7 @@ from helpers.outputs import Head, Outputs
 from helpers.papers.human_centric.parameters import Parameters
 from helpers.papers.run import Part
 
-# what stands for the code in the key of corrupted images
+# version of the code in the key of corrupted images
 CORRUPTS = cache.code("helpers.data.corruptions.corrupt")
 
 log = logging.getLogger(__name__)
@@ -126,7 +126,7 @@ def corrupt_images(
 ) -> tuple[Images, np.ndarray]:
     """Return images under every corruption and severity, and their indices in the set.
 
-    Each kind corrupts other images, as long as there are enough.
+    Each kind corrupts different images, if there are enough.
     """
     if not isinstance(images, Images):
         raise ValueError(f"corrupted: {images.name} is not held in memory; give a folder of it")
@@ -154,7 +154,7 @@ def corrupt_images(
 
 
 def versions_of(images: Images | ImageStream, test: Images | ImageStream) -> np.ndarray | None:
-    """Return the index of the test image of which each image is a corrupted version.
+    """Return for each image the index of the test image that it is a corrupted version of.
 
     By class and file name, as in ImageNet-C; None if one name is not found.
     """
@@ -177,7 +177,7 @@ def _test_split(name: str) -> str:
 
 
 def _list(name: str, split: str, parameters: Parameters) -> Images | Listing:
-    """Return a data set of which some images may be chosen before `_open` opens them."""
+    """Return a data set from which images may be selected before `_open` opens them."""
     card = find(name)
     if card is not None and card.streamed:
         kinds = {"corruptions": parameters.corruptions, "severities": parameters.severities}

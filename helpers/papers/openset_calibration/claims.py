@@ -61,7 +61,7 @@ def _unequal(table: pd.DataFrame) -> list[str]:
 
 
 def _with_floor(printed: pd.DataFrame) -> pd.DataFrame:
-    """Return printed numbers with the floor of the ECE as 0, because the paper has none.
+    """Return printed numbers with the floor of the ECE as 0, because the paper reports no floor.
 
     The first claim becomes stricter.  The second becomes easier, but its gaps are several times
     its margin.

@@ -114,8 +114,8 @@ def open_set(
     """Return answers with "unknown" below a threshold on the maximum probability.
 
     The decision uses the unscaled probabilities, so that scaling does not change answers: the
-    paper has a single accuracy per setting.  With `moving_decision` the same threshold is applied
-    to the scaled probabilities.
+    paper has a single accuracy per setting.  With `moving_decision` this threshold applies to the
+    scaled probabilities.
     """
     panels, closed = {}, closed_set(network)
     for when, answers in closed.items():
@@ -146,7 +146,7 @@ def matched_tail(network: SplitOutputs, parameters: Parameters) -> int:
 
 
 def _refused(network: SplitOutputs, parameters: Parameters, tail: int) -> float:
-    """Return the share of held-out images that OpenMax rejects minus that of the threshold."""
+    """Return the share of held-out images that OpenMax rejects minus the threshold's share."""
     model = openset.OpenMax(int(tail), parameters.alpha or None, parameters.distance)
     model.fit(network.train.logits, network.train.labels)
     answers = openset.openmax_answer(model.probabilities(network.calibration.logits, 1.0))
@@ -158,8 +158,8 @@ def open_set_openmax(
 ) -> dict[str, Answers]:
     """Return answers of OpenMax, before and after temperature scaling of the revised logits.
 
-    An unscaled probability below `least` is no answer.  The temperature is fitted to the revised
-    logits of the held-out images; with `shared_temperature` it is that of the plain softmax.
+    An unscaled probability below `least` gives no answer.  The temperature is fitted to the revised
+    logits of the held-out images; with `shared_temperature` it is the plain softmax's temperature.
     """
     model = openset.OpenMax(parameters.tail, parameters.alpha or None, parameters.distance)
     model.fit(network.train.logits, network.train.labels)

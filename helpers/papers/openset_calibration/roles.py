@@ -1,8 +1,8 @@
 """Roles of classes and images in *Evaluating Uncertainty Calibration for Open-Set Recognition*.
 
-Six random classes are known, the others unknown.  Nine tenths of the training images of known
-classes train, one tenth fits the temperature; the test set has all classes.  In the closed set all
-classes are known.
+Six random classes are known, the others unknown.  Of the training images of known classes, nine
+tenths train the network and one tenth fits the temperature; the test set has all classes.  In the
+closed set all classes are known.
 """
 
 from dataclasses import dataclass, replace

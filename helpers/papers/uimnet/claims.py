@@ -47,7 +47,7 @@ def derive(table: pd.DataFrame) -> pd.DataFrame:
     Each difference is within one data set, network and run.  AUROC, OutAsOut and InAsIn are of
     Entropy before temperature scaling, unless measures or temperatures are compared.  A mean is
     over the paper's algorithms without RBF that have both numbers, with RND and OC for Native only.
-    A run without one of the algorithms that other runs have has no mean.
+    A run that lacks one of the algorithms of other runs also lacks the mean.
 
     ``method`` names the difference; ``backbone`` is a network or `ALL_SIZES`.  ``untestable`` has
     the reason if the Entropy of ERM does not detect out-domain images, if a member of an ensemble

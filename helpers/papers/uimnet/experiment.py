@@ -184,7 +184,7 @@ def _rows_of_measure(
 ) -> list[dict]:
     """Return the rows of a measure; if it fails, the row with the reason.
 
-    A measure of the paper that does not exist for an algorithm has no row, as in its tables.
+    A measure of the paper that does not exist for an algorithm gives no row, as in its tables.
     """
     facts, model, sets = record(measure), outputs.model, outputs.sets
     name = score_of(measure, model.name, ensemble=len(model.networks) > 1)
@@ -250,7 +250,7 @@ def score_outputs(
     """Return the scores of the outputs of each role, at the learned temperature if `after`.
 
     The mixture of Gaussians learns from the training images, as in the authors' code.  Their text
-    has the validation images, but a mixture fitted to so few images refuses all others.  With
+    uses the validation images, but a mixture fitted to so few images refuses all others.  With
     `density` an ensemble has the mean density of its networks, one network in memory at a time.
     """
     networks, temperature = outputs.model.networks, outputs.temperature if after else 1.0

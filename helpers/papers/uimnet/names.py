@@ -1,4 +1,4 @@
-"""Names in the results table: algorithms, measures, networks; `tables.yaml` has their facts.
+"""Names in the results table: algorithms, measures, networks; `tables.yaml` describes them.
 
 ``params/<tier>/uimnet.yaml`` has, for each algorithm, its changes of the recipe, the
 hyper-parameters of trial 0 and the laws of the other trials.
@@ -50,7 +50,7 @@ def checked(name: str) -> str:
 
 
 def record(name: str) -> MeasureRecord:
-    """Return the record of a measure; any other score has the title of its own record.
+    """Return the record of a measure; any other score has the title of its score record.
 
     >>> record("msp").title, record("knn").title
     ('Largest', 'Nearest neighbours (KNN)')
@@ -63,7 +63,7 @@ def record(name: str) -> MeasureRecord:
 
 
 def titles(names: Iterable[str]) -> dict[str, str]:
-    """Return the titles of measures without "": the paper's in its order, then the others.
+    """Return the titles of measures without "": the paper's in its order, then all others.
 
     >>> titles(["energy", "entropy", "energy", "msp"])
     {'msp': 'Largest', 'entropy': 'Entropy', 'energy': 'Energy'}
@@ -74,7 +74,7 @@ def titles(names: Iterable[str]) -> dict[str, str]:
 
 
 def score_of(measure: str, algorithm: str, *, ensemble: bool = False) -> str:
-    """Return the name of the score of a measure; "" if an algorithm has no such measure.
+    """Return the name of the score of a measure; "" if an algorithm lacks the measure.
 
     They differ only for Native.
 

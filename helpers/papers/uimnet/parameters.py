@@ -98,7 +98,7 @@ class Parameters(parameters.Parameters):
         return self
 
     def searched(self, algorithm: str) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the defaults and the laws of an algorithm, with those of every algorithm."""
+        """Return the defaults and the laws of an algorithm, including those under "all"."""
         return tuple(
             table.get("all", {}) | table.get(algorithm, {})
             for table in (self.defaults, self.search)

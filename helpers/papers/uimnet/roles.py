@@ -53,9 +53,9 @@ def partition(
 
     The means of the classes' features are merged by Ward's criterion until two clusters are left.
     The smaller cluster is the left one, whose classes are in-domain; of two equal clusters it is
-    the cluster of the first class.  As many of the first classes of the right one are out-domain.
-    The paper's text does not define "left"; of the 1,000 classes of ImageNet it has 266, and
-    "first" is by wnid.
+    the cluster of the first class.  The first classes of the right cluster are out-domain, as many
+    as there are in-domain classes.  The paper's text does not define "left"; for the 1,000 classes
+    of ImageNet it has 266, and "first" is by wnid.
 
     `class_means` are the mean features of the training images of each class [C, D], `most` is the
     largest number of in-domain classes, and of out-domain classes: the first ones.
@@ -88,7 +88,7 @@ def partition(
 
 
 def _load(parameters: Parameters, name: str, size: int | None = None) -> Images | ImageStream:
-    """Return the images of all classes of one split of the data set."""
+    """Return the images of all classes in one split of the data set."""
     if parameters.data_set == PUBLISHED:
         return data.open_stream(parameters.data_set, name)
     return data.load(parameters.data_set, name, size=size, download=parameters.download)

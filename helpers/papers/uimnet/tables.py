@@ -14,7 +14,7 @@ _MODEL = ["data_set", "backbone", "spectral", "algorithm"]
 def domain_means(table: pd.DataFrame) -> pd.DataFrame:
     """Return means and standard deviations over the data seeds of one tier, one row per number.
 
-    The columns are those of `split_columns` and `results.summary`.  ``networks`` is the number of
+    The columns are from `split_columns` and `results.summary`.  ``networks`` is the number of
     networks that predict together, "4 to 5" if data seeds differ.
     """
     single("table", table, "tier")

@@ -14,9 +14,9 @@ _FAR = ("SVHN", "LSUN-FIX", "DTD")
 
 
 def derive(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a results table with the paper's names of test sets, and with doubts and stand-ins.
+    """Return a results table with the paper's names of test sets, with doubts and stand-ins.
 
-    If two sets stand in for one set of the paper, both keep their names.  ``doubt`` names the far
+    If two sets replace one set of the paper, both keep their names.  ``doubt`` names the far
     sets on which Outlier Exposure is behind the baseline, if it is ahead on others: its effect on
     all far sets together then depends on their sizes.
     """
@@ -46,8 +46,8 @@ def derive(table: pd.DataFrame) -> pd.DataFrame:
 def _with_far(printed: pd.DataFrame) -> pd.DataFrame:
     """Return the printed numbers with the mean over the far sets of the union as test set "far".
 
-    The paper prints no number for all far images together, no mean confidence and nothing about
-    Mahalanobis: claims about the last two have no data.
+    The paper does not report any number for all far images together, any mean confidence or results
+    of Mahalanobis: claims about the last two lack data.
     """
     sets = printed[~printed["test_set"].isin(["test", "near", "union", "Gaussian Noise"])]
     identity = ["table", "data_set", "backbone", "run", "method", "calibration", "metric"]

@@ -24,9 +24,9 @@ _FINE = 50  # weight of an image with the paper's weight; other weights are roun
 def counts(images: Mapping[str, int], data_set: str) -> dict[str, int] | None:
     """Return how often an image of each test set counts, so that the union has the paper's shares.
 
-    `images` are the sizes of the test sets, all but "test" and "near" far-OOD.  If each far set is,
-    or stands in for, another far set of the paper, these have the paper's shares too; otherwise all
-    far images count equally.  None for a data set that the paper does not have.
+    `images` are the sizes of the test sets, all except "test" and "near" far-OOD.  If the far sets
+    equal or replace different far sets of the paper, they have the paper's shares too; otherwise
+    all far images count equally.  None for a data set that is not in the paper.
 
     >>> counts({"test": 2000, "near": 6000, "svhn": 4000, "mazes": 6000}, "cifar100")
     {'test': 100, 'near': 50, 'svhn': 68, 'mazes': 68}

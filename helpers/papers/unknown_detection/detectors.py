@@ -1,6 +1,6 @@
 """Methods ready for use: trained networks, chosen hyper-parameters, and answers about images.
 
-Hyper-parameters are chosen on a `Visible`, which has no test images: the chosen pair separates
+Hyper-parameters are chosen on a `Visible`, which contains no test images: the chosen pair separates
 held-out ID images from held-out external images best, by AUROC, as in the paper's code.
 """
 

@@ -30,7 +30,7 @@ class MethodAnswers:
 
 
 def parts(parameters: Parameters) -> list[Part]:
-    """Return every run and method, and the scores that stand aside on the baseline's networks.
+    """Return every run and method, and the separate scores on the baseline's networks.
 
     A method made of the networks of all runs is in the first run alone, after all other parts.
     """
@@ -50,7 +50,7 @@ def parts(parameters: Parameters) -> list[Part]:
         part = Part(f"{run}/{name}", identity | {"run": run, "method": name}, roles="all")
         if all(number == run for number, _ in networks):
             first.append(part)
-        elif not run:  # after those that train its networks
+        elif not run:  # after the parts that train its networks
             last.append(part)
     return first + last
 
@@ -81,7 +81,7 @@ def ask(detector: Detector, roles: Benchmark) -> MethodAnswers:
 
 
 def _ood_groups(answers: Mapping[str, Answer], far: Sequence[str]) -> dict[str, Sequence[str]]:
-    """Return what is compared with the ID test images: near, all far sets together, each set."""
+    """Return the OOD groups for comparison with ID test images: near, all far sets, each set."""
     each = {name: [name] for name in answers if name not in ("test", "near")}
     return {"near": ["near"], "far": far} | each
 

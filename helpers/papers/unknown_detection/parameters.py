@@ -36,7 +36,7 @@ class BenchmarkParameters(parameters.Parameters):
     data_set: DataSet  # in-distribution and near-OOD: ``imagenet``, or a set of small images
     superclasses: dict[str, list[str]]  # their classes; empty if the data set has coarse labels
     known_share: Share  # of each superclass that is in-distribution
-    known_classes: list[str]  # that are in-distribution; the others are drawn
+    known_classes: list[str]  # in-distribution classes; the remaining ones are drawn
     validation_share: Share  # of the ID training images
     external: Annotated[list[DataSet], Field(min_length=1)]
     external_validation: Count  # held-out images of the external set, at most

@@ -17,7 +17,7 @@ from helpers.papers.run import Part
 from helpers.papers.unknown_detection.methods import TEXTS
 from helpers.papers.unknown_detection.parameters import BenchmarkParameters
 
-#: Pixels of a side: the networks of small images expect it, and other images are resized to it.
+#: Side in pixels that networks of small images expect; images of other sizes are resized.
 SIZE = 32
 
 
@@ -53,7 +53,7 @@ class Benchmark:
 
     @property
     def visible(self) -> Visible:
-        """What may be seen before the test."""
+        """Data that may be used before the test."""
         return Visible(self.train, self.validation, self.external_validation)
 
     @property
@@ -232,9 +232,9 @@ def from_archive(parameters: BenchmarkParameters) -> Benchmark:
 def photographs(parameters: BenchmarkParameters) -> Benchmark:
     """Return the benchmark of ImageNet and other streamed folders of images.
 
-    In-distribution are the 200 classes of Tiny ImageNet, near-OOD 200 classes near to them by
-    WordNet, external the others (`helpers.data.class_roles.imagenet`).  Training and held-out
-    images come from ImageNet's training part, test images from its validation part.
+    In-distribution are the 200 classes of Tiny ImageNet, near-OOD 200 classes near to them in
+    WordNet, external all others (`helpers.data.class_roles.imagenet`).  Training and held-out
+    images are in ImageNet's training split, test images in its validation split.
     """
     if parameters.external != ["imagenet"] or parameters.aside or parameters.resized:
         raise ValueError("external, aside, resized: ['imagenet'], none and none expected")
@@ -270,7 +270,7 @@ def photographs(parameters: BenchmarkParameters) -> Benchmark:
 def _divide(
     stream: ImageStream, parameters: BenchmarkParameters
 ) -> tuple[ImageStream, ImageStream]:
-    """Return the training images of each class (at most so many), and the held-out images."""
+    """Return a limited number of training images of each class, and the held-out images."""
     count, most = parameters.held_out_per_class, parameters.train_per_class
     generator = np.random.default_rng(parameters.seed)
     role = np.zeros(len(stream), np.int64)

@@ -17,8 +17,8 @@ def beside(table: pd.DataFrame) -> pd.DataFrame:
     """Return a `comparison` of a results table with the paper's numbers, E-AURC among them.
 
     Rows without a number of the paper are left out, except for further methods on the paper's test
-    sets; scores that are no confidence have AUROC and FPR alone.  The column ``precision`` says
-    how the networks were trained.
+    sets.  Scores that are not confidences have only AUROC and FPR.  The column ``precision``
+    describes how the networks were trained.
     """
     paper = composition.printed(published.load("unknown_detection"))
     both = comparisons.comparison(

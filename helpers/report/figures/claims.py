@@ -56,7 +56,7 @@ def claim_effects(checks: pd.DataFrame) -> np.ndarray:
 
 
 def _names(block: pd.DataFrame) -> tuple[list[str], str]:
-    """Return names of a claim's effects without what they share, and a title with it."""
+    """Return names of a claim's effects without their common part, and a title with that part."""
     names = block["check"].where(block["decides"], block["check"] + " (reported only)")
     parts = [name.partition(", ") for name in names]
     shared = len({first for first, _, _ in parts}) == 1 and all(rest for *_, rest in parts)

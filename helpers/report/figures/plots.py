@@ -76,7 +76,7 @@ def score_histograms(
     limits: tuple[float, float] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the distributions of the scores of up to four groups of images, as shares of a group."""
+    """Draw the score distributions of up to four groups of images, as shares of a group."""
     if not 1 <= len(groups) <= len(_GROUPS):
         raise ValueError(f"groups: 1 to {len(_GROUPS)} expected, got {len(groups)}")
     arrays = {name: float_array(name, values) for name, values in groups.items()}
@@ -152,7 +152,7 @@ def risk_coverage_curves(curves: Mapping[str, tuple[np.ndarray, np.ndarray]]) ->
     ideal = np.maximum(0, 1 - (1 - risk[-1]) / coverage)
     ax.plot(coverage, ideal, color=GREY, linewidth=1, linestyle="--", label="ideal order")
     ax.axhline(risk[-1], color=GREY, linewidth=1, linestyle=":", label="error rate")
-    # the first few images must not set the scale
+    # the first few images must not determine the scale
     top = max(np.max(np.asarray(risk)[np.asarray(x) >= 0.05]) for x, risk in curves.values())
     ax.set(xlim=(0, 1), ylim=(0, 1.1 * top or 1), xlabel="coverage", ylabel="risk")
     ax.legend(**_ABOVE, ncols=3)

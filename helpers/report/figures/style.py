@@ -1,4 +1,4 @@
-"""What all figures share: their look, and what they ask of the tables that they draw."""
+"""Common style of all figures, and checks of the tables that they draw."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LIGHT = "#bbbbbb"
 SMALLEST = 8  # points of the smallest letters in any figure
 MARKERS = "oXs^Dv<P>*"
 LINES = ("-", "--", ":", "-.")
-# the palette in an order that brings its pale colours last
+# the palette with its pale colours at the end
 _CURVES = (*PALETTE[:6], "#222222", PALETTE[7], PALETTE[9], PALETTE[6])
 _DATA = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 _NAMES = " ".join(_DATA["methods"]).replace("_", "").split()
@@ -37,7 +37,7 @@ def use_style() -> None:
 
 
 def curve_style(number: int, points: int = 1) -> dict:
-    """Return colour, line and marker of one of many curves of as many points.
+    """Return colour, line and marker of one of many curves with `points` points each.
 
     No two of the first forty share line and marker, and no two of the first hundred share colour
     and marker. Neighbouring curves have their markers at different points.
@@ -84,7 +84,7 @@ def _likeness(place: int, others: Iterable[int]) -> int:
 
 
 def axes_or_new(ax: Axes | None, figsize: tuple[float, float] | None = None) -> Axes:
-    """Return the Axes that a caller gave, or those of a new figure."""
+    """Return the caller's Axes, or the Axes of a new figure."""
     return plt.subplots(figsize=figsize, layout="constrained")[1] if ax is None else ax
 
 

@@ -38,7 +38,7 @@ def comparison(
     published_as: Mapping[str, str],
     families: Mapping[str, str],
 ) -> pd.DataFrame:
-    """Put means over runs beside a paper's printed numbers."""
+    """Compare means over runs with a paper's printed numbers."""
     for title in published_as.values():
         printed = {*published["data_set"], *published["test_set"]}
         known_name("data set of the paper", title, printed)
@@ -60,7 +60,7 @@ def comparison(
 
 
 def printed_alone(published: pd.DataFrame) -> pd.DataFrame:
-    """Return a paper's printed numbers in the form of a `comparison` with no number of ours."""
+    """Return a paper's printed numbers in the form of a `comparison` without our numbers."""
     alone = _printed(published)
     alone[_PLACE] = alone[_PAPER_PLACE]
     alone[["mean", "std", "difference"]] = float("nan")
@@ -68,9 +68,9 @@ def printed_alone(published: pd.DataFrame) -> pd.DataFrame:
 
 
 def stack_sources(part: pd.DataFrame) -> pd.DataFrame:
-    """Return our numbers of a `comparison` and below them the paper's: one ``source`` a row.
+    """Return our numbers of a `comparison` and below them the paper's: one ``source`` per row.
 
-    Rows without a number are left out; those of the paper have no ``rows`` behind them.
+    Rows without a number are left out; the paper's rows have empty ``rows``.
     """
     ours = part.assign(source="ours")
     paper = part.assign(source="paper", mean=part["paper"], std=part["paper_std"], rows="")
@@ -78,7 +78,7 @@ def stack_sources(part: pd.DataFrame) -> pd.DataFrame:
 
 
 def head_stand_ins(part: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """Return numbers from `stack_sources` with what their test sets stand in for."""
+    """Return numbers from `stack_sources` with the names of the test sets that ours replace."""
     replaced = _stand_ins(part)
     titles = dict(zip(replaced["test_set"], "for " + replaced["paper_test_set"], strict=True))
     part = part.assign(beside=part["test_set"].map(lambda name: titles.get(name, "")))
@@ -98,16 +98,16 @@ def name_of(part: pd.DataFrame, *words: str) -> str:
 
 
 def one_table(part: pd.DataFrame) -> dict:
-    """Return what all rows of a part of a `comparison` share: one data set and backbone.
+    """Return the common fields of a part of a `comparison` with one data set and backbone.
 
-    ``table`` and the paper's names are those of the first row that the paper has too.
+    ``table`` and the paper's names come from the first row that the paper also has.
     """
     single("part", part, "data_set", "backbone")
     return part.sort_values("table", ascending=False, kind="stable").iloc[0].to_dict()
 
 
 def caption_of(part: pd.DataFrame, *, deviations: bool = True) -> str:
-    """Return the beginning of a caption: what is ours, over how many runs, and what the paper's."""
+    """Return the beginning of a caption: our numbers, their runs, and the paper's tables."""
     first = one_table(part)
     names = sorted(set(part["table"]) - {""})
     paper = f"Table{'s' * (len(names) > 1)} {' and '.join(names)}"
@@ -123,7 +123,7 @@ def caption_of(part: pd.DataFrame, *, deviations: bool = True) -> str:
 
 
 def runs_in_words(part: pd.DataFrame, *, deviations: bool = True) -> str:
-    """Return what a mean of ours is over, as a caption says it."""
+    """Return in words how many runs our means average, for a caption."""
     fewest, most = part["runs"].min(), part["runs"].max()
     if most == 1:
         return "1 run"
@@ -132,7 +132,7 @@ def runs_in_words(part: pd.DataFrame, *, deviations: bool = True) -> str:
 
 
 def _stand_ins(part: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows whose test set stands in for one of the paper."""
+    """Return the rows whose test set replaces a test set of the paper."""
     return part[part["paper"].notna() & (part["test_set"] != part["paper_test_set"])]
 
 

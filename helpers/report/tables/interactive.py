@@ -45,7 +45,7 @@ def interactive(frame: pd.DataFrame, *, caption: str = "") -> HTML:
     texts = sorted(set(range(frame.shape[1])) - set(numbers))
     digest = hashlib.sha256((caption + frame.to_csv()).encode()).hexdigest()
     table = itables.to_html_datatable(
-        frame.round(4),  # the decimals shown, and another one to sort by
+        frame.round(4),  # the displayed decimals, and one more for sorting
         table_id=f"table-{digest[:8]}",  # the same numbers give the same HTML
         fixedColumns={"start": min(2, numbers[0] if numbers else 0)},  # the names of a line
         columnDefs=[

@@ -1,7 +1,7 @@
 """Every printed number of the papers that has a counterpart here, next to our number.
 
-The record of a paper in `helpers.papers` lists our data sets, test sets and networks with the
-paper's that they are or stand in for.
+The record of a paper in `helpers.papers` assigns our data sets, test sets and networks to the
+paper's, which they equal or replace.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ COLUMNS = (
     "deviations", "unit", "stand_ins", "paper_data_set", "paper_test_set", "paper_backbone", "rows",
 )  # fmt: skip
 
-# Names that differ and mean the same; case, hyphens and underscores do not count either.
+# names that differ but have one meaning; case, hyphens and underscores do not count either
 _SAME = {
     ("food101", "food32"), ("caltech256", "caltech45"), ("places365", "places82"),
     ("resnet50", "rn50"), ("swinbase", "swinb"), ("vitbase", "vitb16"),
 }  # fmt: skip
-# The same images, of which other classes are drawn to be known.
+# equal images, of which other classes are drawn as known classes
 _DRAWN = {("cifar100", "cifar40"), ("imagenet", "imagenet200")}
 _JOINED = ("union", "average", "all")  # of the test sets at hand, which are not the paper's
 
@@ -38,7 +38,7 @@ _JOINED = ("union", "average", "all")  # of the test sets at hand, which are not
 def counterparts(
     papers: Mapping[str, Paper], tables: Mapping[tuple[str, str], pd.DataFrame]
 ) -> pd.DataFrame:
-    """Put every printed number beside our means over runs, of each tier that has them.
+    """Compare every printed number with our means over runs, for each tier that has them.
 
     Averages over test sets are computed again, see `helpers.report.published.with_averages`.
     """
@@ -62,7 +62,7 @@ def printed_once(paper: str) -> pd.DataFrame:
 
 
 def _beside(paper: Paper, rows: pd.DataFrame, networks: Mapping[str, str]) -> pd.DataFrame:
-    """Return the rows of `counterparts` of a part of one results table."""
+    """Return the rows of `counterparts` for a part of one results table."""
     printed = printed_once(paper.name)
     if not rows["metric"].isin(printed["metric"]).any():
         return pd.DataFrame(columns=list(COLUMNS))

@@ -1,9 +1,9 @@
-"""What training minimises: one small class per algorithm, one file each.
+"""Objectives of training: one small class per algorithm, one file each.
 
-An objective is named by a recipe (`Recipe.objective`) and made anew for each training.  None
-of them counts the size of the weights: their decay is the optimiser's, on every parameter.  The
-code of Belghazi and Lopez-Paz 2021 has it in the loss instead, of the weights of layers alone and
-at twice the strength for the same number.
+A recipe names its objective (`Recipe.objective`); each training creates a new object.  No
+objective contains a penalty on the size of weights: the optimiser applies weight decay to every
+parameter.  In the code of Belghazi and Lopez-Paz 2021 the penalty is part of the loss, applies
+only to the weights of layers, and is twice as strong for an equal number.
 
 Examples
 --------
@@ -26,7 +26,7 @@ __all__ = ["ERM", "Batch", "create", "names"]
 
 
 def names() -> list[str]:
-    """Return the names of all objectives, those of the folder's files, in alphabetical order."""
+    """Return the names of all objectives, from the files of the folder, in alphabetical order."""
     return sorted(one.name for one in iter_modules(__path__))
 
 

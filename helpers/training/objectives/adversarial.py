@@ -13,15 +13,15 @@ from helpers.training.objectives.erm import ERM, Batch
 
 
 class AdversarialTraining(ERM):
-    r"""Cross-entropy of the worst images near those of the batch.
+    r"""Cross-entropy on the worst images near the images of the batch.
 
     .. math:: \max_{\|\delta\|_2 \le \varepsilon} \mathrm{CE}(f(x + \delta), y)
 
     Notes
     -----
-    Madry et al. 2018, equation 2.1, in the ℓ2 ball and with the three steps of two thirds of the
-    radius of Salman et al. 2020.  The search sees the network in training mode, with the batch's
-    own statistics; the code of Salman et al. puts it into evaluation mode meanwhile.
+    Madry et al. 2018, equation 2.1, in the ℓ2 ball.  As in Salman et al. 2020, there are three
+    steps of two thirds of the radius.  The search uses the network in training mode, with the
+    statistics of the batch; the code of Salman et al. uses evaluation mode during the search.
     """
 
     def __init__(self, radius: float = 0.5, steps: int = 3):
@@ -58,8 +58,8 @@ def attack(
     for _ in range(steps):
         changed = changed.detach().requires_grad_()
         logits = torch.func.functional_call(classifier, buffers, changed).float()
-        # log odds of a wrong answer: their gradient has the direction of the cross-entropy's, and
-        # keeps its digits where the network is sure
+        # log odds of an incorrect output: their gradient has the direction of the cross-entropy's,
+        # and keeps its digits if the network is confident
         right = logits.gather(1, labels[:, None])
         wrong = logits.scatter(1, labels[:, None], -torch.inf).logsumexp(dim=1, keepdim=True)
         (gradient,) = torch.autograd.grad((wrong - right).sum(), changed)

@@ -1,4 +1,4 @@
-"""AugMix: three versions of an image are to get the same answer."""
+"""AugMix: train for consistent predictions on three versions of an image."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class AugMix(ERM):
 
     Notes
     -----
-    Hendrycks et al. 2020, algorithm 1 and section 3; the defaults of the others are theirs for
+    Hendrycks et al. 2020, algorithm 1 and section 3; the other defaults are the paper's for
     CIFAR.
     """
 

@@ -9,21 +9,21 @@ from helpers.training.objectives.erm import ERM
 
 
 class AutoAugment(ERM):
-    """Cross-entropy of images that the policy found for CIFAR-10 has changed.
+    """Cross-entropy on images after the augmentation policy found for CIFAR-10.
 
     Notes
     -----
-    Cubuk et al. 2019, by torchvision, after crop and flip and without the Cutout that follows
-    there.  They draw a sub-policy for each image; torchvision draws once a call, and a call for
-    each image would take many times longer.  A part is a run of the batch, whose order is random.
-    What comes in from outside is black, where it is grey in their code.
+    Cubuk et al. 2019, by torchvision, after crop and flip and without their final Cutout.  They
+    draw a sub-policy for each image.  Torchvision draws once per call, and a call for each image
+    would take many times longer.  A part is a run of the batch, whose order is random.  Pixels
+    from outside the image are black; they are grey in the authors' code.
 
-    torchvision draws from the global random state of the CPU, which is seeded from the generator
-    for the time of the call and then put back.  On a GPU this waits for the device once a batch.
+    torchvision draws from the global random state of the CPU.  The code seeds this state from the
+    generator for the call and then restores it, which on a GPU waits for the device once per batch.
     """
 
     def __init__(self, groups: int = 8):
-        from torchvision.transforms import v2  # here: half of what each notebook imported was it
+        from torchvision.transforms import v2  # here: half of each notebook's imports came from it
 
         self.groups = whole("groups", groups)
         self.policy = v2.AutoAugment(v2.AutoAugmentPolicy.CIFAR10)

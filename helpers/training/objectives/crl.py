@@ -1,4 +1,4 @@
-"""Correctness ranking loss: an image that is more often right is to be the surer one."""
+"""Correctness ranking loss: more confidence for images that are more often correct."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ class CRL(ERM):
               t_{ij} = \mathrm{sign}(c_i - c_j)
 
     with j the next image of the batch, :math:`\kappa` the maximum probability and c the share of
-    all epochs, those to come among them, in which the image was classified correctly so far.
-    Where both shares are the same, t draws the two confidences together.
+    all epochs, past and future, in which the image was classified correctly so far.  If both
+    shares are equal, t reduces the difference between the two confidences.
 
     Notes
     -----
-    Moon et al. 2020, equations 2 to 4.  Ties, the weight of 1, and that c grows with the epochs
-    are as in the code of Kim et al. 2023; Moon et al. divide by the epochs so far.  An image is
-    judged as it is seen in training, augmented.
+    Moon et al. 2020, equations 2 to 4.  The code of Kim et al. 2023 also has these ties, a weight
+    of 1, and c that grows with the epochs; Moon et al. divide by the number of past epochs.  Images
+    are evaluated with the augmentation of training.
     """
 
     def __init__(self, weight: float = 1.0):

@@ -15,13 +15,13 @@ class Distillation(ERM):
     .. math:: (1 - \lambda)\, \mathrm{CE} + \lambda\, T^2\,
               \mathrm{KL}(\mathrm{softmax}(z' / T) \,\|\, \mathrm{softmax}(z / T))
 
-    with the teacher's logits :math:`z'` of the same, augmented images.  The factor
+    with the teacher's logits :math:`z'` on these augmented images.  The factor
     :math:`T^2` keeps the size of the second term's gradients.
 
     Notes
     -----
-    Hinton et al. 2015, section 2, with the divergence for their cross-entropy: both have the same
-    gradient.  Weight and temperature of the defaults are usual ones for CIFAR, not theirs.
+    Hinton et al. 2015, section 2, with the divergence instead of their cross-entropy: both have
+    equal gradients.  Default weight and temperature are usual for CIFAR, but not from the paper.
     """
 
     needs_teacher = True

@@ -25,9 +25,9 @@ class EDL(ERM):
 
     Notes
     -----
-    Sensoy et al. 2018, equations 3 and 4, with the exponential in place of the ReLU and logits
-    clipped to [-10, 10] as in the code of Kim et al. 2023, whose weight is not known; weight 1
-    and a ramp of 10 epochs are Sensoy's.
+    Sensoy et al. 2018, equations 3 and 4.  As in the code of Kim et al. 2023, the exponential
+    replaces the ReLU and logits are clipped to [-10, 10].  Their weight is not known; the weight 1
+    and a ramp of 10 epochs are from Sensoy et al.
     """
 
     def __init__(self, weight: float = 1.0, ramp_epochs: float = 10.0):

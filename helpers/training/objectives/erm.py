@@ -1,4 +1,4 @@
-"""Empirical risk minimisation, and what every objective may do differently."""
+"""Empirical risk minimisation, and the methods that objectives may override."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from torch import nn
 
 @dataclass(frozen=True)
 class Batch:
-    """What one step of training sees; all of it lies on the device.
+    """The inputs of one step of training; all tensors are on the device.
 
     Attributes
     ----------
     inputs : Tensor, shape [V, 3, H, W]
-        What the network is shown: `ERM.views` of the images.
+        Inputs of the network: `ERM.views` of the images.
     labels : Tensor of int64, shape [B]
     indices : Tensor of int64, shape [B]
-        Which training images these are.
+        Indices of these images in the training set.
     epochs : Tensor of float32, shape []
-        Epochs done so far, with a fraction for the running one.
+        Number of epochs so far, with a fraction for the current one.
     drawn : Tensor
-        What the loss needs beside the inputs: `ERM.draw`.
+        Random numbers for the loss: `ERM.draw`.
     """
 
     inputs: torch.Tensor
@@ -35,29 +35,29 @@ class Batch:
 class ERM:
     """Empirical risk minimisation: the mean cross-entropy of the batch (Vapnik 1992).
 
-    The other objectives override what they do differently.  Nothing in `__call__` may wait for
-    the device or change the shape of a tensor from one step to the next, so that on a GPU
-    one recorded step can be replayed.
+    All other objectives override the methods that differ.  `__call__` must not wait for the device
+    or change the shape of a tensor between steps, so that a GPU can record one step and replay
+    it.
     """
 
-    beside = False  # whether the network is ERM's, and what is learnt comes after its training
+    beside = False  # whether the network is ERM's, and a measure is trained after it
     needs_outliers = False
     needs_teacher = False
-    teacher: nn.Module | None = None  # where it is needed: a network in evaluation mode
+    teacher: nn.Module | None = None  # if needed: a network in evaluation mode
 
     def start(self, images: int, epochs: int, device: str) -> None:
-        """Get ready for a training of so many epochs on so many images."""
+        """Prepare a training of `epochs` epochs on `images` images."""
 
     def views(
         self, images: torch.Tensor, outliers: torch.Tensor | None, generator: torch.Generator
     ) -> torch.Tensor:
-        """Return what the network is shown for a batch of images [B, 3, H, W]."""
+        """Return the network's inputs for a batch of images [B, 3, H, W]."""
         return images
 
     def draw(self, images: int, generator: torch.Generator) -> torch.Tensor:
-        """Return what the loss of a batch of so many images needs drawn; as a rule nothing.
+        """Return random numbers for the loss of a batch with `images` images; empty by default.
 
-        Always of the same shape, on the device of the generator.
+        The shape is constant; the device is the generator's.
         """
         return torch.empty(0, device=generator.device)
 
@@ -69,10 +69,10 @@ class ERM:
     def finish(
         self, classifier: nn.Module, images, recipe, *, seed: int, device: str
     ) -> dict[str, list[float]]:
-        """Learn what comes after the network's training, as a rule nothing.
+        """Train additional parts after the network; by default there are none.
 
-        The parameters are those of `helpers.training.students.teach`; what is returned are further
-        columns of the learning curve, a number for each epoch.
+        Parameters are as in `helpers.training.students.teach`.  The result contains further columns
+        of the learning curve, with one number per epoch.
         """
         return {}
 

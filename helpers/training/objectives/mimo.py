@@ -11,19 +11,19 @@ from helpers.training.objectives.erm import ERM, Batch
 
 
 class MIMO(ERM):
-    r"""Cross-entropy of M heads, each for an image of its own, summed over the heads.
+    r"""Cross-entropy of M heads, each for a separate image, summed over the heads.
 
     .. math:: \frac1V \sum_{v=1}^V \sum_{m=1}^M
               \mathrm{CE}\big(z_m(x_{\pi_1(v)}, \ldots, x_{\pi_M(v)}),\, y_{\pi_m(v)}\big)
 
-    The network sees M images side by side in its channels.  At test it sees one image M times,
-    and its answer is the mean of the heads' probabilities.
+    The network's input is M images, concatenated in the channels.  At test the input is one image
+    M times, and the output is the mean of the heads' probabilities.
 
     Notes
     -----
-    Havasi et al. 2021, sections 2 and 3.3; the defaults are those of Belghazi and Lopez-Paz 2021.
-    The first head's images are in the order of the batch, which is random, and the others are
-    permuted against it.  The learning curve's accuracy is the first head's.
+    Havasi et al. 2021, sections 2 and 3.3, with the defaults of Belghazi and Lopez-Paz 2021.
+    The first head's images are in the order of the batch, which is random; for all other heads
+    they are permuted.  The accuracy in the learning curve is the first head's.
     """
 
     def __init__(

@@ -12,7 +12,7 @@ _LEVELS = 4096  # of the mixing shares, all equally likely
 
 
 class Mixup(ERM):
-    r"""Cross-entropy of blended images to labels that are blended alike.
+    r"""Cross-entropy of mixed images with labels that are mixed with equal weights.
 
     .. math:: \lambda\, \mathrm{CE}(z(\tilde x), y) + (1 - \lambda)\, \mathrm{CE}(z(\tilde x), y'),
               \quad \tilde x = \lambda x + (1 - \lambda) x', \quad
@@ -20,13 +20,13 @@ class Mixup(ERM):
 
     Notes
     -----
-    Zhang et al. 2018, equations 1 and 2.  A :math:`\lambda` is drawn for each pair, as their
-    text has it, not one for the batch as in their code and that of Belghazi and Lopez-Paz 2021.
-    It is one of 4,096 equally likely quantiles, since torch draws from no Beta distribution
-    with a generator that the caller gives.  The other image of a pair is the next one of the
-    batch, whose order is random.
+    Zhang et al. 2018, equations 1 and 2.  Each pair has a separate :math:`\lambda`, as in their
+    text; their code and the code of Belghazi and Lopez-Paz 2021 use one for the batch.  It is one
+    of 4,096 equally likely quantiles, since torch cannot draw from a Beta distribution with a given
+    generator.  The other image of a pair is the next one in the batch, whose order is
+    random.
 
-    The measure of its own is `helpers.networks.heads.MixingGap`.
+    The native measure is `helpers.networks.heads.MixingGap`.
     """
 
     def __init__(self, alpha: float = ALPHA):

@@ -9,17 +9,17 @@ from helpers.training.objectives.erm import ERM
 
 
 class NoiseTraining(ERM):
-    r"""Cross-entropy of images of which a share is noisy, clipped to the range of pixels.
+    r"""Cross-entropy of images, with a share of noisy ones, clipped to the range of pixels.
 
     .. math:: x \cdot (1 + \sigma_\text{speckle}\, n) + \sigma_\text{Gaussian}\, n', \quad
               n, n' \sim \mathcal N(0, 1)
 
-    drawn anew for each pixel and channel.
+    with independent draws for each pixel and channel.
 
     Notes
     -----
-    Rusak et al. 2020: training with a tuned standard deviation, half of the images left clean.
-    The noisy ones are the first of the batch, whose order is random.
+    Rusak et al. 2020: training with a tuned standard deviation; half of the images stay clean.
+    The noisy images are the first of the batch, whose order is random.
     """
 
     def __init__(self, gaussian: float = 0.0, speckle: float = 0.0, share: float = 0.5):

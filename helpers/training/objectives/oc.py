@@ -1,4 +1,4 @@
-"""Orthogonal certificates: small networks that learn to say zero to known images."""
+"""Orthogonal certificates: small networks that learn the output zero on known images."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ class OC(RND):
     .. math:: \lambda\, \frac{1}{B W} \sum_i \lVert g(\varphi_i) \rVert^2
               + \mu \sum_l \frac{1}{n_l^2} \lVert W_l W_l^\top - I \rVert_F^2
 
-    The features :math:`\varphi` are the trained network's: the classifier is that of `ERM`.
+    The features :math:`\varphi` are the trained network's: the classifier equals the one of `ERM`.
 
     Notes
     -----
     Tagasovska and Lopez-Paz 2019, equation 2, with several layers as in Belghazi and Lopez-Paz
-    2021, whose code takes the mean over the entries as here, but of one layer, if of any.  Their
-    text has the sum, with which the weights that they search diverge.  A layer that widens is
-    penalised by :math:`W_l^\top W_l`.
+    2021.  Their code also averages over the entries, but penalises one layer at most.  Their text
+    has the sum, with which training diverges at the weights that they search.  A layer that widens
+    is penalised by :math:`W_l^\top W_l`.
 
-    The measure of its own is `helpers.networks.heads.Certificates`.
+    The native measure is `helpers.networks.heads.Certificates`.
     """
 
     def __init__(
@@ -34,5 +34,5 @@ class OC(RND):
         self.penalty = at_least_zero("penalty", penalty)
 
     def error(self, native: Certificates, features: torch.Tensor) -> torch.Tensor:
-        """Return what the certificates minimise, a scalar, of features [B, D]."""
+        """Return the loss of the certificates, a scalar, for features [B, D]."""
         return super().error(native, features) + self.penalty * native.penalty()

@@ -1,4 +1,4 @@
-"""Outlier Exposure: images of other things are to get the uniform distribution."""
+"""Outlier Exposure: train for uniform predictions on images of other classes."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from helpers.training.objectives.erm import ERM, Batch
 
 
 class OutlierExposure(ERM):
-    r"""Cross-entropy plus that of the uniform distribution on outliers.
+    r"""Cross-entropy plus the cross-entropy with the uniform distribution on outliers.
 
     .. math:: \mathrm{CE} + \lambda\, \frac1R \sum_r
               \Big(\log \sum_k e^{z_{rk}} - \frac1K \sum_k z_{rk}\Big)
 
-    Images and outliers go through the network together, so that batch statistics are shared.
+    Images and outliers form one batch of the network, so that batch statistics are shared.
 
     Notes
     -----
-    Hendrycks et al. 2019, section 4; weight and ratio as there.
+    Hendrycks et al. 2019, section 4, with the paper's weight and ratio.
     """
 
     needs_outliers = True

@@ -8,8 +8,8 @@ from helpers.training.objectives.erm import ERM
 class RBF(ERM):
     r"""Cross-entropy of logits :math:`\exp(-a^2)` of the linear functions a of the features.
 
-    The logits lie in (0, 1]: far from all classes the softmax is uniform, and no probability is
-    ever above :math:`e / (e + K - 1)`.
+    The logits are in (0, 1]: far from all classes the softmax is uniform, and no probability
+    exceeds :math:`e / (e + K - 1)`.
 
     Notes
     -----

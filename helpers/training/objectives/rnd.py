@@ -1,4 +1,4 @@
-"""Random network distillation: a small network learns what a random one says of known images."""
+"""Random network distillation: a small network learns the outputs of a random network."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ class RND(ERM):
     .. math:: \lambda\, \frac{1}{B W} \sum_i
               \lVert g_\text{student}(\varphi_i) - g_\text{teacher}(\varphi_i) \rVert^2
 
-    The features :math:`\varphi` are the trained network's, so that the classifier is that of
-    `ERM`: `helpers.training.fitted.fit` trains it once for both.
+    The features :math:`\varphi` are the trained network's, so that the classifier equals the one
+    of `ERM`: `helpers.training.fitted.fit` trains it once for both.
 
     Notes
     -----
-    Burda et al. 2019, section 2.2, on features as in Belghazi and Lopez-Paz 2021.  In their code
-    network and student are trained together, and the error moves the features too, though they
-    say that the measure is all that differs from ERM; and their table gives a weight of 0, where
-    their code has 0.1.
+    Burda et al. 2019, section 2.2, on features as in Belghazi and Lopez-Paz 2021.  Their code
+    trains network and student together, and the error changes the features too, although their
+    text describes the measure as the only difference from ERM.  The weight is 0 in their table and
+    0.1 in their code.
 
-    The measure of its own is `helpers.networks.heads.Imitation`.
+    The native measure is `helpers.networks.heads.Imitation`.
     """
 
     beside = True
 
     def __init__(self, weight: float = 0.1, width: float = WIDTH, depth: float = DEPTH):
-        whole("width", width)  # those of the network's own measure, which is made with it
+        whole("width", width)  # width and depth of the network's native measure
         whole("depth", depth)
         self.weight = at_least_zero("weight", weight)
 
     def error(self, native: Imitation, features: torch.Tensor) -> torch.Tensor:
-        """Return what the student minimises, a scalar, of features [B, D]."""
+        """Return the loss of the student, a scalar, for features [B, D]."""
         return self.weight * native.errors(features).square().mean()
 
     def finish(self, classifier, images, recipe, *, seed, device):

@@ -1,4 +1,4 @@
-"""Soft labels: training asks for a probability below 1, and a test can ask who got it."""
+"""Soft labels: training targets below 1, and a test can compare predictions with them."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from helpers.training.objectives.erm import ERM, Batch
 
 
 class SoftLabels(ERM):
-    r"""Cross-entropy to :math:`\tau` for the class and the rest in equal parts for the others.
+    r"""Cross-entropy with target :math:`\tau` for the class and equal shares for all others.
 
     .. math:: -\tau \log p_y - \frac{1 - \tau}{K - 1} \sum_{k \ne y} \log p_k
 
     Notes
     -----
-    Belghazi and Lopez-Paz 2021, the soft labeler, with the default of their code: the 128 of
-    their table is no probability.
+    Belghazi and Lopez-Paz 2021, the soft labeler, with the default of their code, because the 128
+    in their table is not a probability.
 
-    The measure of its own is `helpers.networks.heads.TargetGap`.
+    The native measure is `helpers.networks.heads.TargetGap`.
     """
 
     def __init__(self, positive: float = POSITIVE):

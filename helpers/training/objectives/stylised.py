@@ -9,13 +9,13 @@ from helpers.training.objectives.erm import ERM
 
 
 class Stylised(ERM):
-    """Cross-entropy of images of which a share has lost its texture to another image's.
+    """Cross-entropy of images; a share of them has the texture of another image.
 
     Notes
     -----
-    Geirhos et al. 2019 train on images in the style of paintings, which a network for style
-    transfer makes.  For want of one, amplitude spectra are mixed as in Xu et al. 2021: the phase,
-    which carries shape, stays.  The stylised images are the first of the batch and the other
+    Geirhos et al. 2019 train on images in the style of paintings, made by a network for style
+    transfer.  Without such a network, we mix amplitude spectra as in Xu et al. 2021: the phase,
+    which carries shape, stays.  The stylised images are the first of the batch, and the other
     image is the next one: the batch's order is random.
     """
 
@@ -40,7 +40,7 @@ class Stylised(ERM):
 def mix_amplitudes(
     images: torch.Tensor, others: torch.Tensor, weight: torch.Tensor
 ) -> torch.Tensor:
-    r"""Mix the amplitude spectra of images with those of others and keep their own phases.
+    r"""Mix the amplitude spectra of images with the spectra of others and keep the phases.
 
     .. math:: \mathcal F^{-1}\big(((1 - \lambda)\, |\mathcal F x| + \lambda\, |\mathcal F x'|)\,
               e^{i \arg \mathcal F x}\big)
