@@ -12,7 +12,7 @@ array([ True,  True,  True])
 1.0
 
 ``audited.save(folder)`` writes the report; ``ku.audit(ku.read_outputs(file))`` audits a file, as
-the command ``known-unknowns`` does.  Nothing here needs torch or is imported before its first use.
+the command ``known-unknowns`` does.  No name needs torch, and each is imported at its first use.
 """
 
 from __future__ import annotations

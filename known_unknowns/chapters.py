@@ -1,4 +1,4 @@
-"""The book's chapters: the papers, and what goes beyond them."""
+"""The book's chapters: the papers, and the chapters that extend them."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 CHAPTERS: dict[str, Paper] = {**PAPERS, across.PAPER.name: across.PAPER}
 
 
-#: Packages with parameters and notebooks that are no chapter with claims.
+#: Packages with parameters and notebooks that are not chapters with claims.
 OTHERS = {"audit": "known_unknowns.auditing", "without_labels": "known_unknowns.without_labels"}
 
-#: Whose parameter files, networks and results table a package takes.
+#: The chapter whose parameter files, networks and results table a package uses.
 PARAMETERS_OF = {"without_labels": "gscore"}
 
 

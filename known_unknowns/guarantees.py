@@ -1,4 +1,4 @@
-"""Thresholds with a guarantee, from labelled images that were used for nothing else."""
+"""Thresholds with a guarantee, from labelled images that had no other use."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def images_needed(risk: float, confidence: float) -> int:
 
     .. math:: \left\lceil \frac{\log(1 - \text{confidence})}{\log(1 - \text{risk})} \right\rceil + 1
 
-    So many correct images in a row would otherwise be too unlikely; one more sets the
-    threshold. Errors among the most confident images make the number larger.
+    If the risk were larger, this many correct images in a row would be too unlikely; one more
+    image sets the threshold. Errors among the most confident images make the number larger.
 
     Examples
     --------
@@ -68,25 +68,25 @@ def images_needed(risk: float, confidence: float) -> int:
 def risk_threshold(scores, correct, *, risk: float, confidence: float = 0.95) -> RiskThreshold:
     r"""Return the smallest threshold that is shown to keep the selective risk low enough.
 
-    The selective risk is the probability that an accepted image is classified wrongly. Over
-    the draw of the calibration images, it exceeds `risk` with probability at most 1 −
+    The selective risk is the probability that an accepted image is classified incorrectly.
+    Over the draw of the calibration images, it exceeds `risk` with probability at most 1 −
     `confidence`.
 
     Parameters
     ----------
     scores : array_like, shape [N]
-        Scores of the calibration images: independent draws from what the model will meet, not
-        used to train, to fit or to choose the score.
+        Scores of the calibration images: independent draws from the images that the model will
+        receive, not used to train, to fit or to choose the score.
     correct : array_like of bool, shape [N]
-        Whether each image is classified correctly; images of unknown classes never are.
+        Whether each image is classified correctly; False for images of unknown classes.
     risk, confidence : float
-        Wished selective risk, and confidence of the guarantee; in (0, 1).
+        Target for the selective risk, and confidence of the guarantee; in (0, 1).
 
     Raises
     ------
     ValueError
-        Empty, NaN, infinite, or of wrong shape or length; fewer images than `images_needed`;
-        too many errors among the most confident images.
+        Arrays that are empty, NaN, infinite, or of wrong shape or length. Fewer images than
+        `images_needed`. Too many errors among the most confident images.
 
     Notes
     -----
@@ -97,14 +97,14 @@ def risk_threshold(scores, correct, *, risk: float, confidence: float = 0.95) ->
     .. math:: P(\operatorname{Bin}(m, \text{risk}) \le e) \le (1 - \text{confidence}) / g
 
     with e errors among the m images above. Each of the g walks ends at the first hypothesis
-    that stands, and the lowest threshold of all walks is returned. They start at ranks that
-    double and depend on N, `risk` and `confidence` alone; a single start would be lost to one
-    early error.
+    that is not rejected, and the lowest threshold of all walks is returned. The walks start at
+    ranks that double and depend only on N, `risk` and `confidence`; with a single start, one
+    early error could end the only walk.
 
     A walk errs only if it passes the first threshold at or below its start at which the risk
-    is too large. This threshold depends on the images. But between it and the last larger
-    threshold with too large a risk, and above that one, errors follow a binomial law with at
-    least `risk`.
+    is too large. This threshold depends on the images. But between this threshold and the last
+    larger threshold with too large a risk, and above the larger threshold, errors follow a
+    binomial law with at least `risk`.
 
     Ties are walked in random order with a fixed seed; only thresholds between ties are returned.
 
@@ -145,7 +145,7 @@ def risk_threshold(scores, correct, *, risk: float, confidence: float = 0.95) ->
 def larger_risk(scores, correct, *, risk: float, confidence: float = 0.95) -> float | None:
     """Return about the smallest risk above `risk` that `risk_threshold` grants, or None.
 
-    A wish for new images: the boldest of many wishes on the same images has less confidence.
+    Use it only for new images: after a search on these images, the confidence is lower.
 
     Examples
     --------
@@ -162,9 +162,9 @@ def larger_risk(scores, correct, *, risk: float, confidence: float = 0.95) -> fl
 def coverage_threshold(scores, *, coverage: float) -> float:
     r"""Return the largest threshold that accepts a new image with at least this probability.
 
-    The :math:`\lfloor (N + 1)(1 - \text{coverage}) \rfloor`-th smallest score: split
-    conformal prediction (Vovk et al. 2005; Bates et al. 2023). The guarantee holds on average
-    over draws of the calibration images, unlike that of
+    It is the :math:`\lfloor (N + 1)(1 - \text{coverage}) \rfloor`-th smallest score, by split
+    conformal prediction (Vovk et al. 2005, Bates et al. 2023). The guarantee holds on average
+    over draws of the calibration images, unlike the guarantee of
     `helpers.metrics.rejection_threshold`.
 
     Examples
@@ -178,7 +178,7 @@ def coverage_threshold(scores, *, coverage: float) -> float:
 
 
 def conditional_coverage(images: int, *, coverage: float, confidence: float = 0.95) -> float:
-    r"""Return the coverage that one draw of calibration images has, with this confidence.
+    r"""Return the coverage for one draw of calibration images with this confidence.
 
     Over draws, the coverage of `coverage_threshold` follows
     :math:`\operatorname{Beta}(N + 1 - r, r)` with
@@ -234,7 +234,7 @@ def _rank(scores: np.ndarray, correct: np.ndarray) -> tuple[np.ndarray, np.ndarr
 def _count_accepted(scores: np.ndarray, errors: np.ndarray, risk: float, confidence: float) -> int:
     """Return how many images the lowest threshold of all walks accepts; 0 if there is none."""
     starts = _starts(len(scores), risk, confidence)
-    if not starts:  # too few images, whatever they are
+    if not starts:  # too few images, even without an error
         return 0
     ranks = np.arange(1, len(scores) + 1)
     # A rounding error must not undo an equality, as at the first rank and without any error.
@@ -251,9 +251,9 @@ def _count_accepted(scores: np.ndarray, errors: np.ndarray, risk: float, confide
 
 
 def _starts(images: int, risk: float, confidence: float) -> list[int]:
-    """Return the ranks at which walks start, each twice the one before.
+    """Return the ranks at which walks start, each twice the previous rank.
 
-    The first is the smallest at which a walk without error goes on; all are below `images`.
+    The first is the smallest rank at which a walk without error continues; all are below `images`.
     """
     starts: list[int] = []
     while True:

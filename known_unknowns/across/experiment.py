@@ -1,13 +1,13 @@
 """The comparison: all algorithms and published networks with all scores, by all measures.
 
 The method of a row is ``ALGORITHM``, or ``ALGORITHM/SCORE``; `known_unknowns.across.measures` lists
-what can be compared.  A cell that does not apply is missing.  A published network is a baseline
-whose backbone is the network's name.
+the measures.  A cell that does not apply is missing.  A published network is a baseline whose
+backbone is the network's name.
 
-Variant ``primary``: the probability of "unknown" is that of the score, by Platt's scaling.
-``paper``: it is that of the thresholded softmax (msp) or of OpenMax (openmax).  ``scaled``: the
-logits are divided by a temperature first, fitted to the validation images (Lyu et al. 2022); the
-calibration is "after".
+Variant ``primary`` computes the probability of "unknown" from the score, by Platt's scaling.
+``paper`` uses the thresholded softmax (msp) or OpenMax (openmax).  ``scaled`` first divides the
+logits by a temperature, fitted to the validation images (Lyu et al. 2022), with calibration
+"after".
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ __all__ = ["BESIDE", "TEACHER", "models", "outputs", "parts", "roles", "rows"]
 #: Columns of the rows of that variant.
 SCALED = {"variant": "scaled", "calibration": "after"}
 
-#: The member of the run's ensemble that a distilled network learns from; not the baseline, which
-#: has the same weights in the beginning.
+#: The member of the run's ensemble that teaches a distilled network; not the baseline, which has
+#: the same initial weights.
 TEACHER = 1
 
 #: Algorithms that learn next to the baseline's classifier, from its seeds.
 #:
-#: Only their native measure counts: all other numbers are the baseline's.
+#: Only their native measure counts: all other numbers are equal to the baseline's numbers.
 BESIDE = ("rnd", "oc")
 
 #: The Gscore evaluator: the best of the paper.
@@ -159,13 +159,13 @@ class ModelOutputs:
 
 def logarithms(outputs: Outputs) -> np.ndarray:
     """Return the logarithms of the probabilities: logits, also for several members."""
-    return np.log(np.maximum(outputs.probabilities, np.finfo(np.float32).tiny))  # none of 0
+    return np.log(np.maximum(outputs.probabilities, np.finfo(np.float32).tiny))  # never of 0
 
 
 def outputs(
     parameters: Parameters, part: Part, roles: ComparisonRoles, models: Model
 ) -> ModelOutputs:
-    """Return the outputs of a model on all images; earlier outputs come from the cache."""
+    """Return the outputs of a model on all images; earlier outputs are read from the cache."""
     names = ("train", "validation", "external_validation", "test")
     images = {name: getattr(roles, name) for name in names}
     sets = roles.near | roles.far | roles.families
@@ -186,7 +186,7 @@ def rows(parameters: Parameters, part: Part, outputs: ModelOutputs, draw: Draw) 
 
 
 def classifier_rows(parameters: Parameters, outputs: ModelOutputs) -> Iterator[dict]:
-    """Yield the rows of a model alone, whatever the score."""
+    """Yield the rows of a model that do not depend on a score."""
     test, bins = outputs.outputs["test"], parameters.bins
     plain, labels, scaled = test.probabilities, test.labels, outputs.scaled(test)
     logits = Outputs(logarithms(test), test.features, labels)
@@ -216,7 +216,7 @@ def score_rows(
     unknown = unknown_probability(shown, values["validation"], values["external_validation"])
 
     def open_set(answer: Callable[..., tuple], *arguments, **columns) -> Iterator[dict]:
-        """Yield how well K + 1 probabilities are calibrated, of which the last is "unknown"."""
+        """Yield calibration measures of K + 1 probabilities; the last is for "unknown"."""
         if outputs.near:
             (whole, answers), labels = answer(outputs, *arguments), outputs.join(lambda o: o.labels)
             given = whole[:, :-1], whole[:, -1], labels
@@ -242,7 +242,7 @@ def score_rows(
 
 
 def _areas(outputs: ModelOutputs, values: Mapping[str, np.ndarray], draw: Draw) -> Iterator[dict]:
-    """Yield AURC, AUROC and false positive rate: of the ID test images and of each group."""
+    """Yield AURC, AUROC and false positive rate for the ID test images and for each group."""
 
     def join(arrays: Mapping[str, np.ndarray], names) -> np.ndarray:
         return np.concatenate([arrays[name] for name in names])
@@ -272,7 +272,7 @@ def _areas(outputs: ModelOutputs, values: Mapping[str, np.ndarray], draw: Draw) 
 def _at_thresholds(
     outputs: ModelOutputs, values: Mapping[str, np.ndarray], share: float
 ) -> Iterator[dict]:
-    """Yield detection error rates, means over test sets, and the confusion with near images."""
+    """Yield detection error rates (means over test sets) and the confusion with near images."""
     correct = values["train"][outputs.outputs["train"].correct]
     for metric, keep in DETECTION_ERROR_RATES.items():
         threshold = metrics.rejection_threshold(correct, keep=keep)
@@ -294,7 +294,7 @@ def _with_unknown(
     unknown: np.ndarray,
     probabilities: Callable[[Outputs], np.ndarray] = lambda each: each.probabilities,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return K + 1 probabilities, the last of which is given, and the answers."""
+    """Return K + 1 probabilities, with `unknown` as the last, and the answers."""
     known = outputs.join(probabilities) * (1 - unknown)[:, None]
     whole = np.column_stack([known, unknown])
     return whole, openset.openmax_answer(whole)
@@ -309,13 +309,13 @@ def _threshold(outputs: ModelOutputs, keep: float) -> tuple[np.ndarray, np.ndarr
 
 
 def _openmax(outputs: ModelOutputs, keep: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return K + 1 probabilities and answers of OpenMax, which has no threshold."""
+    """Return K + 1 probabilities and answers of OpenMax, which uses no threshold."""
     model = openset.OpenMax().fit(outputs.train.logits, outputs.train.labels)
     whole = model.probabilities(outputs.join(lambda each: each.logits))
     return whole, openset.openmax_answer(whole)
 
 
-#: The two rules of the chapter on open sets, by the scores that they are.
+#: The two rules of the chapter on open sets, by the names of their scores.
 AS_PRINTED = {"msp": _threshold, "openmax": _openmax}
 
 

@@ -1,4 +1,4 @@
-"""The measures of all papers that methods are compared by, and the training algorithms."""
+"""The measures of all papers that compare methods, and the training algorithms."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ _TABLE = pd.read_csv(
     Path(__file__).with_name("measures.csv"), index_col="name", keep_default_na=False
 )
 
-#: Each measure as a row of the results table has it, with its title and paper, by name.
+#: Each measure as in a row of the results table, with its title and paper, by name.
 MEASURES = {row.Index: row for row in _TABLE.itertuples(name="Measure")}
 
 #: The measures that `known_unknowns.across.tables.agreement` compares.

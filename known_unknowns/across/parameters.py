@@ -15,7 +15,7 @@ from known_unknowns.across.measures import ALGORITHMS
 
 
 class Parameters(BenchmarkParameters):
-    """The parameters of the comparison; images and networks are those of unknown detection.
+    """The parameters of the comparison, with the images and networks of unknown detection.
 
     Attributes
     ----------
@@ -24,15 +24,15 @@ class Parameters(BenchmarkParameters):
     published : dict of str to str
         Published networks, each with its ID set or a part of it (``cifar10_mini``).
     near : list of str
-        Data sets that are near to the ID sets of `published`; related classes are left out.
+        Data sets near the ID sets of `published`; related classes are left out.
     published_images : int
-        Largest number of training images, and of each half of the ID test images, that are scored.
+        Largest number of scored training images, and of each half of the ID test images.
     scores : list of str
-        Names of scores; those that do not apply to a model are left out there.
+        Names of scores; a score that does not apply to a model is left out for this model.
     score_arguments : dict of str to dict
         Hyper-parameters that are not the defaults.
     families : list of str
-        Data sets that the prediction of an AUROC learns from; three or more, no test sets.
+        Data sets from which the prediction of an AUROC learns; three or more, no test sets.
     keep : float
         Share of the validation images that the threshold of InAsIn and OutAsOut keeps.
     bins : int

@@ -1,9 +1,9 @@
 """The roles of the images in the comparison of all papers.
 
-Trained networks have the roles of the benchmark of unknown detection.  A published network knows
-all classes of its ID set and learned all training images: half of the ID test images are held out,
-and near images are those of other data sets.  Families that are not test sets teach the regression
-that predicts an AUROC without labels.
+Trained networks have the roles of the benchmark of unknown detection.  A published network was
+trained on all classes and all training images of its ID set: half of the ID test images are held
+out, and near images come from other data sets.  Families that are not test sets are the training
+data of the regression that predicts an AUROC without labels.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def roles(parameters: Parameters, part: Part | None = None) -> ComparisonRoles:
 
 
 def of_published(parameters: Parameters, id_set: str) -> ComparisonRoles:
-    """Return the roles for published networks, whose ID set is a data set or a part of it."""
+    """Return the roles for published networks; their ID set is a data set or a part of one."""
     most, draw = parameters.published_images, partial(subsample, seed=parameters.seed)
     options = {"size": SIZE, "download": parameters.download}
     train, test = (data.load(id_set, split, **options) for split in ("train", "test"))
@@ -65,7 +65,7 @@ def of_published(parameters: Parameters, id_set: str) -> ComparisonRoles:
     shared = class_lists.shared_classes(id_set)
 
     def unknown(names: Iterable[str], related: bool = True) -> dict[str, Images]:
-        """Load some test images of sets that do not overlap, or only of their unrelated classes."""
+        """Load some test images of sets without overlap, or only of their unrelated classes."""
         sets = {}
         for name in names:
             images = data.load(name, test_split(name), **options)
@@ -107,7 +107,7 @@ def of_published(parameters: Parameters, id_set: str) -> ComparisonRoles:
 def load_families(
     parameters: Parameters, names: Iterable[str], taken: Mapping[str, Images], most: int
 ) -> dict[str, Images]:
-    """Load the sets that the prediction of an AUROC learns from; see `ComparisonRoles`."""
+    """Load the sets from which the prediction of an AUROC learns; see `ComparisonRoles`."""
     families = {}
     for name in names:
         images = data.load(name, "test", size=SIZE, download=parameters.download)

@@ -14,7 +14,7 @@ from helpers.report.ledger import PUBLISHED, ledger, tally
 from helpers.report.table import Table, categories, single
 from known_unknowns.across.measures import ALGORITHMS, COMPARED, MEASURES
 
-#: What the measures rank, and how we call it.
+#: The kinds of methods that the measures rank, with their titles.
 AMONG = {
     "cells": "all algorithms and scores",
     "scores": "scores of the baseline",
@@ -107,11 +107,11 @@ def rankable(table: pd.DataFrame) -> list[str]:
 
 
 def _wide(table: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Return measures across, by run, algorithm and score; what has no score goes to all."""
+    """Return measures in columns, by run, algorithm and score; scores share model measures."""
     keys = zip(table["metric"], table["test_set"], strict=True)
     parts = table["method"].str.partition("/")
     table = table.assign(name=[_NAMES.get(key) for key in keys], algorithm=parts[0], score=parts[2])
-    # an algorithm without a score has a number of passes too, which is none of its scores'
+    # an algorithm without a score also has a number of passes, which belongs to no score
     scored = [name for name, measure in MEASURES.items() if measure.of_score]
     of_score = table[table["name"].isin(scored) & (table["score"] != "")]
     alone = table[table["name"].isin(set(MEASURES) - set(scored)) & (table["score"] == "")]
@@ -130,7 +130,7 @@ def _wide(table: pd.DataFrame, column: str) -> pd.DataFrame:
 
 
 def _one_benchmark(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table that mixes no tiers, data sets, networks or variants."""
+    """Return the table, and refuse a mixture of tiers, data sets, networks or variants."""
     single("table", table, "tier", "data_set", "backbone", "variant")
     places = ["run", "method", "test_set", "metric"]
     if table.duplicated(places).any():
@@ -146,7 +146,7 @@ def _are_among(index: pd.MultiIndex, among: str) -> np.ndarray:
 
 
 def _complete(values: pd.DataFrame, among: str) -> pd.DataFrame:
-    """Return what is ranked, in every run, by measures that all of it has and that vary."""
+    """Return the ranked methods in every run, with the varying measures that all have."""
     values = values[_are_among(values.index, among)]
     values = values.loc[:, values.notna().mean() >= 0.5].dropna()
     runs = values.groupby(level=["algorithm", "score"]).transform("size")

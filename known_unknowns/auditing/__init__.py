@@ -1,7 +1,7 @@
 """The audit of one model, before it is deployed.
 
-Outputs of any framework, or a network and folders of images, become a report: accuracy and
-calibration, all scores ranked, a threshold with a guarantee, and a rejector to deploy.
+The input is outputs of any framework, or a network and folders of images.  The report has accuracy,
+calibration, a ranking of all scores, a threshold with a guarantee, and a rejector to deploy.
 """
 
 import importlib
@@ -18,7 +18,7 @@ __all__ = [*_MODULES]
 
 
 def __getattr__(name: str):
-    """Import when something is asked for; only `gather` needs torch."""
+    """Import a name at its first use; only `gather` needs torch."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)

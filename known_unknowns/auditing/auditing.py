@@ -22,7 +22,7 @@ from known_unknowns.auditing.inputs import Inputs
 from known_unknowns.auditing.rejector import Rejector
 from known_unknowns.auditing.sentences import render
 
-#: Largest number of images for temperature, directions and calibration: more change no number.
+#: Largest number of images for temperature, directions and calibration; more change no number.
 FITTED = 10_000
 #: Largest number of scores of known images that a rejector keeps for its p-values.
 KNOWN = 10_000
@@ -38,7 +38,7 @@ class Audit(SimpleNamespace):
     Attributes
     ----------
     inputs : Inputs
-        With one image of each group.
+        Inputs, with one image of each group.
     doubts : tuple of Doubt
         Evidence against the validation images, the worst first.
     choosing, measuring : ndarray of int64
@@ -47,11 +47,11 @@ class Audit(SimpleNamespace):
         Share of correct answers on all validation images, with its exact 95 % interval.
     calibration : DataFrame
         Rows ``before`` and ``after`` temperature scaling; ``floor`` is the ECE of perfect
-        calibration.  Replicates have a larger ECE than the images, so the interval is rather high.
+        calibration.  Replicates have a larger ECE than the images, so the interval is a bit high.
     ranking, confirmed : DataFrame
         All scores on the choosing half, and the chosen score on the measuring half.
     best : list of str
-        The chosen score, and those that may be as good.
+        The chosen score, and other scores that may be as good.
     score : Score
         The chosen score, fitted.
     samples : dict of str to ndarray
@@ -59,15 +59,15 @@ class Audit(SimpleNamespace):
     correct : ndarray of bool
         Whether each image of the measuring half is classified correctly.
     thresholds : dict of str to Threshold
-        By wish.
+        Thresholds by kind, ``risk`` or ``coverage``.
     deployed, threshold, rejector : str, Threshold, Rejector
-        Wish and threshold of the rejector; empty and None if there is none.
+        Kind and threshold of the rejector, and the rejector; empty and None without a threshold.
     promised_on : (ndarray, ndarray)
         Scores and correctness of the images behind the guarantee of a risk.
     classes, answers, strata : list of dict
         Accuracy and risk of each class, and the guarantee of each answer and stratum.
     unlabelled, drift : dict
-        Estimates for the unlabelled images; None without them.
+        Estimates for the unlabelled images; None without unlabelled images.
     claimed, sure : ndarray of float64
         Largest probability of each validation image, before and after temperature scaling.
     wrong : ndarray of int64
@@ -83,7 +83,7 @@ class Audit(SimpleNamespace):
         return render(name, **findings.facts(self))
 
     def as_dict(self) -> dict:
-        """Return every number of the report, as JSON holds it."""
+        """Return every number of the report, as plain JSON values."""
         return report.as_dict(self)
 
     def save(self, folder: str | os.PathLike) -> list[Path]:
@@ -91,9 +91,9 @@ class Audit(SimpleNamespace):
         return report.save(self, folder)
 
     def look_at(self, production: Outputs, scores: np.ndarray | None = None) -> dict:
-        """Return what unlabelled images show, see `prediction.look_at_unlabelled`.
+        """Return the estimates for unlabelled images, see `prediction.look_at_unlabelled`.
 
-        `scores` are those of the images, if they are known.
+        `scores` are the scores of these images, if already computed.
         """
         inputs, score, names = self.inputs, self.score, self.inputs.ood
         validation = inputs.validation
@@ -131,16 +131,16 @@ def audit(
     wish : {"risk", "coverage"}
         Kind of threshold of the rejector.
     fallback : bool
-        Whether the other threshold is deployed if the wished one does not exist.
+        Whether the threshold of the other kind is deployed if the first does not exist.
     risk : float
-        Largest share of wrong answers among accepted images, in (0, 1).
+        Largest share of incorrect answers among accepted images, in (0, 1).
     coverage : float
         Smallest share of accepted ID images, in (0, 1).
     confidence : float
         Confidence of the guarantee of `risk`, in (0, 1).
     unknown_share : float
-        Largest share of unknown images, like those of the OOD sets, for which the guarantee of a
-        risk holds, in [0, 1); with 0 it covers ID images alone.
+        Largest share of unknown images, like the images of the OOD sets, for which the guarantee of
+        a risk holds, in [0, 1); with 0 it covers only ID images.
     replicates : int
         Number of bootstrap replicates.
     seed : int
@@ -153,8 +153,8 @@ def audit(
     Raises
     ------
     ValueError
-        Unknown wish, a share outside (0, 1), no score that can be computed, a requirement for a
-        set that is not there.
+        Unknown `wish`, a share outside (0, 1), no score that can be computed, a requirement for a
+        missing set.
     """
     settings = locals() | {"require": list(require)}
     del settings["inputs"], settings["tell"]
@@ -255,7 +255,7 @@ def audit(
 
 
 def _halves(count: int, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Return two random halves, in random order; of a single image, twice that image."""
+    """Return two random halves, in random order; a single image is in both halves."""
     order = generator.permutation(count)
     middle = count // 2
     return order[:middle] if middle else order, order[middle:]

@@ -1,4 +1,4 @@
-"""Checks of arrays; a message ends with the line that solves the problem."""
+"""Checks of arrays; a message ends with the line of code that solves the problem."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from helpers.scores.calibration import ROUNDING, are_probabilities, log_probabil
 
 #: Possible content of the arrays of logits.
 TREATED = ("logits", "probabilities")
-#: Arrays of the validation images alone, or of no images.
+#: Arrays that only the validation images have, and arrays that belong to no images.
 SINGLE = ("labels", "head_weight", "head_bias", "class_names", "files", "groups", "strata")
 #: Largest logit or feature: a million squares of it have a finite sum in single precision.
 LARGEST = 1e15
@@ -29,8 +29,8 @@ _TOGETHER = (
 
 
 def set_names(arrays: Mapping[str, np.ndarray], needed: Sequence[str]) -> list[str]:
-    """Return the names of the OOD sets; refuse arrays of unknown names, and missing ones."""
-    # whatever a set's name is, a misspelt kind of array is seen
+    """Return the names of the OOD sets; refuse arrays of unknown names, and missing arrays."""
+    # a misspelt kind of array is found for any name of a set
     sets = [*{name.rpartition("_")[0][4:]: None for name in arrays if name.startswith("ood_")}]
     parts = ["", "train_", "production_", *(f"ood_{name}_" for name in sets)]
     kinds = [f"{part}{kind}" for part in parts for kind in ("logits", "features")]
@@ -104,7 +104,7 @@ def _remedy(name: str, array: np.ndarray, length: int | None, width: int | None)
 
 
 def looks_like(values: np.ndarray) -> str:
-    """Return which transformed probabilities are in the place of logits, or "".
+    """Return the kind of transformed probabilities given instead of logits, or "".
 
     >>> sure = np.array([[0.7, 0.2, 0.1], [0.334, 0.333, 0.333]])
     >>> [looks_like(values) for values in (sure, 100 * sure, sure.round(2), 10 * sure - 5)]
@@ -152,7 +152,7 @@ def logits(name: str, values: np.ndarray, treat_as: str) -> np.ndarray:
             f"{name} {values.shape}: all values are {values.flat[0]:g}, so no class is predicted; "
             "see whether the array was filled, and with the outputs of a trained model"
         )
-    # of a set that the model says little about, all logits may lie in this range
+    # if the model is not confident for a set, all its logits may be in this range
     if treat_as == "logits" and kind and (kind != "sigmoids" or name == "logits"):
         raise ValueError(f"{name} {values.shape}: {_INSTEAD[kind].format(name=name)}")
     probable = kind == "probabilities"
@@ -169,7 +169,7 @@ def logits(name: str, values: np.ndarray, treat_as: str) -> np.ndarray:
 
 
 def normalised(logits: np.ndarray) -> bool:
-    """Return whether logits are logarithms of probabilities, so that their level is lost."""
+    """Return whether logits are logarithms of probabilities, which lose the level."""
     return all(
         np.abs(logsumexp(logits[rows].astype(np.float64), axis=1)).max() <= ROUNDING
         for rows in row_blocks(logits.shape)
@@ -200,7 +200,7 @@ def labels(arrays: Mapping[str, np.ndarray], name: str, classes: int, length: in
 
 
 def column(arrays: Mapping[str, np.ndarray], name: str, length: int) -> np.ndarray | None:
-    """Return the text, or the group, of each image or class; None if the file has none."""
+    """Return the text or group of each image or class; None if the file does not store it."""
     if (values := arrays.get(name)) is None:
         return None
     texts = name in ("class_names", "files")
@@ -220,7 +220,7 @@ def column(arrays: Mapping[str, np.ndarray], name: str, length: int) -> np.ndarr
 def head(
     arrays: Mapping[str, np.ndarray], validation: helpers.outputs.Outputs, level: bool
 ) -> Head | None:
-    """Return the head, which must give the logits of the first images; None without weights."""
+    """Return the head, checked on the logits of the first images; None without weights."""
     if "head_weight" not in arrays:
         return None
     classes, width = validation.num_classes, validation.features.shape[1]
@@ -228,7 +228,7 @@ def head(
     bias = matrix({"head_bias": arrays["head_bias"][None]}, "head_bias", width=classes)[0]
     few = slice(0, 256)
     expected, computed = validation.logits[few], validation.features[few] @ weight.T + bias
-    if not level:  # of probabilities, some may have underflowed
+    if not level:  # some probabilities may have underflowed
         expected, computed = softmax(expected, axis=1), softmax(computed, axis=1)
     if np.abs(computed - expected).max() > 10 * ROUNDING * max(np.abs(expected).max(), 1):
         raise ValueError(
@@ -241,16 +241,16 @@ def head(
 def row_by_row(choose: Callable[..., np.ndarray], logits: np.ndarray) -> np.ndarray:
     """Return the column that `choose` (argmax, argmin) finds in each row, block by block.
 
-    In a single call it would copy the whole array that is mapped from a file.
+    A single call would copy the whole array that is mapped from a file.
     """
     return np.concatenate([choose(logits[rows], axis=1) for rows in row_blocks(logits.shape)])
 
 
 class Outputs(helpers.outputs.Outputs):
-    """Outputs of a model, refused if a conversion would lose part of them; arrays are read-only.
+    """Outputs of a model, refused if a conversion would lose data; arrays are read-only.
 
-    Parameters and errors are those of `helpers.outputs.Outputs`; also refused are masked arrays,
-    complex numbers, and labels that are no class.
+    Parameters and errors are as in `helpers.outputs.Outputs`.  The class also refuses masked
+    arrays, complex numbers, and labels that are not a class.
 
     >>> import numpy as np
     >>> Outputs(np.ones((1, 2)) * 1j, np.empty((1, 0)), [0])
@@ -267,18 +267,18 @@ class Outputs(helpers.outputs.Outputs):
                     raise ValueError(f"{name}: real numbers expected, got dtype {array.dtype}")
                 object.__setattr__(self, name, array)
         labels = plain_array("labels", self.labels)
-        if self.logits.ndim == 2:  # else the logits are what is wrong
+        if self.logits.ndim == 2:  # else the error is in the logits
             label_array("labels", labels, classes=self.logits.shape[1], unknown=True)
         object.__setattr__(self, "labels", labels)
         super().__post_init__()
-        for name in ("labels", *_OF_MODEL):  # a score is fitted to them, so nothing may change
+        for name in ("labels", *_OF_MODEL):  # a score is fitted to them, so they may not change
             if (values := getattr(self, name)) is not None:
                 view = values.view()
                 view.flags.writeable = False
                 object.__setattr__(self, name, view)
 
     def restricted(self, classes: Sequence[int]) -> helpers.outputs.Outputs:
-        """Return the outputs of a model with only these of its classes, each once."""
+        """Return the outputs of the model for some of its classes, each given once."""
         numbers = label_array("classes", plain_array("classes", classes), classes=self.num_classes)
         values, counts = np.unique(numbers, return_counts=True)
         if counts.max() > 1:

@@ -1,11 +1,11 @@
-"""The command ``known-unknowns``: audits a file of outputs, judges new ones, and ranks a score.
+"""The command ``known-unknowns``: audit a file of outputs, accept new outputs, rank a score.
 
     known-unknowns demo
     known-unknowns audit outputs.npz --risk 0.05
     known-unknowns accept outputs_audit/rejector.safetensors new.npz
     known-unknowns bench my_score.py
 
-Nothing is imported before it is needed, so that the first output comes at once.
+Modules are imported when they are needed, so that the first output appears at once.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-#: Exit status: all requirements hold, one does not, wrong usage or input, Ctrl-C.
+#: Exit status: all requirements hold, one requirement fails, wrong usage or input, Ctrl-C.
 HOLDS, FAILS, REFUSED, STOPPED = 0, 1, 2, 130
 
 #: The folder that the demo writes.
@@ -32,13 +32,13 @@ class _Parser(argparse.ArgumentParser):
 
 
 def main(command_line: list[str] | None = None) -> int:
-    """Run a command, and return its exit status; an error is one line on the standard error."""
+    """Run a command, and return its exit status; an error is one line on standard error."""
     given = _parser().parse_args(command_line)
     name = " ".join(filter(None, ("known-unknowns", given.command)))
-    gc.set_threshold(100_000)  # objects live to the end: no cycles to collect
+    gc.set_threshold(100_000)  # objects are kept until the end: no cycles to collect
     try:
         return globals()[f"_{given.command or 'version'}"](given)
-    except BrokenPipeError:  # the reader has enough
+    except BrokenPipeError:  # the reader closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return HOLDS
     except (OSError, ValueError) as error:
@@ -134,7 +134,7 @@ def _version(given: argparse.Namespace) -> int:
 
 
 def _teller(line: str) -> Callable[[str], None]:
-    """Print a line; return a function that prints further ones, with the seconds since now."""
+    """Print a line; return a function that prints more lines, with the seconds since now."""
     began = time.perf_counter()
 
     def tell(line: str) -> None:
@@ -145,14 +145,14 @@ def _teller(line: str) -> Callable[[str], None]:
 
 
 def _check_place(out: Path) -> None:
-    """Refuse a place where nothing can be written, before the work begins."""
+    """Refuse a folder that cannot be written to, before the work begins."""
     parent = next(path for path in out.absolute().parents if path.exists())
     if not (parent.is_dir() and os.access(parent, os.W_OK)):
         raise ValueError(f"--out: {out} cannot be written in {parent}; name another place")
 
 
 def _folder(given: argparse.Namespace, name: Path | str, files: Collection[str]) -> dict:
-    """Return the folder to write, which is free, and the files that it may replace."""
+    """Return the folder to write, checked to be free, and the files that may be replaced."""
     from helpers.files import check_free
 
     out = given.out or Path(f"{Path(name).stem}_{given.command}")
@@ -173,15 +173,15 @@ def _written(write: Callable[[Path], list[Path]], folder: dict) -> list[Path]:
 def _audit(given: argparse.Namespace) -> int:
     """Write the report of a file of outputs, or of a network and folders.
 
-    FILE: .npz, as numpy.savez(file, logits=..., labels=...) writes, with what else there is of
-    features, head_weight, head_bias, train_logits, train_labels, train_features, ood_NAME_logits,
+    FILE: .npz, as numpy.savez(file, logits=..., labels=...) writes.  Optional arrays are features,
+    head_weight, head_bias, train_logits, train_labels, train_features, ood_NAME_logits,
     ood_NAME_features, production_logits, production_features, class_names, files, groups and
-    strata; or a table, .csv or .parquet, with columns logit_0 ..., feature_0 ..., label, set, file,
-    group and stratum.
+    strata.  Or a table, .csv or .parquet, with columns logit_0 ..., feature_0 ..., label, set,
+    file, group and stratum.
 
     REQUIRE: NAME>=NUMBER or NAME<=NUMBER, as "accuracy>=0.9" or "auroc:pets>=0.8"; names are
-    accuracy, coverage, coverage_at_risk_0.05, risk, ece, ece_scaled, aurc, auroc and fpr95.  It
-    holds if the whole 95 % interval does.
+    accuracy, coverage, coverage_at_risk_0.05, risk, ece, ece_scaled, aurc, auroc and fpr95.  A
+    requirement holds if it holds for the whole 95 % interval.
 
     Exit status: 0, 1 if a requirement does not hold, 2 if the usage or the file is wrong.
     """
@@ -210,7 +210,7 @@ def _audit(given: argparse.Namespace) -> int:
 
 
 def _report(audited, folder: dict, tell: Callable) -> None:
-    """Write the files of an audit; print doubts, summary and paths."""
+    """Write the files of an audit; print probable problems, summary and paths."""
     from known_unknowns.auditing.findings import summary
 
     tell("writes the report")

@@ -1,6 +1,6 @@
 """Evidence against the validation images: wrong labels, copies, missing classes.
 
-An audit assumes correct labels and independent draws; what contradicts this comes first.
+An audit assumes correct labels and independent draws; the report begins with evidence against this.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from known_unknowns.auditing.thresholds import share
 NAMED = 5
 #: Largest number of classes for which the best order is computed.
 ORDERED = 2_000
-#: Largest number of images among which near copies are sought; of more, a random subset.
+#: Largest number of images in the search for near copies; of a larger set, a random subset.
 COPIES_AMONG = 10_000
 #: Cosine distance of the features below which two images are near copies; the smallest distance
 #: among 2,000 test images of CIFAR-10 is 0.007 (ResNet-20, ResNet-56, DenseNet-100).
@@ -67,7 +67,7 @@ def _named(names: Sequence[str]) -> str:
 
 
 def doubt_share(least: float, stated: float) -> tuple[Doubt, ...]:
-    """Return the evidence against a stated share of unknown images; none without a share."""
+    """Return the evidence against a stated share of unknown images; empty without a share."""
     return (_doubt("share", least=least, stated=stated),) if 0 < stated < least else ()
 
 
@@ -79,8 +79,8 @@ def _of_labels(part: Outputs) -> Iterator[Doubt]:
     first, second = np.array_split(np.random.default_rng(0).permutation(len(part)), 2)
     step = int(np.bincount((answers - labels)[first] % classes).argmax())
     order = _best_order(answers[first], labels[first], classes)
-    # from the simplest explanation to the most flexible, which has to be clearly better;
-    # the first and the last row have no neighbour on one side
+    # from the simplest explanation to the most flexible, which must be clearly better;
+    # the first row and the last row lack a neighbour on one side
     hits = {
         "right": part.correct,
         "before": answers[1:] == labels[:-1],
@@ -94,7 +94,7 @@ def _of_labels(part: Outputs) -> Iterator[Doubt]:
         if share(hits[name])[1] > share(hits[way])[2]:
             way = name
     most, fits = np.bincount(labels).max() / len(part), hits[way].mean()
-    # of a poor model, too, some numbering fits better than the others, but not that much better
+    # for a poor model, too, some numbering fits better than all others, but not by this much
     if way != "right" and share(hits[way])[1] > most:
         if way in _ROWS or 1 - fits <= (1 - right) / 2:
             yield _doubt(
@@ -125,7 +125,7 @@ def _of_copies(inputs: Inputs) -> Iterator[Doubt]:
         "copies": [i for i, digest in enumerate(digests) if first.setdefault(digest, i) != i],
         "learnt": [i for i, digest in enumerate(digests) if digest in learnt],
     }
-    # of those that are equal to the last bit, the first alone can be nearly a copy of others
+    # among images that are equal to the last bit, only the first can be a near copy of other images
     single = np.setdiff1d(np.arange(len(part)), [*places["copies"], *places["learnt"]])
     compared = min(len(part), COPIES_AMONG) if len(single) > COPIES_AMONG else len(part)
     single = _drawn(single)
@@ -151,7 +151,7 @@ def _near(features: np.ndarray, others: np.ndarray | None = None) -> np.ndarray:
     columns, near = rows if others is None else _unit(others), []
     if len(columns) <= NEIGHBOUR:
         return np.zeros(0, np.int64)
-    # where the images of a class lie close together, copies are nearer still
+    # if the images of a class are close together, copies are even closer
     usual = 1 - np.partition(rows[:256] @ columns.T, -NEIGHBOUR, axis=1)[:, -NEIGHBOUR]
     limit = 1 - min(NEAR, np.median(usual) / 20)
     for start in range(0, len(rows), 1024):
@@ -163,7 +163,7 @@ def _near(features: np.ndarray, others: np.ndarray | None = None) -> np.ndarray:
 
 
 def _unit(features: np.ndarray) -> np.ndarray:
-    """Return rows of length one; rows of zeros stay."""
+    """Return rows scaled to length one; rows of zeros do not change."""
     length = np.linalg.norm(features, axis=1, keepdims=True)
     return features / np.where(length > 0, length, 1)
 
@@ -184,7 +184,7 @@ def _digests(outputs: Outputs) -> list[bytes]:
 
 
 def likely_label_errors(outputs: Outputs, temperature: float = 1.0) -> np.ndarray:
-    """Return the indices of images whose labels are probably wrong, the surest first.
+    """Return the indices of images with probably incorrect labels, the most probable first.
 
     Confident learning (Northcutt, Jiang and Chuang 2021): a class is likely for an image if its
     probability reaches the mean over images with that label.  A label is suspected if another

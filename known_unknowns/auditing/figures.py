@@ -1,4 +1,4 @@
-"""Figures of the audit of one model; each function returns axes, or None without its numbers."""
+"""Figures of the audit of one model; each function returns axes, or None without numbers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from known_unknowns.auditing.sentences import title
 
 
 def draw_report(audit: SimpleNamespace, errors: int) -> dict[str, list[tuple[str, str]]]:
-    """Return the figures of each finding, words and address of the image; none is left open."""
+    """Return text and image address of each finding's figures, and close the figures."""
     images: dict[str, list[tuple[str, str]]] = {}
     with plt.rc_context():
         use_style()
@@ -45,7 +45,7 @@ def draw_report(audit: SimpleNamespace, errors: int) -> dict[str, list[tuple[str
 
 
 def surest_errors(audit: SimpleNamespace, count: int = 12) -> np.ndarray | None:
-    """Show the surest errors, four in a row, with a caption above each."""
+    """Show the most confident errors, four in a row, with a caption above each."""
     worst, names, outputs = audit.wrong[:count], audit.inputs.class_names, audit.inputs.validation
     pictures = audit.inputs.pictures(worst, size=96) if len(worst) else None
     if pictures is None:
@@ -78,7 +78,7 @@ def score_ranking(audit: SimpleNamespace) -> Axes:
     areas = audit.ranking[audit.ranking["metric"] == "aurc"]
     titles = {name: title(name) for name in areas["score"].unique()}
     names = list(titles)
-    # long titles take their room beside the axis, not from it
+    # long titles are next to the axis, and do not make it smaller
     width = 3.8 + 0.075 * max(map(len, titles.values()))
     ax = plt.subplots(figsize=(width, 1.1 + 0.27 * len(names)), layout="constrained")[1]
     kinds = (("", "ID images", BLUE, "o"), ("all", "ID and unknown images", RED, "s"))
@@ -87,7 +87,7 @@ def score_ranking(audit: SimpleNamespace) -> Axes:
         if rows.empty:
             continue
         places = [names.index(score) + 0.24 * number - 0.12 for score in rows["score"]]
-        # the value may lie outside the percentiles of its own replicates
+        # the value may be outside the percentiles of its own replicates
         ends = np.abs(rows[["low", "high"]].sub(rows["value"], axis=0).to_numpy().T)
         ax.errorbar(
             rows["value"], places, xerr=ends, fmt=marker, color=colour, markersize=4,
@@ -102,13 +102,13 @@ def score_ranking(audit: SimpleNamespace) -> Axes:
 
 
 def _promised(audit: SimpleNamespace) -> dict:
-    """Return the thresholds that exist, by what a legend calls them."""
+    """Return the thresholds that exist, by their names in a legend."""
     kept = (threshold for threshold in audit.thresholds.values() if not threshold.problem)
     return {f"promised {threshold.wish}": threshold for threshold in kept}
 
 
 def selective_risk(audit: SimpleNamespace) -> Axes:
-    """Draw risk–coverage curves, and the points that thresholds choose on the first of them."""
+    """Draw risk–coverage curves, and the points of the thresholds on the first curve."""
     ways = {title(audit.best[0]): audit.samples["validation"]}
     ways["largest probability"] = audit.sure[audit.measuring]
     curves = {name: metrics.risk_coverage_curve(part, audit.correct) for name, part in ways.items()}
@@ -123,7 +123,7 @@ def selective_risk(audit: SimpleNamespace) -> Axes:
 
 
 def scores_and_thresholds(audit: SimpleNamespace) -> Axes:
-    """Draw how the scores of groups of images are distributed, and where thresholds cut.
+    """Draw the score distributions of groups of images, and the thresholds.
 
     The axis leaves out the lowest and the highest 0.5 % of all scores, which may be far away.
     """

@@ -1,4 +1,4 @@
-"""The findings of an audit in sentences, and its requirements, as a build may ask for them.
+"""The findings of an audit in sentences, and the requirements that a build may check.
 
 A requirement such as ``accuracy>=0.9`` holds if it holds for the whole 95 % interval of its number.
 """
@@ -22,13 +22,13 @@ from known_unknowns.auditing.thresholds import NOTHING, promise_risk, share
 
 SUMMARY = ("right", "sure", "accept", "promise", "unlabelled", "next_step")
 FINDINGS = ("right", "sure", "score", "accept", "unlabelled", "drift", "limits")
-#: Coverage above which a rejector rejects next to nothing.
+#: Coverage above which a rejector rejects almost no images.
 NEARLY_ALL = 0.98
 _ASKS = ("the logits alone", "the features too", "the head's weights too", "training images too")
-#: Names of what can be required.  ``coverage`` and ``risk`` are the rejector's.
+#: Names of the numbers of a requirement.  ``coverage`` and ``risk`` belong to the rejector.
 NUMBERS = ("accuracy", "coverage", "coverage_at_risk", "risk", "ece", "ece_scaled", "aurc",
            "auroc", "fpr95")  # fmt: skip
-#: Numbers of a set of unknown images: ``auroc:pets``, or without a set the worst of all sets.
+#: Numbers of a set of unknown images, as in ``auroc:pets``; without a name, the worst set.
 OF_SETS = ("auroc", "fpr95")
 _FORM = re.compile(
     r"(?P<name>coverage_at_risk(?=_)|[^:<>=]+)(_(?P<risk>[^:<>=]*))?"
@@ -37,16 +37,16 @@ _FORM = re.compile(
 
 
 def summary(audit: SimpleNamespace) -> list[str]:
-    """Return the first sentences: accuracy, confidence, what to accept, the guarantee, what to do.
+    """Return the first sentences: accuracy, confidence, rule, guarantee, recommended action.
 
-    With unlabelled images, two more say what is known of them.
+    With unlabelled images, two more sentences describe them.
     """
     numbers = facts(audit)
     return [sentence for name in SUMMARY for sentence in render(name, **numbers)]
 
 
 def findings(audit: SimpleNamespace) -> list[dict]:
-    """Return the parts of the report: a heading, one sentence, the details, and what to do."""
+    """Return the parts of the report: heading, one sentence, details, recommended action."""
     numbers, parts = facts(audit), []
     for name in FINDINGS:
         if audit.inputs.production is not None or name not in ("unlabelled", "drift"):
@@ -95,14 +95,14 @@ def facts(audit: SimpleNamespace) -> dict:
 
 
 def accepted_unlabelled(audit: SimpleNamespace) -> tuple[float, float, float] | None:
-    """Return the share of unlabelled images that the rejector accepts, if there are both."""
+    """Return the accepted share of the unlabelled images; None without images or rejector."""
     if audit.threshold is None or "production" not in audit.samples:
         return None
     return share(audit.samples["production"] >= audit.threshold.value)
 
 
 def _smaller_risk(scores, correct, wished: float, confidence: float) -> dict | None:
-    """Return a smaller risk that rejects some images, and how many images it needs (0: these)."""
+    """Return a smaller risk that rejects some images, and how many images it needs, or 0."""
     wrong = float((~correct).mean())
     options = [float(f"{part * wrong:.1g}") for part in (0.8, 0.5, 0.3)]
     for risk in options:
@@ -160,8 +160,8 @@ def _number(text: str) -> float:
 def judge(audit: SimpleNamespace, requirements: Sequence[str]) -> list[dict]:
     """Return the verdicts on requirements.
 
-    Without a rejector neither a risk nor a coverage holds.  Of several sets, the one whose interval
-    reaches furthest to the wrong side decides.  A number that does not exist is NaN.
+    Without a rejector, no requirement for risk or coverage holds.  With several sets, the verdict
+    depends on the set whose interval has the worst end.  A number that does not exist is NaN.
     """
     judged = []
     for text in requirements:
@@ -192,6 +192,6 @@ def _numbers(audit: SimpleNamespace, required: SimpleNamespace) -> list[tuple[fl
         mixed = {"unknown": settings["unknown_share"], "seed": settings["seed"]}
         return [promise_risk(samples["validation"], audit.correct, ood, *wished, **mixed).coverage]
     rows = audit.confirmed[audit.confirmed["metric"].eq(name)]
-    if name not in OF_SETS or required.set:  # the AURC is that of the ID images, set ""
+    if name not in OF_SETS or required.set:  # the AURC is for the ID images, set ""
         rows = rows[rows["set"].eq(required.set)]
     return [tuple(row) for row in rows[["value", "low", "high"]].to_numpy()]

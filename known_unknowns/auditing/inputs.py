@@ -1,6 +1,6 @@
-"""The inputs of an audit, and how they are read from a file of any framework.
+"""The inputs of an audit, and functions that read them from a file of any framework.
 
-Everything that is wrong with the file is found here, before anything is computed.
+All errors in the file are found here, before any number is computed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 LEAST = 20  # smallest number of validation images
 _OF_IMAGES = ("files", "groups", "strata")
-_TAKEN = ("", "all", "production", "validation")  # names of other groups than OOD sets
+_TAKEN = ("", "all", "production", "validation")  # names of groups that are not OOD sets
 
 
 @dataclass(frozen=True)
@@ -48,17 +48,17 @@ class Inputs:
     production : Outputs, optional
         Outputs of unlabelled images, known and unknown.
     held_back : dict of str to Outputs
-        Labelled outputs behind `production` in the example; known classes are ``new``.  An audit
-        does not use them.
+        Labelled outputs of the `production` images in the example; known classes are ``new``.  An
+        audit does not use them.
     level : bool
-        Whether the common level of the logits is the model's; logarithms of probabilities lose it.
+        Whether the logits have the model's common level; logarithms of probabilities lose it.
     files : tuple of str
         Files of the validation images; may be empty.
     groups, strata : ndarray, shape [N], optional
         Numbers or texts: validation images that belong together (frames of a video, images of a
-        patient), and their kind (a camera, a hospital), for which guarantees are computed apart.
+        patient), and their kind (a camera, a hospital).  Each kind has a separate guarantee.
     grouped : int
-        Number of images before one of each group was drawn; else 0.
+        Number of images before one of each group was drawn; 0 without groups.
     images : Images or ImageStream, optional
         Validation images.
     unreadable : dict of str to tuple of str
@@ -108,14 +108,14 @@ class Inputs:
 
     @property
     def richest(self) -> str:
-        """Name of the arrays in which drift is tested: the features, or else the logits."""
+        """Name of the arrays for the test of drift: the features, or without them the logits."""
         return "features" if self.validation.features.shape[1] else "logits"
 
     def one_of_each_group(self, seed: int = 0) -> Inputs:
         """Return inputs with one random validation image of each group.
 
-        The images of a group are alike: counted as independent draws they would make intervals too
-        short and guarantees false.
+        The images of a group are similar.  If we treated them as independent draws, intervals
+        would be too short and guarantees false.
         """
         if self.groups is None:
             return self
@@ -145,7 +145,7 @@ class Inputs:
         paths = [Path(self.files[index]) for index in indices] if self.files else []
         if not paths or not all(path.is_file() for path in paths):
             return None
-        from PIL import Image  # most audits have no pictures
+        from PIL import Image  # here, since most audits do not show images
 
         opened = []
         for path in paths:
@@ -172,9 +172,9 @@ def read_outputs(path: str | os.PathLike, *, treat_as: str = "logits") -> Inputs
         ``stratum``.  N validation images, K classes, D features:
 
         * ``logits`` [N, K], ``labels`` [N] (0 to K − 1), ``features`` [N, D] (input of the head).
-        * ``train_logits``, ``train_labels``, ``train_features``: of training images.
-        * ``ood_NAME_logits``, ``ood_NAME_features``: of any number of sets of unknown images.
-        * ``production_logits``, ``production_features``: of unlabelled images.
+        * ``train_logits``, ``train_labels``, ``train_features``: outputs for training images.
+        * ``ood_NAME_logits``, ``ood_NAME_features``: sets of unknown images, any number of sets.
+        * ``production_logits``, ``production_features``: outputs for unlabelled images.
         * ``head_weight`` [K, D], ``head_bias`` [K]: the last layer.
         * ``class_names`` [K], ``files``, ``groups``, ``strata`` [N]: see `Inputs`.
     treat_as : {"logits", "probabilities"}
@@ -185,8 +185,8 @@ def read_outputs(path: str | os.PathLike, *, treat_as: str = "logits") -> Inputs
     FileNotFoundError
         The file does not exist.
     ValueError
-        Damaged file; array missing, misspelt, or of the wrong type, shape or size; probabilities
-        for logits, or the reverse; NaN; a head that does not give the logits; fewer than 20 images.
+        Damaged file. Array missing, misspelt, or of the wrong type, shape or size. Probabilities
+        for logits, or the reverse. NaN, a head that does not give the logits, or under 20 images.
 
     Examples
     --------
@@ -259,9 +259,9 @@ def read_new(path: Path) -> tuple[np.ndarray, np.ndarray | None, Sequence[str]]:
     return logits, features, range(len(logits)) if files is None else files.tolist()
 
 
-#: Its network was neither trained nor chosen on its test images, unlike the packs of ResNets.
+#: Its test images were not used to train or choose its network, unlike in the packs of ResNets.
 DEMO = "densenet100.dice_cifar10.safetensors"
-#: One set near CIFAR-10 and one far from it, and their names in a sentence.
+#: A set near CIFAR-10 and a set far from it, with their names in a sentence.
 UNKNOWN = {"cifar100": "CIFAR-100", "mnist": "MNIST"}
 
 

@@ -33,7 +33,7 @@ def show_images(
     class_names: Sequence[str] = (),
     seed: int = 0,
 ) -> Inputs:
-    """Return the inputs of an audit of a network, with cached outputs where there are any."""
+    """Return the inputs of an audit of a network; earlier outputs are read from the cache."""
     names = tuple(class_names) or network.class_names
     classes = len(network.classifier.head.bias)
     if len(names) != classes:
@@ -52,7 +52,7 @@ def show_images(
             )
     shown = {"validation": validation} | ({} if train is None else {"train": train})
     shown = {role: named_as(images, names, titles) for role, images in shown.items()}
-    # the network numbers images by its own names
+    # class numbers follow the network's own class names
     shown = {role: replace(part, class_names=network.class_names) for role, part in shown.items()}
     if production is not None:
         shown["production"] = production.unknown()
@@ -105,7 +105,7 @@ def example(
         zoo.load(network, progress=False),
         every,
         train=data.load(images, "train"),
-        ood=sets,  # all of them, so that no family is one of these
+        ood=sets,  # all sets, so that none of the families is one of them
         production=sets[-1],
         families=families,
         seed=seed,
@@ -171,9 +171,9 @@ def images_of(where: str, *, size: int | None = None) -> Images | ImageStream:
 def named_as(
     images: Images | ImageStream | Listing, class_names: Sequence[str], titles: Mapping[str, str]
 ) -> Images | ImageStream | Listing:
-    """Return images with their classes numbered as in the head; refuse unknown classes."""
+    """Return images with classes numbered as in the head; refuse unknown classes."""
     words: dict[str, str] = {}
-    for name, title in titles.items():  # a word that stands for two classes stands for none
+    for name, title in titles.items():  # a word for two classes identifies neither
         words[title] = "" if title in words else name
     names = tuple(words.get(folder.replace("_", " ")) or folder for folder in images.class_names)
     used = np.unique(images.labels[images.labels >= 0]).tolist()

@@ -14,12 +14,12 @@ Published = Annotated[str, one_of("published network", published.records)]
 
 
 class Parameters(parameters.Parameters):
-    """Parameters of an audit; everything that a user brings is off by default.
+    """Parameters of an audit; a user's own files and networks are off by default.
 
     The example is a published network with given (`example_ood`) and later (`example_met`) sets of
     unknown images, see `known_unknowns.auditing.networks.example`.  A user brings a file of
     `outputs`, or a network (`model` of timm; `checkpoint` holds its weights if they are
-    elsewhere) and folders or data sets. Wishes are those of `known_unknowns.auditing.audit`.
+    elsewhere) and folders or data sets. `known_unknowns.auditing.audit` describes the targets.
     """
 
     paper: ClassVar[str] = "audit"

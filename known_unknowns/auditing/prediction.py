@@ -1,4 +1,4 @@
-"""What unlabelled images say: share of unlike images, a bracket for the accuracy, drift."""
+"""Estimates from unlabelled images: share of unlike images, bracket for the accuracy, drift."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LABELS = 60
 #: Largest number of directions in which drift is tested.
 DIRECTIONS = 16
 _MORE = 8  # extra directions of the sketch, for precision
-#: Probability that a drift is named where there is none.
+#: Probability that the test finds a drift although the images have not changed.
 DRIFT_LEVEL = 0.05
 
 
@@ -39,7 +39,7 @@ def look_at_unlabelled(
     Parameters
     ----------
     known, production : ndarray, shapes [n] and [M]
-        Scores of validation images that chose nothing, and of unlabelled images.
+        Scores of validation images that were not used for a choice, and of unlabelled images.
     probabilities, production_probabilities : ndarray, shapes [n, K] and [M, K]
     correct : ndarray of bool, shape [n]
     chosen : ndarray, shape [m]
@@ -47,19 +47,19 @@ def look_at_unlabelled(
     unknown : mapping of str to ndarray
         Scores of the sets of unknown images.
     threshold : float
-        The rejector's, infinite without one.
+        Threshold of the rejector, infinite without a rejector.
     seed : int
-        Draws the images that are worth a label.
+        Seed of the draw of images that are worth a label.
 
     Returns
     -------
     dict
         ``images``: M.  ``least``, ``share``: 95 % lower bound and estimate of the share of images
-        unlike the validation images.  ``listed``: indices of such images, of which a tenth is
-        expected to be like them; ``fewest``: the smallest number for a list.  ``accuracy``,
-        ``accepted``: brackets of the accuracy on all images and on those that the rejector
-        accepts, None with too few images.  ``detection``: AUROC and FPR95 with 90 % intervals,
-        empty without an answer.  ``to_label``: indices of images that are worth a label.
+        unlike the validation images.  ``listed``: indices of such images; a tenth of them is
+        expected to be like the validation images.  ``fewest``: the smallest number for a list.
+        ``accuracy``, ``accepted``: brackets of the accuracy on all images and on accepted images,
+        None with too few images.  ``detection``: AUROC and FPR95 with 90 % intervals, empty
+        without an answer.  ``to_label``: indices of images that are worth a label.
     """
     images = len(production)
     suspected = without_labels.suspected_unknown(known, production, rate=RATE)
@@ -101,10 +101,10 @@ def look_at_unlabelled(
 def find_drift(scores, other_scores, values, other_values) -> dict:
     """Return tests of whether two groups of images have the same scores and features.
 
-    For ``score`` and ``features``: the largest difference between the distribution functions, over
-    all ``directions``, and the corrected p-value; ``found`` lists what differs.
+    ``score`` and ``features`` have the largest difference between the distribution functions, over
+    all ``directions``, and the corrected p-value.  ``found`` lists the names that differ.
     Kolmogorov–Smirnov tests of the score and of each direction (Rabanser, Günnemann and Lipton
-    2019) with Bonferroni's correction: one half for the score, the other for all directions.
+    2019) share the error by Bonferroni's correction: half for the score, half for all directions.
     P-values are asymptotic: too large for few images and for ties.
     """
     size = len(scores) * len(other_scores) / (len(scores) + len(other_scores))

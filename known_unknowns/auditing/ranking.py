@@ -1,4 +1,4 @@
-"""Every score that the inputs allow, and how well it separates correct answers from all others."""
+"""Every score that the inputs allow, and how well it separates correct and other answers."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from helpers.outputs import Outputs
 from helpers.scores import Score
 from known_unknowns.auditing.inputs import LEAST, Inputs
 
-_CELLS = 2**18  # counts in memory at a time: about the size of a CPU's cache
+_CELLS = 2**18  # number of counts in memory at a time: about the size of a CPU's cache
 
 
 class Wish(NamedTuple):
-    """What a threshold is to guarantee: a kind, its level, and a share of unknown images."""
+    """Target of a threshold's guarantee: a kind, its level, and a share of unknown images."""
 
     name: str = "risk"
     level: float = 0.05
@@ -27,7 +27,7 @@ class Wish(NamedTuple):
 
     @property
     def metric(self) -> str:
-        """Metric of a score for the wish: ``coverage`` at a risk, or ``risk`` at a coverage."""
+        """Metric of a score for this target: ``coverage`` at a risk, or ``risk`` at a coverage."""
         return "coverage" if self.name == "risk" else "risk"
 
     def measure(self, scores, correct, unknown, weights) -> np.ndarray:
@@ -48,7 +48,7 @@ class Wish(NamedTuple):
 
 
 def coverage_at_risk(confidence, correct, weights, risk: float, known=None) -> np.ndarray:
-    """Return the largest share of images kept with at most `risk` of them wrong, float64 [B].
+    """Return the largest share of images kept with an error share up to `risk`, float64 [B].
 
     >>> coverage_at_risk(np.array([4, 3, 2, 1]), np.array([1, 1, 0, 1]) > 0, np.ones((1, 4)), 0.25)
     array([1.])
@@ -65,7 +65,7 @@ def coverage_at_risk(confidence, correct, weights, risk: float, known=None) -> n
 
 
 def risk_at_coverage(confidence, correct, weights, coverage: float) -> np.ndarray:
-    """Return the wrong share among the images kept at a coverage, float64 [B].
+    """Return the share of errors among the images kept at a coverage, float64 [B].
 
     >>> some = np.array([4, 3, 2, 1]), np.array([1, 1, 0, 1]) > 0, np.ones((1, 4))
     >>> risk_at_coverage(*some, 0.5), risk_at_coverage(*some, 0.51)
@@ -81,8 +81,8 @@ def risk_at_coverage(confidence, correct, weights, coverage: float) -> np.ndarra
 def _cumulated(confidence, correct, weights) -> Iterator[tuple[np.ndarray, ...]]:
     """Yield blocks of rows of weights, by falling confidence.
 
-    Each has the order of the images, whether an image is the last of its ties, the weights, their
-    sums, and the sums of the wrong ones.
+    Each block has the order of the images, whether an image is the last of its ties, the weights,
+    their sums, and the sums over incorrect images.
     """
     order = np.argsort(-confidence, kind="stable")
     ranked, wrong = confidence[order], ~correct[order]
@@ -94,7 +94,7 @@ def _cumulated(confidence, correct, weights) -> Iterator[tuple[np.ndarray, ...]]
         yield order, last, drawn, np.cumsum(drawn, axis=1), np.cumsum(drawn * wrong, axis=1)
 
 
-#: Arguments of scores: a rejector contains the bank, so it is as small as that of NNGuide.
+#: Arguments of scores: a rejector contains the bank, so it is as small as NNGuide's bank.
 ARGUMENTS = {"knn": {"bank": 12_800}, "relation": {"bank": 12_800}}
 
 WITHHELD = {
@@ -117,7 +117,7 @@ COMPARED = 1000
 
 
 def fitted(inputs: Inputs, names: Iterable[str]) -> tuple[dict[str, Score], dict[str, str]]:
-    """Return the scores that the inputs allow, fitted, and why the others are left out."""
+    """Return the fitted scores that the inputs allow, and why other scores are left out."""
     absent = {
         "features": not inputs.validation.features.shape[1],
         "head": inputs.head is None,
@@ -135,13 +135,13 @@ def fitted(inputs: Inputs, names: Iterable[str]) -> tuple[dict[str, Score], dict
                     score.fit(inputs.train, inputs.head)
                 usable[name] = score
                 del left_out[name]
-            except ValueError as error:  # a class without training images, say
+            except ValueError as error:  # for example, a class without training images
                 left_out[name] = f"cannot be fitted: {error}"
     return usable, left_out
 
 
 def demands(score: Score) -> int:
-    """Return how much a score needs: 0 logits, 1 features, 2 the head, 3 training images.
+    """Return the level of a score's needs: 0 logits, 1 features, 2 head, 3 training images.
 
     >>> [demands(scores.create(name)) for name in ("msp", "gradnorm", "ash", "knn")]
     [0, 1, 2, 3]
@@ -151,7 +151,7 @@ def demands(score: Score) -> int:
 
 
 class Half(NamedTuple):
-    """Outputs of a group, and the indices of some of its images; nothing is copied."""
+    """Outputs of a group, and the indices of some of its images, without a copy."""
 
     outputs: Outputs
     places: np.ndarray
@@ -178,10 +178,10 @@ def score_halves(scores: Mapping[str, Score], halves: Mapping[str, Half]) -> dic
 
 
 class Groups:
-    """Halves of ID images and of sets of unknown ones, and how often each image is drawn.
+    """Halves of ID images and of sets of unknown images, and how often each image is drawn.
 
-    `UNION` has as many unknown images as ID errors, as evenly from all sets as possible, so that
-    both count alike whatever the number of unknown images is.
+    `UNION` has as many unknown images as ID errors, as evenly from all sets as possible.  Both
+    then have equal weight for any number of unknown images.
     """
 
     def __init__(self, halves: Mapping[str, Half], replicates: int, seed: int, wish: Wish):
@@ -198,7 +198,7 @@ class Groups:
     def measure(self, samples: Mapping[str, np.ndarray]) -> tuple[list[dict], list[np.ndarray]]:
         """Return rows of a score's metrics with intervals, and some replicates.
 
-        The first row is the wished metric; replicates are of this one and of the last AURC.
+        The first row is the target's metric; the replicates are for this row and the last AURC.
         """
         known, correct, weights = samples[ID], self.correct, self.weights
         unknown = {name: samples[name] for name in self.ood}
@@ -226,8 +226,8 @@ class Groups:
 def ranked(
     usable: Mapping[str, Score], samples: Mapping[str, Mapping[str, np.ndarray]], groups: Groups
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Return a table of all scores, best first, and those that may be as good as the best."""
-    sign = -1 if groups.wish.metric == "coverage" else 1  # more coverage is better, or less risk
+    """Return a table of all scores, best first, and the scores that may be as good as the best."""
+    sign = -1 if groups.wish.metric == "coverage" else 1  # high coverage or low risk is better
     area, rows, ahead, areas = 1 + bool(groups.ood), {}, {}, {}
     for name in usable:
         rows[name], (wished, drawn) = groups.measure(samples[name])
@@ -241,14 +241,14 @@ def ranked(
 
 
 def _as_good(candidates: Mapping[str, tuple[float, np.ndarray]]) -> tuple[list[str], list[str]]:
-    """Return the scores by rising value, and those that may be as good as the first."""
+    """Return the scores by rising value, and the scores that may be as good as the first."""
     order = sorted(candidates, key=lambda name: candidates[name][0])
     best = candidates[order[0]][1]
     return order, [name for name in order if np.quantile(candidates[name][1] - best, 0.025) <= 0]
 
 
 def _even(total: int, sizes: list[int]) -> list[int]:
-    """Return how many images to use of each set, `total` together if there are as many.
+    """Return how many images to use of each set, in total `total` or all images.
 
     >>> _even(10, [2, 9, 9]), _even(10, [3, 3])
     ([2, 4, 4], [3, 3])

@@ -1,4 +1,4 @@
-"""Arrays and tables of a file from any framework; nothing in the file is executed.
+"""Arrays and tables of a file from any framework; code in the file is never executed.
 
 Error messages begin with "outputs", the content of the file.
 """
@@ -64,7 +64,7 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
 def _check_members(path: Path, archive: zipfile.ZipFile) -> None:
     """Refuse an archive with fewer members than it declares, or with a name twice.
 
-    One changed bit can hide members, and of two members with one name the last is read.
+    One changed bit can hide members.  If two members have the same name, the last is read.
     """
     with path.open("rb") as file:
         file.seek(-22 - len(archive.comment), 2)
@@ -78,12 +78,12 @@ def _check_members(path: Path, archive: zipfile.ZipFile) -> None:
 
 
 def _read_member(path: Path, archive: np.lib.npyio.NpzFile, name: str) -> np.ndarray:
-    """Return an array; check its size before memory is taken, and map it if it is stored as is."""
+    """Return an array; check its size before allocation, and map it if it is uncompressed."""
     member, formats = archive.zip.NameToInfo.get(f"{name}.npy"), np.lib.format
     if member is not None:
         with archive.zip.open(member) as file:
             header = None
-            if formats.read_magic(file) == (1, 0):  # as of every array of numbers or text
+            if formats.read_magic(file) == (1, 0):  # the version of all arrays of numbers or text
                 header, skipped = formats.read_array_header_1_0(file), file.tell()
         if header is not None and not header[2].hasobject:
             shape, by_columns, dtype = header
@@ -102,7 +102,7 @@ def _read_member(path: Path, archive: np.lib.npyio.NpzFile, name: str) -> np.nda
 
 
 def _check_stored(path: Path, member: zipfile.ZipInfo) -> int:
-    """Return where an uncompressed member begins, after a comparison of its checksum."""
+    """Return the position of an uncompressed member, after a comparison of its checksum."""
     with path.open("rb") as file:
         file.seek(member.header_offset + 26)
         name, extra = (int.from_bytes(file.read(2), "little") for _ in range(2))  # lengths
@@ -156,7 +156,7 @@ def _arranged(table: pd.DataFrame) -> dict[str, np.ndarray]:
     kinds = {kind: _numbered(table, kind) for kind in ("logit", "feature")}
     options = {*kinds["logit"], *kinds["feature"], "logit_0", "feature_0", "label", "set"}
     for name in table.columns:
-        if str(name).startswith("Unnamed: "):  # as pandas calls the index that it has written
+        if str(name).startswith("Unnamed: "):  # the name of an index that pandas wrote
             raise ValueError(
                 f"outputs: the column {name!r} has no name in the file; leave it out, as "
                 "table.to_csv(path, index=False) does with the index"
@@ -179,7 +179,7 @@ def _arranged(table: pd.DataFrame) -> dict[str, np.ndarray]:
                 arrays[f"{prefix}{kind}s"] = _present(part[names], where).to_numpy()
         if "label" in table and name in ("validation", "train"):
             labels = _present(part[["label"]], where)["label"].to_numpy()
-            # an empty cell of another set has made floats of the whole numbers
+            # an empty cell of another set turned the whole numbers into floats
             whole = labels.dtype.kind == "f" and (labels == np.round(labels)).all()
             arrays[f"{prefix}labels"] = labels.astype(np.int64) if whole else labels
         for column in [each for each in _OF_IMAGES if each in table and name == "validation"]:
@@ -201,7 +201,7 @@ def _numbered(table: pd.DataFrame, kind: str) -> list[str]:
 
 
 def _present(cells: pd.DataFrame, where: str) -> pd.DataFrame:
-    """Return cells, none of which may be empty."""
+    """Return the cells; refuse empty cells."""
     missing = cells.isna()
     if rows := int(missing.any(axis=1).sum()):
         raise ValueError(

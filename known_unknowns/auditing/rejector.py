@@ -28,13 +28,13 @@ GIVEN = ("logits", "probabilities")
 
 _VERSION = 1  # of the files
 _SAVED = ("threshold", "classes", "width", "given", "provenance")
-# Parts of a score beside numbers and arrays; a file can name nothing else.
+# Parts of a score in addition to numbers and arrays; a file cannot name other parts.
 _PARTS = {kind.__name__: kind for kind in (Bank, Gaussians, Head, OpenMax)}
 
 
 @dataclass(frozen=True)
 class Rejector:
-    """A rule that accepts an image when its score is at least the threshold.
+    """A rule that accepts an image if its score is at least the threshold.
 
     Attributes
     ----------
@@ -44,9 +44,9 @@ class Rejector:
     classes : int
         Number K of logits of an image.
     width : int, optional
-        Number D of features; None if the score needs none.
+        Number D of features; None if the score does not need features.
     given : {"logits", "probabilities"}
-        Inputs that the score and the threshold were made from.
+        Kind of inputs that the score and the threshold were made from.
     provenance : mapping
         Origin as plain JSON: sizes, checksums, the guarantee in words.
     known : ndarray of float64, shape [V], optional
@@ -55,7 +55,7 @@ class Rejector:
     Raises
     ------
     ValueError
-        A score that needs the images, or features without `width`; a threshold that is NaN.
+        A score that needs the images, or needs features without `width`; a NaN threshold.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class Rejector:
     def __post_init__(self):
         known_name("kind of input that a rejector is given", self.given, GIVEN)
         info = self.score.info
-        # ODIN without a step is content with the logits
+        # ODIN without a step needs only the logits
         if "images" in info.needs and getattr(self.score, "epsilon", None) != 0:
             raise ValueError(
                 f"score: '{info.name}' goes back to the images, which a rejector does not have; "
@@ -102,16 +102,16 @@ class Rejector:
         Parameters
         ----------
         outputs : Outputs or array_like, shape [N, K]
-            Outputs or logits of the model. A rejector made from probabilities expects these,
-            or their logarithms, in place of logits.
+            Outputs or logits of the model. A rejector made from probabilities expects
+            probabilities, or their logarithms, instead of logits.
         features : array_like, shape [N, D], optional
             Inputs of the head, if `outputs` are logits and the score needs features.
 
         Raises
         ------
         ValueError
-            Missing features; another width than the model's; empty, NaN or infinite arrays;
-            probabilities for logits, or the reverse.
+            Missing features, or a width that differs from the model's width. Arrays that are
+            empty, NaN or infinite. Probabilities for logits, or the reverse.
         """
         needed = "features" in self.score.info.needs
         if not isinstance(outputs, Outputs):
@@ -122,7 +122,7 @@ class Rejector:
                 )
             if needed and features is None:
                 raise ValueError(f"features: expected, since '{self.score.info.name}' needs them")
-            # what the score does not look at may be anything
+            # inputs that the score does not use may have any values
             features = features if needed else np.zeros((len(logits), 0))
             outputs = Outputs(logits, features, np.full(len(logits), -1))
         elif features is not None:
@@ -140,9 +140,9 @@ class Rejector:
         return self.score.score_samples(outputs)
 
     def _as_made(self, logits: np.ndarray) -> np.ndarray:
-        """Return logits as the score was fitted to; refuse the other kind."""
+        """Return logits of the kind that the score was fitted to; refuse the other kind."""
         if self.given == "logits":
-            # those of a single image may well add up to about 1
+            # the logits of a single image can add up to about 1 by chance
             if are_probabilities(logits, rounding=ROUNDING if len(logits) > 1 else 1e-6):
                 raise ValueError(
                     "logits: no value is negative and every row sums to 1, so these are "
@@ -153,7 +153,7 @@ class Rejector:
         if are_probabilities(logits, rounding=2 * ROUNDING):
             return calibration.log_probabilities(logits)
         for rows in calibration.row_blocks(logits.shape):
-            # of a logit above 1 the exponential is too large in any case, and must not overflow
+            # the exponential of a logit above 1 is always too large, and must not overflow
             probable = np.exp(np.minimum(logits[rows], 1, dtype=np.float64))
             if not are_probabilities(probable, rounding=2 * ROUNDING):
                 raise ValueError(
@@ -166,14 +166,14 @@ class Rejector:
     def accepts(self, outputs, features=None) -> np.ndarray:
         """Return whether the score of each image is at least the threshold, bool [N].
 
-        Parameters and errors are those of `score_samples`.
+        Parameters and errors are as in `score_samples`.
         """
         return self.score_samples(outputs, features) >= self.threshold
 
     def p_values(self, scores) -> np.ndarray:
         """Return the share of known images with a score as low or lower, float64 [N].
 
-        For a known image it is at most t with a probability of at most t (Bates et al. 2023).
+        The value of a known image is at most t with a probability of at most t (Bates et al. 2023).
 
         >>> rule = Rejector(helpers.scores.create("msp"), 0.9, 2, known=np.array([0.5, 0.7, 0.9]))
         >>> rule.p_values([0.4, 0.7, 1.0])
@@ -187,8 +187,8 @@ class Rejector:
     def judge(self, logits, features=None) -> pd.DataFrame:
         """Return the verdict on each image: accepted, label, confidence, score, p_value, reason.
 
-        The confidence is the largest probability at the temperature of the audit; `p_value` is
-        there if the rejector has scores of known images.  Parameters and errors are those of
+        The confidence is the largest probability at the temperature of the audit.  `p_value`
+        exists if the rejector has scores of known images.  Parameters and errors are as in
         `score_samples`, without `Outputs`.
         """
         import pandas as pd  # scores alone do not need it
@@ -211,7 +211,7 @@ class Rejector:
         return judged
 
     def save(self, path: str | os.PathLike) -> None:
-        """Write one safetensors file, whole or not at all: arrays, and the rest as JSON."""
+        """Write one safetensors file, whole or not at all: arrays, and other values as JSON."""
         name = self.score.info.name
         if self.score.info.fits and getattr(self.score, "_shape", ()) is None:
             raise ValueError(f"score: '{name}' is not fitted yet, call fit first")
@@ -226,14 +226,14 @@ class Rejector:
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> Rejector:
-        """Return the rejector of a file of `save`; nothing in the file is executed.
+        """Return the rejector of a file of `save`; code in the file is never executed.
 
         Raises
         ------
         FileNotFoundError
             The file does not exist.
         ValueError
-            Damaged file; no rejector, or another version of the format; its score cannot be used.
+            Damaged file, no rejector, other version of the format, score that cannot be used.
         """
         tensors, saved = checkpoints.load(path, framework="np")
         if "rejector" not in saved:
@@ -243,7 +243,7 @@ class Rejector:
                 f"{path}: version {_VERSION} of the format expected, got {saved['rejector']}; "
                 "read it with the version of this package that wrote it"
             )
-        saved.setdefault("given", "logits")  # files of before did not say
+        saved.setdefault("given", "logits")  # older files do not store it
         try:
             score = helpers.scores.create(saved["score"])
             vars(score).update(_unpacked(saved["state"], tensors))
@@ -260,7 +260,7 @@ class Rejector:
             raise ValueError(f"{path}: its score cannot be read ({error})") from error
 
     def _try_out(self) -> None:
-        """Refuse a score that cannot score an image, or gives NaN."""
+        """Refuse a score that fails on an image, or returns NaN."""
         logits, features = np.zeros((1, self.classes)), np.zeros((1, self.width or 0))
         with np.errstate(all="ignore"):
             scored = self.score.score_samples(Outputs(logits, features, np.zeros(1, int)))
@@ -269,13 +269,13 @@ class Rejector:
 
 
 def _packed(value, name: str, tensors: dict, seen: dict):
-    """Return a value as JSON holds it, with its arrays put into `tensors`, each of them once.
+    """Return a value in plain JSON, with its arrays put into `tensors`, each of them once.
 
-    Everything but plain numbers, text, None and lists becomes a mapping with its type as the key.
+    Plain numbers, text, None and lists stay; other values become a mapping with the type as key.
     """
     if isinstance(value, np.ndarray | np.generic):
         if id(value) not in seen:
-            # Sums are rounded by the order of an array in memory, so that is kept.
+            # The rounding of sums depends on the order of an array in memory, so we keep the order.
             turned = value.ndim > 1 and value.flags.f_contiguous and not value.flags.c_contiguous
             tensors[name] = np.asarray(value.T if turned else value)
             kind = "number" if isinstance(value, np.generic) else "turned" if turned else "array"

@@ -1,4 +1,4 @@
-"""The files that an audit leaves: numbers as JSON, one HTML page, and the rejector."""
+"""The files that an audit writes: numbers as JSON, one HTML page, and the rejector."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from helpers.files import atomic_path
 from known_unknowns.auditing import findings
 from known_unknowns.auditing.sentences import write_page
 
-#: What an audit leaves in its folder.
+#: Files that an audit writes into its folder.
 WRITTEN = ("report.html", "audit.json", "rejector.safetensors")
 #: Numbers in ``audit.json``, in their order; most are attributes of `Audit`.
 KEYS = (
@@ -27,9 +27,9 @@ KEYS = (
     "deployed classes answers images_needed_by_answer strata images_needed_by_stratum curve "
     "picture unlabelled drift most_wrongly_sure suspected_labels findings notes"
 ).split()
-#: Sets of unknown images in the picture, those of which most are accepted.
+#: Number of sets of unknown images in the picture: the sets with the most accepted images.
 BARS = 8
-#: The surest ones, as many as are shown.
+#: Number of the most confident errors that are shown.
 ERRORS = 12
 NAMES = {"ece": "ECE", "low": "from", "high": "to", "floor": "ECE by chance", "nll": "NLL",
          "brier": "Brier score", "aurc": "AURC", "auroc": "AUROC", "fpr95": "FPR95",
@@ -37,7 +37,7 @@ NAMES = {"ece": "ECE", "low": "from", "high": "to", "floor": "ECE by chance", "n
 
 
 def as_dict(audit: SimpleNamespace) -> dict:
-    """Return every number of the report as JSON holds it; of single images the worst errors."""
+    """Return all numbers of the report in plain JSON; single images only for the worst errors."""
     inputs, names = audit.inputs, audit.inputs.class_names
     labels, predictions = inputs.validation.labels, inputs.validation.predictions
     files = inputs.files or range(len(labels))
@@ -77,9 +77,9 @@ def as_dict(audit: SimpleNamespace) -> dict:
 
 
 def thresholds(audit: SimpleNamespace) -> list[dict]:
-    """Return ten thresholds, each of which rejects another tenth, and the rejector's: eleven rows.
+    """Return ten thresholds, each rejecting another tenth, and the rejector's: eleven rows.
 
-    ``coverage`` and ``risk`` are those of the measuring half.
+    ``coverage`` and ``risk`` are measured on the measuring half.
     """
     scores, rows = audit.samples["validation"], []
     promised = {audit.threshold.value} if audit.threshold else set()
@@ -101,10 +101,10 @@ def thresholds(audit: SimpleNamespace) -> list[dict]:
 
 
 def bars(audit: SimpleNamespace) -> list[dict]:
-    """Return what the rejector makes of each group of images; without one, how right the model is.
+    """Return the shares of each group of images by outcome; without a rejector all are accepted.
 
-    ``right``, ``wrong`` (accepted; an unknown image is wrong), ``unsure`` (accepted, and nobody
-    knows) and ``left`` (to a person) add up to 1.  Validation images are the measuring half.
+    ``right``, ``wrong`` (accepted; an unknown image is wrong), ``unsure`` (accepted, without a
+    label) and ``left`` (to a person) add up to 1.  Validation images are the measuring half.
     """
     deployed, samples = audit.threshold, audit.samples
     value = deployed.value if deployed else -np.inf
@@ -122,15 +122,15 @@ def bars(audit: SimpleNamespace) -> list[dict]:
 
 
 def save(audit: SimpleNamespace, folder: str | os.PathLike) -> list[Path]:
-    """Write `WRITTEN`: report, numbers, and a rejector if there is a threshold; return the files.
+    """Write `WRITTEN` (report, numbers, and a rejector if any), and return the files.
 
-    The rejector of an audit that was saved there before is removed, before this ``audit.json``
-    takes its name: a kill at any time leaves no rejector of which ``audit.json`` does not speak.
+    The rejector of an earlier audit in the folder is removed before the new ``audit.json`` appears.
+    After a kill at any time, ``audit.json`` describes the rejector if there is one.
     """
     if "matplotlib.pyplot" not in sys.modules:
         import matplotlib as mpl
 
-        mpl.use("agg")  # nobody looks at windows
+        mpl.use("agg")  # no windows are shown
     from known_unknowns.auditing import figures
 
     page, json_file, place = (Path(folder) / name for name in WRITTEN)
@@ -148,13 +148,13 @@ def save(audit: SimpleNamespace, folder: str | os.PathLike) -> list[Path]:
 
 
 def write_json(path: Path, numbers: Mapping) -> None:
-    """Write numbers as JSON, in which everything is finite."""
+    """Write numbers as JSON; all values must be finite."""
     text = json.dumps(numbers, indent=1, ensure_ascii=False, allow_nan=False)
     path.write_text(text + "\n", encoding="utf-8")
 
 
 def _plain(value):
-    """Return a value as JSON holds it: plain numbers, lists and mappings; NaN becomes None."""
+    """Return a value in plain JSON (numbers, lists and mappings); NaN becomes None."""
     if isinstance(value, pd.DataFrame):
         value = value.to_dict("records")
     elif is_dataclass(value):

@@ -40,13 +40,13 @@ def markdown(*sentences: str) -> str:
 
 
 def to_html(sentence: str) -> Markup:
-    """Return a sentence as HTML; what stands between backticks is code.
+    """Return a sentence as HTML; text between backticks is code.
 
     >>> to_html("Call `f` for <b>.")
     Markup('Call <code>f</code> for &lt;b&gt;.')
     """
     sentence = escape(sentence).replace(" %", "&nbsp;%")
-    if sentence.count("`") % 2 == 0:  # else there is a backtick of a name
+    if sentence.count("`") % 2 == 0:  # else a name contains a backtick
         sentence = re.sub("`([^`]*)`", r"<code>\1</code>", sentence)
     return Markup(sentence)
 
@@ -59,7 +59,7 @@ def render(name: str, /, **numbers) -> list[str]:
 
 
 def write_page(path: Path, template: str, **data) -> None:
-    """Write a page that needs nothing beside it: a policy forbids connections and scripts."""
+    """Write a page that does not need other files; a policy forbids connections and scripts."""
     style = Markup((TEMPLATES / "report.css").read_text(encoding="utf-8"))
     page = _environment(autoescape=True, trim_blocks=True).get_template(template)
     with atomic_path(path) as temporary:

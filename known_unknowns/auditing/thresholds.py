@@ -1,4 +1,4 @@
-"""Thresholds of an audit, and what each of them guarantees."""
+"""Thresholds of an audit, and the guarantee of each threshold."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from helpers.outputs import Outputs
 from known_unknowns import guarantees
 from known_unknowns.auditing.sentences import render
 
-#: What the deployed threshold may guarantee.
+#: Kinds of guarantee of the deployed threshold.
 WISHES = ("risk", "coverage")
 NOTHING = (np.nan,) * 3
-#: Confidence, for all classes together, that a class named as worse than guaranteed is worse.
+#: Confidence, for all classes together, that a class reported as worse than guaranteed is worse.
 LEVEL = 0.95
 
 
 @dataclass(frozen=True)
 class Threshold:
-    """One wish, and the threshold that fulfils it or the problem why there is none.
+    """One target, and the threshold that meets it or the problem that prevents it.
 
-    `coverage` and `risk` are the accepted share of the measuring half and the wrong share of the
+    `coverage` and `risk` are the accepted share of the measuring half and the share of errors among
     accepted images, with exact 95 % intervals; all numbers are NaN without a threshold.  The risk
-    holds for a share `unknown` of unknown images.  `conditional` is the coverage that one draw of
-    validation images has with the wished confidence.
+    holds for a share `unknown` of unknown images.  `conditional` is the coverage for one draw of
+    validation images with the chosen confidence.
     """
 
     wish: str
@@ -52,7 +52,7 @@ def share(happened: np.ndarray, confidence: float = 0.95) -> tuple[float, float,
 
 
 def _effects(value: float, scores, correct, ood: Mapping[str, np.ndarray]) -> dict:
-    """Return what a threshold does on the measuring half."""
+    """Return the coverage, risk and accepted OOD shares of a threshold on the measuring half."""
     accepted = scores >= value
     return {
         "value": value,
@@ -63,7 +63,7 @@ def _effects(value: float, scores, correct, ood: Mapping[str, np.ndarray]) -> di
 
 
 def check_share(unknown: float, ood: Collection[str]) -> None:
-    """Refuse a share of unknown images outside [0, 1), or one above 0 without any set of them."""
+    """Refuse a share of unknown images outside [0, 1), or above 0 without an OOD set."""
     if not 0 <= number("share", unknown) < 1:
         raise ValueError(f"share: at least 0 and below 1 expected, got {unknown}")
     if unknown and not ood:
@@ -76,11 +76,11 @@ def check_share(unknown: float, ood: Collection[str]) -> None:
 def draw_mixture(
     scores, correct, ood: Mapping[str, np.ndarray], unknown: float, *, seed: int = 0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return scores and correctness of independent draws from ID images and unknown ones.
+    """Return scores and correctness of independent draws from ID and unknown images.
 
-    A draw is unknown with probability `unknown`, and every OOD set is equally likely.  Four
-    standard deviations of room leave enough images of each group in all but one of ten thousand
-    cases.
+    A draw is unknown with probability `unknown`, and every OOD set is equally likely.  The number
+    of draws has a margin of four standard deviations: a group has too few images in about one of
+    ten thousand cases.
 
     >>> known, pets = np.ones(900), {"pets": np.zeros(90)}
     >>> scores, correct = draw_mixture(known, known > 0, pets, 0.1)
@@ -109,7 +109,7 @@ def draw_mixture(
 def promise_risk(
     scores, correct, ood, risk: float, confidence: float, *, unknown: float = 0.0, seed: int = 0
 ) -> Threshold:
-    """Return the threshold that guarantees a risk, or the reason why there is none."""
+    """Return the threshold that guarantees a risk, or the reason why none exists."""
     drawn, right = draw_mixture(scores, correct, ood, unknown, seed=seed)
     try:
         rule = guarantees.risk_threshold(drawn, right, risk=risk, confidence=confidence)
@@ -122,7 +122,7 @@ def promise_risk(
 
 
 def promise_coverage(scores, correct, ood, coverage: float, confidence: float = 0.95) -> Threshold:
-    """Return the threshold that guarantees a coverage, or the reason why there is none."""
+    """Return the threshold that guarantees a coverage, or the reason why none exists."""
     try:
         value = guarantees.coverage_threshold(scores, coverage=coverage)
     except ValueError as error:
@@ -137,7 +137,7 @@ def promise_coverage(scores, correct, ood, coverage: float, confidence: float = 
 def by_class(
     validation: Outputs, names: Sequence[str], measuring, accepted, risk: float
 ) -> list[dict]:
-    """Return accuracy and risk of each class; `beyond` is true if its risk exceeds this one."""
+    """Return accuracy and risk of each class; `beyond` is true if the class exceeds `risk`."""
     labels, correct, kept = validation.labels, validation.correct, measuring[accepted]
     confidence = 1 - 2 * (1 - LEVEL) / len(names)  # one-sided, all classes together
     rows = []

@@ -1,4 +1,4 @@
-"""A score against all others on features of well-trained networks: no training, no images.
+"""A score compared with all scores on features of well-trained networks, without images.
 
 >>> import known_unknowns.bench
 >>> [pack.name for pack in known_unknowns.bench.packs()][:1]

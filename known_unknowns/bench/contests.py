@@ -23,7 +23,7 @@ from known_unknowns.checks import check_score
 #: Level of the intervals of differences.
 LEVEL = 0.95
 VERDICTS = ("better", "worse", "not told apart")
-_ABSENT = {"images", "members", "native"}  # what no pack has
+_ABSENT = {"images", "members", "native"}  # needs that no pack can meet
 _COLUMNS = {("auroc", side): f"AUROC {side} {UP}" for side in SIDES} | {
     ("fpr_at_tpr", side): f"FPR95 {side} {DOWN}" for side in SIDES
 }
@@ -38,9 +38,9 @@ class Contest:
     numbers : DataFrame
         One row per score, network and set of unknown images: ``score``, ``network``, ``side``
         ("near", "far"), ``test_set``, ``auroc``, ``fpr_at_tpr`` (in [0, 1], known images kept),
-        and ``bootstrap``, replicates of the AUROC, whose images are those of all scores.
+        and ``bootstrap``, replicates of the AUROC with the same images for all scores.
     entries : tuple of str
-        The new scores among them.
+        Names of the new scores.
     """
 
     numbers: pd.DataFrame
@@ -57,7 +57,7 @@ class Contest:
         """Return the difference in AUROC between a score and each other score.
 
         One row per side and other score: ``ahead`` is the mean over networks and sets, ``low`` and
-        ``high`` are the 95 % interval for other images of these sets, ``verdict`` is of `VERDICTS`.
+        ``high`` are the 95 % interval for new images of these sets, ``verdict`` is in `VERDICTS`.
         """
         rows = []
         for side, of_side in self.numbers.groupby("side", sort=False):
@@ -97,7 +97,7 @@ class Contest:
         return lines
 
     def sentences(self, entry: str) -> list[str]:
-        """Return a sentence for each side: the place of a score, and which scores it beats."""
+        """Return a sentence for each side: the rank of a score, and which scores it beats."""
         means, lines = self.means()["auroc"], []
         for side, rows in self.differences(entry).groupby("side", sort=False):
             column, count = means[side], rows["verdict"].value_counts()
@@ -110,7 +110,7 @@ class Contest:
         return lines
 
     def write(self, folder: str | os.PathLike) -> Path:
-        """Write `files_of`: tables, figures, and a page of all this; return the page's path."""
+        """Write the tables, figures and page of `files_of`, and return the page's path."""
         from matplotlib import pyplot as plt
 
         from helpers.report.figures import critical_difference, use_style
@@ -121,7 +121,7 @@ class Contest:
         flat = means.set_axis([f"{metric}_{side}" for metric, side in means.columns], axis=1)
         flat.to_csv(folder / "table.csv")
         for side in self.numbers["side"].unique():
-            with plt.rc_context():  # the caller's style stays
+            with plt.rc_context():  # the caller's style does not change
                 use_style()
                 ax = critical_difference(*self.ranking(side)[:2])
                 ax.set_title(f"Mean ranks, {side} images")
@@ -147,7 +147,7 @@ class Contest:
 
 
 def files_of(entries: Iterable[str]) -> set[str]:
-    """Return the names of the files that `Contest.write` writes at most."""
+    """Return the names of all files that `Contest.write` may write."""
     files = {"index.html", "table.csv", *(f"ranks_{side}.svg" for side in SIDES)}
     return files | {f"differences_{name}.csv" for name in entries}
 
@@ -160,18 +160,18 @@ def contest(
     seed: int = 0,
     tell: Callable[[str], None] = lambda line: None,
 ) -> Contest:
-    """Compare new scores with all scores that need neither images nor members.
+    """Compare new scores with all scores that do not need images or members.
 
     Parameters
     ----------
     entries : mapping of str to Score, optional
         New scores by name; each must pass `known_unknowns.checks.check_score`.
     given : iterable of FeaturePack, optional
-        Packs; by default those that come with the package.
+        Packs; by default the packs in this package.
     replicates, seed : int
-        Bootstrap over images, the same draws for all scores.
+        Bootstrap over images, with the same draws for all scores.
     tell : callable
-        Function that takes a line about the progress.
+        Function that receives a line about the progress.
     """
     entries, fits = dict(entries or {}), lambda score: _ABSENT.isdisjoint(score.info.needs)
     others = [name for name in scores.names() if name not in entries and fits(scores.create(name))]
@@ -210,7 +210,7 @@ def contest(
 
 
 def values_on(pack: FeaturePack, score: Score) -> dict[str, np.ndarray]:
-    """Return the scores of a pack's images by place, fitted to its training images."""
+    """Return the scores of a pack's images by their place in the file, after a fit."""
     if score.info.fits:
         score.fit(pack.train, pack.head)
     return {
@@ -228,7 +228,7 @@ def entries_of(path: str | os.PathLike) -> dict[str, Score]:
     before = set(scores.names())
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
-    sys.modules.setdefault(path.stem, module)  # where classes look for their own module
+    sys.modules.setdefault(path.stem, module)  # classes look for their module here
     spec.loader.exec_module(module)
     names = [name for name in scores.names() if name not in before]
     if not names:

@@ -21,7 +21,7 @@ from helpers import checkpoints
 from helpers.files import atomic_path
 from helpers.outputs import Head, Outputs
 
-#: The folder of the packs that come with this package.
+#: The folder of the packs in this package.
 #:
 #: :meta hide-value:
 EMBEDDED = Path(__file__).parent / "packs"
@@ -34,9 +34,9 @@ _MOST = float(np.finfo(np.float16).max)
 class FeaturePack:
     """A network's outputs on the images that a score is fitted to and tested on.
 
-    `id_set` is the data set whose classes the network knows.  Scores are fitted to `train`, some of
-    its training images.  `near` and `far` have unknown images by data set, labels −1; `facts` are
-    about the origin.
+    `id_set` is the data set with the network's classes.  Scores are fitted to `train`, some of
+    its training images.  `near` and `far` have unknown images by data set, labels −1.  `facts`
+    describe the origin.
     """
 
     name: str
@@ -70,7 +70,7 @@ class FeaturePack:
         return _assemble(self.name, self.id_set, self.head, parts, self.facts)
 
     def write(self, path: str | os.PathLike) -> None:
-        """Write a safetensors file that knows its own checksum, whole or not at all."""
+        """Write a safetensors file with its checksum inside, whole or not at all."""
         arrays = {"head/weight": self.head.weight, "head/bias": self.head.bias}
         for place, outputs in self.parts.items():
             if np.abs(outputs.features).max() > _MOST:
@@ -85,7 +85,7 @@ class FeaturePack:
 
     @classmethod
     def read(cls, path: str | os.PathLike) -> FeaturePack:
-        """Read what `write` wrote.  Nothing in the file is executed."""
+        """Read a file of `write`.  Code in the file is never executed."""
         try:
             with safe_open(path, framework="np") as file:
                 metadata = file.metadata() or {}

@@ -1,6 +1,6 @@
-"""Checks of a score or a metric, of this package or another one: what must hold of each of them.
+"""Checks of a score or a metric, of this package or of another package.
 
-About thirty invariants, each a function with a sentence that states what must hold.  The message
+About thirty invariants, each a function with a sentence that states the invariant.  The message
 of a failed check has its name, the failure, and the smallest data that show it.
 """
 
@@ -23,12 +23,12 @@ def check_score(score, *, only: str | None = None, case: ScoreCase | None = None
     Parameters
     ----------
     score : Score or callable
-        Score that is not fitted, or a class or function that returns one.  It need not be
-        registered; its ``info`` has a name and what it needs, of `helpers.scores.info.NEEDS`.
+        Score that is not fitted, or a class or function that returns one.  The score need not be
+        registered; its ``info`` has a name and its needs, from `helpers.scores.info.NEEDS`.
     only : str, optional
         Name of a single check of `SCORE_CHECKS`.
     case : ScoreCase, optional
-        Data to check it on; by default 600 images, and fewer after a failure.
+        Data for the check; by default 600 images, and fewer after a failure.
 
     Returns
     -------
@@ -58,18 +58,18 @@ def check_metric(
     Parameters
     ----------
     function : callable
-        Function of arrays by name that returns a number, or several, or arrays.
+        Function of arrays by name that returns one number, several numbers, or arrays.
     takes : mapping of str to str, optional
-        Kind of each argument, of `helpers.metrics.records.KINDS`.  This and the next two are not
-        needed for a metric of `helpers.metrics` that has a record.
+        Kind of each argument, from `helpers.metrics.records.KINDS`.  A metric of `helpers.metrics`
+        with a record does not need `takes`, `better` and `range`.
     better : {"lower", "higher", ""}, optional
-        What is better.
+        Direction of better values.
     range : str, optional
         Possible values, such as ``"[0, 1]"``.
     only : str, optional
         Name of a single check of `METRIC_CHECKS`.
     case : MetricCase, optional
-        Data to check it on; by default 120 images, and fewer after a failure.
+        Data for the check; by default 120 images, and fewer after a failure.
 
     Returns
     -------
@@ -78,7 +78,7 @@ def check_metric(
 
     Examples
     --------
-    Ties that are broken by the order of the images:
+    A metric that breaks ties by the order of the images:
 
     >>> import numpy as np
     >>> def aurc(confidence, correct):
@@ -103,11 +103,11 @@ only='ties_are_not_broken', case=MetricCase(images=2, classes=1, seed=0))
 def parametrize_with_checks(objects: Iterable):
     """Make a test of each check of each score or metric: a decorator for pytest.
 
-    `objects` are scores that are not fitted, or their classes; metrics that have a record; and
-    tuples of function, takes, better, range.  The test calls its argument ``check``.  Tests are
-    named as ``msp-batch_is_its_images``; a check that does not apply is skipped.
+    `objects` are scores that are not fitted, or their classes, metrics that have a record, and
+    tuples of function, takes, better, range.  The test calls its argument ``check``.  Tests have
+    names like ``msp-batch_is_its_images``; a check that does not apply is skipped.
     """
-    import pytest  # who checks without it needs none
+    import pytest  # here, since the other functions do not need it
 
     tests = {}
     for each in objects:
@@ -118,7 +118,7 @@ def parametrize_with_checks(objects: Iterable):
             subject = metrics.Subject(*each if isinstance(each, tuple) else (each,))
         for name in checks:
             test, number = f"{subject.name}-{name}", 1
-            while test in tests:  # of the same score with other arguments, for instance
+            while test in tests:  # for example, the same score with other arguments
                 number += 1
                 test = f"{subject.name}-{number}-{name}"
             tests[test] = partial(checks.run, name, subject)

@@ -9,9 +9,9 @@ import numpy as np
 
 from helpers.outputs import Head, Outputs
 
-#: What the made-up scores and probabilities say: mostly the truth, always, its opposite, nothing.
+#: Made-up scores and probabilities: mostly correct, always correct, always incorrect, constant.
 #:
-#: A constant probability is that of a guess; an answer that is constant is class 0.
+#: A constant probability is the probability of a guess; a constant answer is class 0.
 QUALITIES = ("usual", "perfect", "reversed", "constant")
 
 
@@ -28,7 +28,7 @@ class MetricCase:
         return f"{self.images} images (of each group), {self.classes} classes, seed {self.seed}"
 
     def arguments(self, takes: Mapping[str, str], quality: str = "usual") -> dict:
-        """Return the arguments of a metric, arrays that single precision holds without rounding."""
+        """Return the arguments of a metric, arrays that are exact in single precision."""
         generator = np.random.default_rng(self.seed)
         right = generator.permutation(self.images) % 3 > 0
         noise = generator.normal(size=(3, self.images))
@@ -54,7 +54,7 @@ class MetricCase:
         }
 
     def _vectors(self, generator, quality, is_open) -> tuple[np.ndarray, np.ndarray]:
-        """Return probabilities in steps of 1/256, none of them 0 in the usual case, and truths."""
+        """Return probabilities in steps of 1/256, above 0 in the usual case, and true classes."""
         columns = self.classes + is_open
         truth = generator.permutation(self.images) % columns
         if quality in ("perfect", "reversed"):
@@ -67,7 +67,7 @@ class MetricCase:
 
 
 def _scores(noise: np.ndarray, right: np.ndarray, quality: str) -> np.ndarray:
-    """Return scores of images, higher where they are right, or known; or as `quality` says."""
+    """Return scores, higher for correct or known images, or with another `quality`."""
     if quality in ("perfect", "reversed"):
         return np.where(right == (quality == "perfect"), 8.0, -8.0)
     return np.round(4 * (noise + 1.5 * right)) / 4 * (quality == "usual")
@@ -77,7 +77,7 @@ def _scores(noise: np.ndarray, right: np.ndarray, quality: str) -> np.ndarray:
 class ScoreCase:
     """The size of the data that a score is checked on: N images, K classes, D features.
 
-    `train` is the number of images that it is fitted to.
+    `train` is the number of images of the fit.
     """
 
     images: int = 600
@@ -102,10 +102,10 @@ class ScoreCase:
     def outputs(
         self, needs: Sequence[str] = (), *, train: bool = False, known: bool = True
     ) -> Outputs:
-        """Return what the model says of images to score, or of those to fit to.
+        """Return the model's outputs for images to score, or for images of the fit.
 
-        The features of a known image are the weights of its class and noise; those of an unknown
-        one are noise alone.  Each class occurs in turn, and most images are classified correctly.
+        The features of a known image are the weights of its class plus noise; the features of an
+        unknown image are only noise.  Classes occur in turn, and most images are correct.
         """
         generator = np.random.default_rng([self.seed, train, known])
         head, count = self.head(), self.train if train else self.images

@@ -25,7 +25,7 @@ checks = Checks("metric", MetricCase(), {"images": SIZES, "classes": SIZES})
 
 
 class Subject:
-    """A metric to be checked, and what is known of it; `at` a case also its arguments."""
+    """A metric to check, with its record; `at` adds the arguments of a case."""
 
     case: MetricCase
 
@@ -71,17 +71,17 @@ class Subject:
         return list(result) if isinstance(result, tuple | list) else [result]
 
     def value(self, given: Mapping | None = None) -> np.ndarray:
-        """Return the whole result in one row of numbers."""
+        """Return the complete result as one row of numbers."""
         parts = self.parts(self.arguments() if given is None else given)
         return np.concatenate([np.ravel(part) for part in parts]).astype(float)
 
     def arrays(self, *kinds: str) -> list[str]:
-        """Return the names of the arrays among the arguments, or of those of some kinds."""
+        """Return the names of all array arguments, or of array arguments of some kinds."""
         kinds = kinds or set(KINDS) - {"number"}
         return [name for name, kind in self.takes.items() if kind in kinds]
 
     def permuted(self, given: Mapping, orders: Callable[[int], np.ndarray]) -> dict:
-        """Return arguments in another order: all of the images, and each group separately.
+        """Return arguments in another order, separately for all images and for each group.
 
         `orders` takes the number of images.
         """
@@ -94,20 +94,20 @@ class Subject:
 
 
 def close(result, expected, what: str, rtol: float = 1e-12) -> None:
-    """Fail unless two results are the same but for rounding."""
+    """Fail unless two results are equal up to rounding."""
     tolerance = {"rtol": rtol, "atol": rtol, "equal_nan": True}
     equal = result.shape == expected.shape and np.allclose(result, expected, **tolerance)
     hold(equal, f"{what} it is {in_words(result)}, not {in_words(expected)}")
 
 
 def in_words(values: np.ndarray) -> str:
-    """Return a number, or the first ones of several."""
+    """Return a number, or the first numbers of several, as text."""
     return ", ".join(f"{value:.15g}" for value in values[:4]) + ", …" * (len(values) > 4)
 
 
 @checks
 def result_is_float64(trial):
-    """The result is a float, or floats and arrays: of float64, or of whole numbers that count,
+    """The result is a float, or floats and arrays: of float64, or of whole numbers for counts,
     and not NaN.
     """
     for part in trial.parts(trial.arguments()):
@@ -118,14 +118,14 @@ def result_is_float64(trial):
 
 @checks
 def result_is_in_range(trial):
-    """The result lies in the range that the record states, however good or bad the answers."""
+    """The result is in the range of the record, for good and for bad answers."""
     edges = trial.range.strip("[]() ").replace("∞", "inf").split(",")
     if len(edges) != 2:
         does_not_apply("its range is not known, or that of its arguments")
     low, high = map(float, edges)
     for quality in QUALITIES:
         for part in trial.parts(trial.arguments(quality)):
-            if np.asarray(part).dtype.kind == "f":  # and not how many there are
+            if np.asarray(part).dtype.kind == "f":  # not a count
                 least, most = np.min(part), np.max(part)
                 hold(
                     low - 1e-12 <= least and most <= high + 1e-12,
@@ -135,8 +135,8 @@ def result_is_in_range(trial):
 
 @checks
 def better_is_better(trial):
-    """What is always right is at least as good as what mostly is, that as what is always wrong;
-    and always right is better than always wrong.
+    """Answers that are always correct are at least as good as mostly correct ones, and these as
+    always incorrect ones. Always correct is better than always incorrect.
     """
     if not trial.better:
         does_not_apply("neither higher nor lower is better, or it is not known")
@@ -152,7 +152,7 @@ def better_is_better(trial):
 
 @checks
 def order_does_not_matter(trial):
-    """The images in another order, ties among them, give the same."""
+    """The result does not depend on the order of the images, also with ties."""
     given = trial.arguments()
     for seed in range(5):
         permuted = trial.permuted(given, np.random.default_rng(seed).permutation)
@@ -182,7 +182,7 @@ def ties_are_not_broken(trial):
 
 @checks
 def calls_are_apart(trial):
-    """The same arguments give the same a second time, whatever was asked in between."""
+    """The same arguments give an equal result a second time, after any calls in between."""
     expected = trial.value()
     trial.value(trial.arguments("reversed"))
     close(trial.value(), expected, "asked again", rtol=0)
@@ -190,7 +190,7 @@ def calls_are_apart(trial):
 
 @checks
 def given_arrays_are_left_alone(trial):
-    """No array that is given is changed."""
+    """The given arrays do not change."""
     given, before = trial.arguments(), trial.arguments()
     trial.value(given)
     for name in given:
@@ -204,7 +204,7 @@ def locked(array: np.ndarray) -> np.ndarray:
     return array
 
 
-#: Other forms of the same arrays, and how far the result may move.
+#: Other forms of the same arrays, and the largest change of the result.
 FORMS = {
     "of read-only arrays": (locked, 0),
     "of arrays with gaps": (
@@ -220,8 +220,8 @@ FORMS = {
 
 @checks
 def form_does_not_matter(trial):
-    """Arrays that are read-only or have gaps, lists, numbers that single precision holds exactly,
-    and 1 and 0 for right and wrong give the same.
+    """The result is equal for arrays that are read-only or have gaps, for lists, for numbers
+    that are exact in single precision, and for 1 and 0 instead of True and False.
     """
     for what, (change, rtol) in FORMS.items():
         changed = trial.arguments(**dict.fromkeys(trial.arrays(), change))
@@ -236,7 +236,7 @@ def memory_grows_with_the_images(trial):
     peaks = []
     for images in (1000, 4000):
         given = trial.at(replace(trial.case, images=images)).arguments()
-        trial.value(given)  # what is imported or cached at the first call is no memory of it
+        trial.value(given)  # imports and caches of the first call do not count
         peaks.append(peak(partial(trial.function, **given)))
     hold(
         peaks[1] < 6 * peaks[0] + 2**16,
@@ -257,7 +257,7 @@ def first_becomes(value: float, kind: type = float) -> Callable[[np.ndarray], np
 
 @checks
 def infinity_ranks_or_is_refused(trial):
-    """An infinite score counts as one above or below all others, or is refused; an infinite
+    """An infinite score is ranked above or below all other scores, or refused; an infinite
     share or probability is refused.
     """
     for sign in (1, -1):
@@ -268,13 +268,13 @@ def infinity_ranks_or_is_refused(trial):
             hold(trial.takes[name] in RANKING, f"{name} with {sign * np.inf} is taken")
             result = trial.value(spoilt)
             hold(not np.isnan(result).any(), f"of {name} with {sign * np.inf} it is NaN")
-            if np.isfinite(result).all():  # and not that score itself, as a threshold
+            if np.isfinite(result).all():  # unless the infinite score itself is a threshold
                 expected = trial.value(trial.arguments(**{name: first_becomes(sign * 1e6)}))
                 close(result, expected, f"of {name} with {sign * np.inf}")
 
 
 def bad_inputs(trial) -> dict[str, tuple[list[str], Callable]]:
-    """Return what must be refused, in words: which arguments, and how each is changed."""
+    """Return the inputs to refuse by description: which arguments, and how each is changed."""
     arrays, images = trial.arrays, trial.arrays(*set(KINDS) - {"group", "number"})
     return {
         "with NaN": (arrays(*RANKING, *BOUNDED, "correct"), first_becomes(np.nan)),
@@ -295,8 +295,8 @@ def bad_inputs(trial) -> dict[str, tuple[list[str], Callable]]:
 
 @checks
 def bad_input_is_refused(trial):
-    """NaN, no image at all, arrays of other lengths or dimensions, numbers outside [0, 1],
-    probabilities that do not sum to 1 and classes that are not there are refused by name.
+    """NaN, zero images, arrays of other lengths or dimensions, numbers outside [0, 1],
+    probabilities that do not sum to 1 and classes that do not exist are refused by name.
     """
     for what, (names, change) in bad_inputs(trial).items():
         for name in names:
@@ -307,8 +307,8 @@ def bad_input_is_refused(trial):
 
 @checks
 def little_input_is_a_number(trial):
-    """One image, of each group, is enough for a number; so are images of one class, all right or
-    all wrong.
+    """One image (of each group) is enough for a number; images of one class are enough, too, if
+    all are correct or all are incorrect.
     """
     few = trial.at(replace(trial.case, images=1))
     cases = {f"one image ({quality} answers)": few.arguments(quality) for quality in QUALITIES}

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class Checks(dict):
-    """Checks by name, in the order in which they are run; each is a function of its docstring.
+    """Checks by name, in the order of a run; each is a function with a docstring.
 
     A check takes a trial: `subject.at(case)`, an object on made-up data.
     """
@@ -45,7 +45,7 @@ class Checks(dict):
                 smaller = replace(least, **{field: value})
                 with suppress(SkipTest):
                     again = _fail(check, subject, smaller)
-                    if again and again[0] == failure[0]:  # and not for another reason
+                    if again and again[0] == failure[0]:  # for the same reason
                         failure, least = again, smaller
                         break
         raise AssertionError(
@@ -57,7 +57,7 @@ class Checks(dict):
         )
 
     def run_all(self, subject, only: str | None = None, case=None) -> dict[str, str]:
-        """Run all checks, or one of them, and return the result of each, in words."""
+        """Run all checks, or one check, and return the result of each in words."""
         results, failed = {}, []
         for name in self if only is None else [only]:
             try:
@@ -83,7 +83,7 @@ def hold(condition, message: str) -> None:
 
 
 def does_not_apply(reason: str) -> None:
-    """Leave a check with the reason why there is nothing to check; pytest shows it as skipped."""
+    """End a check that does not apply, with the reason; pytest shows it as skipped."""
     raise SkipTest(reason)
 
 
@@ -97,7 +97,7 @@ def _fail(check: Callable, subject, case) -> tuple | None:
         return "broken", str(error)
     except Exception as error:
         place = traceback.extract_tb(error.__traceback__)[-1]
-        # without the folders of this machine
+        # paths without the folders of this machine
         file = place.filename.rpartition("/site-packages/")[2].removeprefix(f"{ROOT}/")
         kind = f"{type(error).__name__}: {error}, in line {place.lineno} of {file}"
         return (type(error), place.filename, place.lineno), f"it raised {kind}"
@@ -115,7 +115,7 @@ def peak(call: Callable) -> int:
 
 
 def refusal(call: Callable, what: str, *words: str) -> None:
-    """Fail unless a call is refused, by a `ValueError` that says any of some words."""
+    """Fail unless a call raises a `ValueError` whose message contains one of some words."""
     message = refused(call)
     if message is None:
         result = call()
@@ -130,7 +130,7 @@ def refused(call: Callable) -> str | None:
     """Return the message of a deliberate `ValueError`; None if a call is not refused."""
     try:
         call()
-    except np.linalg.LinAlgError:  # a ValueError to NumPy, which says nothing to a user
+    except np.linalg.LinAlgError:  # a subclass of ValueError, but its message does not help a user
         raise
     except ValueError as error:
         return str(error)
@@ -138,7 +138,7 @@ def refused(call: Callable) -> str | None:
 
 
 def same(scores: np.ndarray, expected: np.ndarray, where: str, rtol: float = 0) -> None:
-    """Fail unless scores are equal, to the last bit by default; name an image where they differ."""
+    """Fail unless scores are equal, to the last bit by default; name an image that differs."""
     hold(scores.shape == expected.shape, f"{where}: shape {scores.shape}, not {expected.shape}")
     other = ~np.isclose(scores, expected, rtol=rtol, atol=rtol, equal_nan=True)
     for i in np.flatnonzero(other):
@@ -156,7 +156,7 @@ def numbers(scores: np.ndarray, count: int, where: str) -> None:
 
 
 def numbers_or_refusal(call: Callable, count: int, where: str) -> None:
-    """Fail unless a call gives numbers, or is refused in words."""
+    """Fail unless a call returns numbers, or is refused with a message."""
     message = refused(call)
     if message is None:
         numbers(call(), count, where)

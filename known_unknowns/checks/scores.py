@@ -35,7 +35,7 @@ checks = Checks("score", ScoreCase(), dict.fromkeys(["images", "classes", "width
 
 
 class Subject:
-    """A score to be checked: it makes new scores."""
+    """A score to check, which makes new scores."""
 
     given = "score"
 
@@ -62,7 +62,7 @@ class Trial:
 
     @cached_property
     def test(self) -> Outputs:
-        """Outputs of known images; the check is left if the score needs the images themselves."""
+        """Outputs of known images; the check does not apply if the score needs the images."""
         outputs = self.case.outputs(self.needs)
         if "images" in self.needs:
             if message := refused(lambda: self.score.score_samples(outputs)):
@@ -80,7 +80,7 @@ class Trial:
         return self.score.score_samples(self.test)
 
     def fit(self, *changed):
-        """Return a new score that is fitted: to `train` and `head`, or to other outputs."""
+        """Return a new score, fitted to `train` and `head`, or to other outputs."""
         score = self.new()
         score.fit(*changed, *(self.train, self.head)[len(changed) :])
         return score
@@ -90,7 +90,7 @@ class Trial:
         return self.fit(*fitted).score_samples(outputs)
 
     def at(self, **changes) -> Trial:
-        """Return the score at another case."""
+        """Return the score with another case."""
         return Trial(self.new, self.needs, replace(self.case, **changes))
 
 
@@ -122,7 +122,7 @@ def fit_returns_itself(trial):
 
 @checks
 def scores_are_float64(trial):
-    """There is one number for each image, finite and in float64, and they are not all the same."""
+    """There is one number for each image, finite and in float64, and not all numbers are equal."""
     numbers(trial.expected, trial.case.images, "scores")
     small = min(trial.case.images, trial.case.classes) < 20
     hold(small or len(set(trial.expected)) > 1, f"all images score {trial.expected[0]}")
@@ -130,7 +130,7 @@ def scores_are_float64(trial):
 
 @checks
 def higher_is_known(trial):
-    """Images like those it is fitted to score higher than images of noise, and not lower if the
+    """Images like the images of the fit score higher than images of noise, and not lower if the
     logits are divided by a temperature of 0.05 or 20.
     """
     case = trial.case
@@ -161,7 +161,7 @@ def batch_is_its_images(trial):
 
 @checks
 def order_does_not_matter(trial):
-    """Images in another order, or several times, have the same scores wherever they are."""
+    """The score of an image does not depend on its position; images may be repeated."""
     images = trial.case.images
     order = np.random.default_rng(trial.case.seed).permutation(images)
     twice = np.arange(images) % 2 * (images - 1)
@@ -184,8 +184,8 @@ def calls_are_apart(trial):
 
 @checks
 def only_needs_are_read(trial):
-    """Logits, features, labels, a head that `info.needs` does not name change nothing but by
-    rounding; labels of images that are scored never do.
+    """Logits, features, labels or a head that `info.needs` does not name change the scores
+    only by rounding; labels of images to score never change them.
     """
     train, test, needs = trial.train, trial.test, trial.needs
     unlike = np.random.default_rng(9)
@@ -250,7 +250,7 @@ def memory_does_not_grow(trial):
 
 @checks
 def given_arrays_are_left_alone(trial):
-    """Neither `fit` nor `score_samples` changes an array that it is given."""
+    """`fit` and `score_samples` do not change the given arrays."""
     given = arrays(trial.train, trial.head, trial.test)
     before = [array.copy() for array in given]
     trial.scores(trial.test)
@@ -260,8 +260,8 @@ def given_arrays_are_left_alone(trial):
 
 @checks
 def form_does_not_matter(trial):
-    """Arrays that cannot be written to, every second image from the last one on, and outputs
-    that are read from their file have the same scores.
+    """Read-only arrays, every second image from the last one on, and outputs that are read from
+    their file have the same scores.
     """
     train, test, expected = trial.train, trial.test, trial.expected
     with tempfile.TemporaryDirectory() as folder:
@@ -283,9 +283,9 @@ def form_does_not_matter(trial):
 
 @checks
 def nan_is_not_swallowed(trial):
-    """An image whose every number is NaN is refused or scores none, and changes no other one."""
+    """An image with only NaN is refused or has no score, and does not change other scores."""
     expected, score = trial.expected, trial.score
-    spoilt = trial.test.subset(np.arange(trial.case.images))  # which is not checked as new outputs
+    spoilt = trial.test.subset(np.arange(trial.case.images))  # not checked, unlike new outputs
     for name in ("logits", "features", "members", "native"):
         if (array := getattr(spoilt, name)) is not None:
             array[(slice(None), 0) if name == "members" else 0] = np.nan
@@ -297,8 +297,8 @@ def nan_is_not_swallowed(trial):
 
 @checks
 def little_input_is_a_number(trial):
-    """One image, a single class, images of zeros and a fit to very few images give finite scores;
-    but for one image to score, a refusal in words will do.
+    """One image, a single class, images of zeros and a fit to very few images give finite
+    scores. All cases except one image to score may also be refused with a message.
     """
     train, test, few = trial.train, trial.test, trial.at(images=1)
     numbers(trial.score.score_samples(few.test), 1, "one image to score")
@@ -318,8 +318,8 @@ def little_input_is_a_number(trial):
 
 @checks
 def unlabelled_images_are_seen(trial):
-    """Training images of no class, or a class without any, are refused in words that name labels
-    or class, or left out: scores are then finite.
+    """Training images without a class, and a class without images, are left out with finite
+    scores, or refused with a message that names labels or class.
     """
     if not {"labels", "training outputs"} <= {*trial.needs}:
         does_not_apply("its needs do not name labels and training outputs")
@@ -338,8 +338,8 @@ def unlabelled_images_are_seen(trial):
 
 @checks
 def wrong_use_is_refused(trial):
-    """A score before its fit, outputs of another model, no head, a bias too long and a weight too
-    narrow for the features are refused by name, as far as the score needs them.
+    """A score before its fit, outputs of another model, a missing head, a bias that is too long
+    and a weight that is too narrow for the features are refused by name, if the score needs them.
     """
     if {"training outputs", "head"}.isdisjoint(trial.needs):
         does_not_apply("its needs name neither training outputs nor a head")

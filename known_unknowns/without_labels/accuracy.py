@@ -1,4 +1,4 @@
-"""A bracket for the accuracy of a classifier on unlabelled images, some of unknown classes."""
+"""A bracket for the accuracy of a classifier on unlabelled images with unknown images."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from helpers.metrics.inputs import correct_array, probability_array
 
 #: Smallest number of unlabelled images for an estimate.
 FEWEST = 50
-#: What each end of the bracket is moved by.  It is measured and not derived: see the chapter.
+#: Margin of each end of the bracket.  It was measured, not derived: see the chapter.
 SLACK = 0.05
 
 
@@ -23,14 +23,14 @@ def accuracy_bracket(
 
     .. math:: a \, (1 - \pi) - 0.05 \quad\text{to}\quad a + c - c_v + 0.05.
 
-    The low end counts every unlike image as wrong.  The high end is the difference of confidences
-    (Guillory et al. 2021), which is too high if the classifier is sure of unknown images.
+    The low end counts every unlike image as incorrect.  The high end is the difference of
+    confidences (Guillory et al. 2021), too high if unknown images have a high confidence.
 
     Parameters
     ----------
     validation : array_like, shape [V, K]
-        Probabilities of labelled images that neither the classifier nor its temperature learned
-        from.
+        Probabilities of labelled images that were not used to train the classifier or to fit its
+        temperature.
     correct : array_like of bool, shape [V]
         Whether each validation image is classified correctly.
     mixture : array_like, shape [M, K]
@@ -39,8 +39,8 @@ def accuracy_bracket(
         π, from `cautious_share`, in [0, 1].
     accepted : (array_like of bool, array_like of bool), shapes [V] and [M], optional
         Images that a rejector accepts; its threshold was not chosen on them.  The bracket is then
-        for the accepted images.  A rejector that accepts the share r of the validation images and
-        m of the mixture accepts :math:`(1 - \pi) \, r / m` known images among its own.
+        for the accepted images.  If a rejector accepts the share r of the validation images and m
+        of the mixture, the share of known images among them is :math:`(1 - \pi) \, r / m`.
 
     Returns
     -------
@@ -54,7 +54,7 @@ def accuracy_bracket(
 
     Examples
     --------
-    A third of the mixture is unknown, and the classifier is as sure of it as of the rest:
+    A third of the mixture is unknown, and the classifier has equal confidence for all images:
 
     >>> sure = np.tile([0.9, 0.1], (100, 1))
     >>> low, high = accuracy_bracket(sure, np.arange(100) >= 10, sure, share=1 / 3)

@@ -1,4 +1,4 @@
-"""AUROC and FPR95 of a detector on unlabelled images, learned from sets with labels."""
+"""AUROC and FPR95 of a detector on unlabelled images, learned from labelled sets."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ SHARES = (0.01, 0.95)
 #: Shares of unknown images that divide mixtures into four groups.
 BINS = (0.05, 0.2, 0.5)
 _LEVELS = np.arange(1, 24) / 24
-_SEEN = 22  # of the levels; above the last ones chance alone makes a share
-_MIXTURES = 1600  # in all, at most; the cost grows with their third power
-_TIMES = 8  # mixtures of a set, at most
+_SEEN = 22  # number of levels used; above the last levels, chance alone makes a share
+_MIXTURES = 1600  # in total, at most; the cost grows with the third power of this number
+_TIMES = 8  # largest number of mixtures of a set
 _PENALTIES = 10.0 ** np.arange(-4, 2)
 _NOTHING = (np.nan, np.nan, np.nan)
 
 
 def draw_share(generator: np.random.Generator) -> float:
-    """Return a share of unknown images, log-uniform in `SHARES`: small ones are not rare."""
+    """Return a share of unknown images, log-uniform in `SHARES`: small shares are not rare."""
     return float(np.exp(generator.uniform(*np.log(SHARES))))
 
 
 @dataclass(frozen=True)
 class MetaSets:
-    """Sets of unknown images, and the ID images that they are mixed with.
+    """Sets of unknown images, and the ID images for mixtures with them.
 
     Attributes
     ----------
     known : array_like, shape [N]
-        Scores of ID images, none of them among the validation images.
+        Scores of ID images that are not among the validation images.
     unknown : mapping of str to array_like
         Scores of the images of each set, by its name.
     """
@@ -55,7 +55,7 @@ class MetaSets:
 
     @cached_property
     def truths(self) -> dict[str, np.ndarray]:
-        """The metrics of `PREDICTED` on each set, against all of the ID images, [S] each."""
+        """The metrics of `PREDICTED` for each set against all ID images, [S] each."""
         return _stack(group_metrics(self.known, scores) for scores in self.unknown.values())
 
     def mix(self, images: float, times: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -74,7 +74,7 @@ class MetaSets:
 
 
 def group_metrics(known, unknown) -> dict[str, float]:
-    """Return the metrics of `PREDICTED` of two groups of scores, see `true_metrics`."""
+    """Return the metrics of `PREDICTED` for two groups of scores, see `true_metrics`."""
     groups = RankedGroups.of(known, unknown)
     return {name: METRICS[name](groups) for name in PREDICTED}
 
@@ -87,31 +87,31 @@ def _stack(rows) -> dict[str, np.ndarray]:
 class DetectionEstimator:
     """An estimate of the AUROC and the FPR95 on unlabelled images.
 
-    It learns from mixtures of labelled sets that have about as many images as the unlabelled
-    mixture: a small mixture varies more than a large one.  Shares are drawn between 1 and 95 %.
+    The estimator learns from mixtures of labelled sets with about as many images as the unlabelled
+    mixture: small mixtures vary more than large mixtures.  Shares are drawn from 1 to 95 %.
 
     Parameters
     ----------
     validation : array_like, shape [V]
-        Scores of ID images like those among the unlabelled images, higher = more likely known.
-        Neither the classifier nor the score may have used them.
+        Scores of ID images like the ID images among the unlabelled images, higher = more likely
+        known.  The classifier and the score must not have used these images.
     meta : MetaSets
         At least three sets; an interval at the level 0.9 needs nine.
     kind : {"curve_regression", "constant"}
-        The regression on the P–P curve, or the mean of the sets' metrics, which every estimator
-        must beat.
+        The regression on the P–P curve, or the mean of the sets' metrics, the baseline that every
+        estimator must beat.
 
     Notes
     -----
     The regression is a kernel ridge regression from `curve_features` to the metric.
     :math:`k(x, z) = 1 + x^\\top z / D + \\exp(-\\|x - z\\|^2 / 2 D)` on standardised features; the
-    penalty has the least error on the sets left out.  Only ranks among the validation images count,
-    so that a monotone change of the score changes nothing.  The interval is the jackknife+ over
-    sets, of mixtures whose curve shows a similar share of unlike images: errors are larger where
-    few images are unknown.
+    penalty has the least error on the sets left out.  A monotone change of the score does not
+    change the result, because only ranks among the validation images count.  The interval is the
+    jackknife+ over sets, from mixtures whose curve shows a similar share of unlike images: errors
+    are larger if few images are unknown.
 
-    *Do not use* it for unknown images that are like no meta set, nor if the known images have
-    changed: its interval covers neither.
+    *Do not use* it for unknown images unlike all meta sets, or if the known images have changed:
+    the interval does not cover these cases.
 
     Examples
     --------
@@ -138,10 +138,10 @@ class DetectionEstimator:
     def estimate(self, mixture, *, level: float = 0.9) -> dict[str, Estimate]:
         """Return an estimate of each metric of `PREDICTED` for an unlabelled mixture.
 
-        The interval is for the metric of these images and for that of more images like them.  All
-        numbers are NaN, *no answer*, if the mixture is outside of what the estimator learned from:
-        if fewer than 1 % of the images are shown to be unlike the validation images, or the curve
-        is far from all curves.
+        The interval is for the metric on these images and for the metric on more images like them.
+        All numbers are NaN, *no answer*, if the mixture is too different from the mixtures of the
+        fit: fewer than 1 % of the images are shown to be unlike the validation images, or the
+        curve is far from all curves.
 
         Parameters
         ----------
@@ -154,7 +154,7 @@ class DetectionEstimator:
         mixture = float_array("mixture", mixture)
         if len(mixture) < FEWEST:
             raise ValueError(f"mixture: at least {FEWEST} images expected, got {len(mixture)}")
-        # from mixtures of at most twice fewer images: their metrics vary more, not less
+        # mixtures with at least half as many images: their metrics vary more, not less
         learned = self._learn(FEWEST * 2 ** int(np.log2(len(mixture) / FEWEST)))
         return {
             metric: Estimate(*(float(np.clip(number, 0, 1)) for number in numbers))
@@ -163,7 +163,7 @@ class DetectionEstimator:
 
 
 class _Constant:
-    """The mean of the meta sets' metrics, with the interval of one more set."""
+    """The mean of the meta sets' metrics, with the interval for one more set."""
 
     def __init__(self, of: DetectionEstimator, images: int):
         self.truths = of.meta.truths
@@ -175,7 +175,7 @@ class _Constant:
             self.misses[metric] = (without, truths - without), (again, mixed[metric] - again)
 
     def predict(self, mixture: np.ndarray, level: float) -> dict[str, tuple]:
-        """Return value, low and high of each metric, the same for all mixtures."""
+        """Return value, low and high of each metric, equal for all mixtures."""
         result = {}
         for metric, pairs in self.misses.items():
             sets = len(self.truths[metric])
@@ -185,7 +185,7 @@ class _Constant:
 
 
 class _CurveRegression:
-    """The regression, learned from mixtures of so many images."""
+    """The regression, learned from mixtures with a given number of images."""
 
     def __init__(self, of: DetectionEstimator, images: int):
         self.validation, self.sets = np.sort(of.validation), len(of.meta.unknown)
@@ -242,7 +242,7 @@ def _below(ranked: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 
 def _share_groups(curves: np.ndarray) -> np.ndarray:
-    """Return the group of `BINS` of each curve [N, 24], by the share of unlike images it shows."""
+    """Return the group of `BINS` of each curve [N, 24], by its share of unlike images."""
     left = (1 - curves[:, :_SEEN]) / (1 - _LEVELS[:_SEEN])
     return np.digitize(1 - left.min(axis=1), BINS)
 
@@ -256,10 +256,10 @@ def _widest(*ends: tuple[float, float]) -> tuple[float, float]:
 def _jackknife_ends(left_out, misses, sets: int, level: float) -> tuple[float, float]:
     """Return the ends of the jackknife+ interval that leaves out whole sets.
 
-    `left_out` has the prediction without the set of each mixture, and `misses` its error
-    there. The end is the smallest number that is at least their sum for the share γ (S + 1) /
-    S of all mixtures, for the level γ and S sets. It is all of [0, 1] with fewer than γ / (1
-    − γ) sets. Barber et al. 2021; Dunn, Wasserman and Ramdas 2023 pool the mixtures of a set.
+    `left_out` has the prediction without the set of each mixture, and `misses` the error of this
+    prediction. For level γ and S sets, the end is the smallest number that is at least their sum
+    for the share γ (S + 1) / S of all mixtures. With fewer than γ / (1 − γ) sets the interval is
+    [0, 1]. Barber et al. 2021; Dunn, Wasserman and Ramdas 2023 pool the mixtures of a set.
 
     >>> _jackknife_ends(np.full(9, 0.5), np.arange(9) / 100, 9, 0.9)
     (0.42, 0.58)
@@ -287,11 +287,11 @@ def _distances(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 def _ridge(
     values: np.ndarray, axes: np.ndarray, truths: np.ndarray, sets: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    r"""Return weights with all sets and without each set, and the errors of the latter.
+    r"""Return weights with all sets and without each set, and the errors without each set.
 
     Without the set g the error is :math:`P_{gg}^{-1} \alpha_g` with :math:`P = (K +
-    \lambda)^{-1}` and :math:`\alpha = P y` (Rasmussen and Williams 2006, section 5.4.2): no
-    second fit is needed.
+    \lambda)^{-1}` and :math:`\alpha = P y` (Rasmussen and Williams 2006, section 5.4.2), so a
+    second fit is unnecessary.
     """
     grouped = axes.reshape(sets, -1, len(truths))
     fits = []
@@ -302,6 +302,6 @@ def _ridge(
         missed = np.linalg.solve(blocks, alpha.reshape(sets, -1, 1))
         fits.append((inverse, alpha, missed))
     inverse, alpha, missed = min(fits, key=lambda fit: (fit[2] ** 2).sum())
-    # without set g: alpha less P[:, g] times what g is missed by
+    # without set g: alpha minus P[:, g] times the error on g
     columns = np.matmul(grouped.transpose(0, 2, 1), missed)[:, :, 0] * inverse
     return np.column_stack([alpha, alpha[:, None] - axes @ columns.T]), missed.ravel()

@@ -1,8 +1,8 @@
-"""The estimates of this package, compared with labels on the networks and sets of the Gscore paper.
+"""Comparison of the estimates with labels, on the networks and sets of the Gscore paper.
 
 Each set is mixed with ID images: the share of unknown images is drawn first, then as many images as
-both sides allow.  A protocol (the variant of the results table) changes one thing.  Every row is of
-one set, so that any summary by the share of unknown images follows from the table.
+both sides allow.  A protocol (the variant of the results table) changes one thing.  Every row is
+for one set, so the table is enough for any summary by the share of unknown images.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = ["models", "outputs", "parts", "roles", "rows"]
 
 #: The protocol of every detector.
 DRAWN = "share drawn"
-#: Names of sets by kind.  In the protocol "share drawn, new KIND", all other sets teach.
+#: Names of sets by kind.  The protocol "share drawn, new KIND" learns from all other sets.
 KINDS = yaml.safe_load(Path(__file__).with_name("kinds.yaml").read_text(encoding="utf-8"))
 ESTIMATORS = ("constant", "curve_regression")
 #: Largest expected share of known images on a list.
@@ -56,7 +56,7 @@ class Outputs:
 def outputs(parameters: Parameters, part: Part, roles: Suite, models: Network) -> Outputs:
     """Return the scores and probabilities of all images.
 
-    Detectors that use the images again are left out: ODIN costs as much as four passes.
+    Detectors that need the images again are left out: ODIN costs as much as four passes.
     """
     model = Model(part.identity["backbone"], (models,))
     images = {"validation": roles.validation, "test": roles.test, **roles.sets}
@@ -73,7 +73,7 @@ def outputs(parameters: Parameters, part: Part, roles: Suite, models: Network) -
 
 
 def rows(parameters: Parameters, part: Part, outputs: Outputs, draw: Draw) -> Iterator[dict]:
-    """Yield the rows of `rows_of_protocols`, then those of `rows_of_answers`."""
+    """Yield the rows of `rows_of_protocols`, then the rows of `rows_of_answers`."""
     first, scores_of = parameters.detectors[0], outputs.detectors
     sets = len(scores_of[first].sets)
     divisions = [divide(sets, run, parameters) for run in range(parameters.repeats)]
@@ -91,7 +91,7 @@ class Protocol:
 
 
 def choose_images(detector: DetectorScores, protocol: Protocol, seed: int) -> Places:
-    """Return the images of each set's mixture, without mixtures of fewer than 50 images."""
+    """Return the images of each set's mixture; mixtures with fewer than 50 images are left out."""
     places, known = {}, len(detector.known[protocol.known])
     for name, values in detector.sets.items():
         share = draw_share(np.random.default_rng([seed, zlib.crc32(name.encode())]))
@@ -109,10 +109,10 @@ def rows_of_protocols(
     divisions: Sequence[tuple[np.ndarray, np.ndarray]],
     parameters: Parameters,
 ) -> Iterator[dict]:
-    """Yield the rows of the first detector in all divisions, and of the others in one.
+    """Yield the rows of the first detector in all divisions, and of other detectors in one.
 
-    In one division the first detector is also tested by size and under a shift, and on each kind of
-    sets after learning from the other kinds.
+    The first detector is also tested in one division by size, under a shift, and on each kind of
+    sets after a fit to the other kinds.
     """
     first, plain = parameters.detectors[0], [Protocol()]
     further = [
@@ -138,10 +138,10 @@ def rows_of_estimators(
     protocols: Sequence[Protocol],
     first_run: int = 0,
 ) -> Iterator[dict]:
-    """Yield rows of each set that tests; variants are protocols, and runs are divisions.
+    """Yield rows of each test set; variants are protocols, and runs are divisions.
 
     * DETECTOR/truth: ``share`` of unknown images, ``auroc`` and ``fpr95`` of all images.
-    * DETECTOR/ESTIMATOR: ``value_``, ``low_`` and ``high_METRIC``; none without an answer.
+    * DETECTOR/ESTIMATOR: ``value_``, ``low_`` and ``high_METRIC``; no rows without an answer.
     """
     names = [*of_roles.sets]
     for run, (learnt, tested) in enumerate(divisions, first_run):
@@ -190,7 +190,7 @@ def rows_of_answers(
     * DETECTOR/share: ``truth``, ``bound`` and ``value``.
     * DETECTOR/suspected: ``listed``, the number of images; ``known_listed`` and ``power``, see
       `selection_outcome`.
-    * DETECTOR/accuracy of all images, DETECTOR/accepted of those that a rejector accepts:
+    * DETECTOR/accuracy for all images, DETECTOR/accepted for images that a rejector accepts:
       ``truth``, ``low`` and ``high``.
     """
     held, threshold = detector.validation, np.quantile(detector.known["meta"], 1 - KEPT)

@@ -1,4 +1,4 @@
-"""The parameters: those of the Gscore paper, whose networks, mixtures and results table we use."""
+"""The parameters of the Gscore paper; we use its networks, mixtures and results table."""
 
 from typing import ClassVar
 

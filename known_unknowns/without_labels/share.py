@@ -1,12 +1,12 @@
-"""The share of images that are unlike the validation images, and lists of such images, from scores.
+"""The share of images unlike the validation images, and lists of such images, from scores.
 
 The mixture is :math:`G = (1 - \\pi) F + \\pi U`: known images that are drawn like the
-validation images, and a share π of other images, of which nothing is assumed. These may look
-like known images, and then no score can tell: π has a lower bound and no upper bound.
+validation images, and a share π of any other images. The other images may look like known
+images, and no score can detect this: π has a lower bound but not an upper bound.
 
 All functions take the scores of known images, ``validation`` [n], and of unlabelled images,
-``mixture`` [M]; higher = more likely known.  The validation images chose nothing that the score
-depends on.
+``mixture`` [M]; higher = more likely known.  The score must not depend on choices made with the
+validation images.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from helpers.metrics.inputs import correct_array
 
 _PLACES = (0.01, 0.03, 0.1, 0.25, 0.5, 0.75)
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(32)
-_GAMMA, _DELTA = 0.01, 0.1  # of the authors' code
-_CAUTIOUS = 0.3  # of an AUROC above one half
+_GAMMA, _DELTA = 0.01, 0.1  # from the authors' code
+_CAUTIOUS = 0.3  # AUROC minus one half
 
 
 def share_bound(validation, mixture, *, level: float = 0.95) -> float:
@@ -32,7 +32,7 @@ def share_bound(validation, mixture, *, level: float = 0.95) -> float:
     A known image is below the k-th smallest of the n validation scores with a probability B
     that follows :math:`\operatorname{Beta}(k, n + 1 - k)`. If the share is π, at most
     :math:`\operatorname{Bin}(M, \pi + (1 - \pi) B)` images of the mixture are below it.  The bound
-    is the largest π for which the number that was counted is too large:
+    is the largest π for which the observed number is too large:
 
     .. math:: E_B\, P(\operatorname{Bin}(M, \pi + (1 - \pi) B) \ge c_k) \le (1 - \text{level}) / r
 
@@ -48,14 +48,14 @@ def share_bound(validation, mixture, *, level: float = 0.95) -> float:
     Returns
     -------
     float
-        In [0, 1). The true share is smaller with a probability of at most 1 − `level`, for
-        any number of images. 0 says nothing: with few images, or with constant scores, it is
-        0.
+        Bound in [0, 1). The true share is smaller with a probability of at most 1 − `level`, for
+        any number of images. A bound of 0 is no information: it is 0 with few images, or with
+        constant scores.
 
     Notes
     -----
-    Exact at each rank, like the bound of Clopper and Pearson 1934, and joined by Bonferroni's
-    inequality.  Tied scores count as not below, and only make the bound smaller.
+    The bound is exact at each rank, like the bound of Clopper and Pearson 1934; Bonferroni's
+    inequality joins the ranks.  Tied scores count as not below, and can only reduce the bound.
 
     *Do not use* it if the known images have changed, or other classes have become frequent: the
     bound counts all images that are unlike the validation images.
@@ -75,7 +75,7 @@ def share_bound(validation, mixture, *, level: float = 0.95) -> float:
     ranks, below, tail = ranks[below > 0], below[below > 0, None], tail / len(ranks)
     if not len(ranks):
         return 0.0
-    # Gauss's rule for the expectation, with most nodes where B is large and so are counts.
+    # Gauss's rule for the expectation, with most nodes at large B, where counts are large.
     place = (_NODES + 1) / 2
     known = betaincinv(ranks[:, None], count + 1 - ranks[:, None], 1 - place**3)
     weights = _WEIGHTS * 1.5 * place**2
@@ -112,7 +112,7 @@ def estimate_share(validation, mixture) -> float:
     Returns
     -------
     float
-        In [0, 1]. It is too small if some unknown images have the highest scores. *Do not
+        Share in [0, 1]. It is too small if some unknown images have the highest scores. *Do not
         use* it with a weak score, such as the maximum probability of a poor network.
 
     Examples
@@ -135,8 +135,8 @@ def cautious_share(validation, mixture) -> float:
     r"""Return a share of unlike images that is too large rather than too small.
 
     It is the larger of `estimate_share` and :math:`(A - \tfrac12) / 0.3`, where A is the AUROC of
-    validation images against the mixture: the share if the unknown images are found with an AUROC
-    of 80 %.  Unknown images that look more like known ones than that can still be more.
+    validation images against the mixture: the share if the AUROC for unknown images is 80 %.  The
+    true share can be larger if unknown images look more like known images than this.
 
     >>> known = np.arange(1000.0)
     >>> round(cautious_share(known, [*known, *known - 400]), 2)
@@ -175,7 +175,7 @@ def conformal_p_values(validation, mixture) -> np.ndarray:
 
     .. math:: p_i = \frac{1 + \#\{j : v_j \le x_i\}}{n + 1}
 
-    They are between 1 / (n + 1) and 1. The p-value of a known image is at most α with a
+    P-values are between 1 / (n + 1) and 1. The p-value of a known image is at most α with a
     probability of at most α, on average over the validation images; ties make it larger.
     `known_unknowns.guarantees.coverage_threshold` compares it with 1 − coverage. Vovk et al.
     2005; Bates et al. 2023.
@@ -191,7 +191,7 @@ def conformal_p_values(validation, mixture) -> np.ndarray:
 def suspected_unknown(validation, mixture, *, rate: float = 0.1) -> Selection:
     r"""Return the largest list whose expected share of known images is at most `rate`.
 
-    The k images with the smallest p-values, for the largest k with
+    The list has the k images with the smallest p-values, for the largest k with
     :math:`p_{(k)} \le k \cdot \text{rate} / M` (Benjamini and Hochberg 1995).
 
     Parameters
@@ -205,9 +205,9 @@ def suspected_unknown(validation, mixture, *, rate: float = 0.1) -> Selection:
     Notes
     -----
     Bates et al. 2023 show that the rate is kept although all p-values share the validation images.
-    The rate is an average over lists. *Do not use* it if the known images have changed, nor with
-    few validation images.  Storey's estimate of π would make the list longer; it is left out, since
-    it loses the rate as soon as the known images change.
+    The rate is an average over lists. *Do not use* it if the known images have changed, or with few
+    validation images.  Storey's estimate of π would make the list longer.  We do not use Storey's
+    estimate, because the rate no longer holds as soon as the known images change.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How good the estimates are, by the share of unknown images, from a results table alone."""
+"""Quality of the estimates by the share of unknown images, from only a results table."""
 
 from __future__ import annotations
 
@@ -75,6 +75,6 @@ _QUESTIONS = {"accuracy": "accuracy", "accepted": "accuracy of accepted images"}
 
 
 def _holds(low, truth: pd.Series, high) -> pd.Series:
-    """Return whether intervals hold the truth, NaN where there is none."""
+    """Return whether intervals contain the truth; NaN without an interval."""
     known = truth.notna() & pd.Series(low, truth.index).notna()
     return ((low <= truth) & (truth <= high)).astype(float).where(known)
