@@ -1,1 +1,1 @@
-"""Speed, measured side by side in one process: ratios, not seconds, are what can be compared."""
+"""Speed, measured side by side in one process; compare ratios, not seconds."""

@@ -1,7 +1,7 @@
 """Time two sides on the same arrays, in turn, and keep the ratio.
 
-A comparison counts only after a check that both sides give the same numbers.  Ratios of one run can
-be compared between machines; seconds cannot.
+A comparison is valid only after a check that both sides give equal numbers.  You can compare the
+ratios of a run between machines, but not the seconds.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Comparison:
         share: float = 1.0,
         note: str = "",
     ) -> None:
-        """Time both sides in turn, after one call of each that is not timed.
+        """Time both sides in turn, after one call of each side without timing.
 
         Parameters
         ----------
@@ -61,9 +61,9 @@ class Comparison:
         ours, theirs : callable
         rounds : int
         share : float
-            Share of the work that `theirs` does, if all of it takes too long.
+            Share of the work for `theirs`, if all the work takes too long.
         note : str
-            Convention in which both sides differ.
+            Convention that differs between both sides.
         """
         ours(), theirs()
         pairs = [(seconds(ours), seconds(theirs) / share) for _ in range(rounds)]
@@ -86,6 +86,6 @@ class Comparison:
 
 
 def check_equal(ours, theirs, *, within: float = 1e-6) -> None:
-    """Raise an AssertionError if two sides do not give the same numbers."""
+    """Raise an AssertionError if two sides do not give equal numbers."""
     if not np.allclose(ours, theirs, rtol=0, atol=within):
         raise AssertionError(f"{ours} here, {theirs} there: not the same numbers")

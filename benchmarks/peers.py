@@ -1,7 +1,7 @@
 """Compare metrics and scores with the functions of pytorch-ood, torchmetrics and scikit-learn.
 
-Both sides get the same arrays, as each wants them, and must agree up to the convention that the row
-names.
+Both sides get equal arrays, each side in its format, and must agree up to the convention in the
+row.
 
     python -m benchmarks.peers
 """
@@ -99,22 +99,22 @@ def compare_calibration(comparison: Comparison) -> None:
 
 
 def draw_outputs(images: int, seed: int) -> tuple[Outputs, Head]:
-    """Draw outputs as large as those of a ResNet-50 on ImageNet, and the head behind them."""
+    """Draw outputs with the size of a ResNet-50's outputs on ImageNet, and the head."""
     generator = np.random.default_rng(0)
     weight = generator.normal(size=(IMAGENET_CLASSES, FEATURES)) / np.sqrt(FEATURES)
     bias = generator.normal(size=IMAGENET_CLASSES) / 10
     head = Head(weight.astype(np.float32), bias.astype(np.float32))
     labels = np.arange(images) % IMAGENET_CLASSES
     noise = np.random.default_rng(seed).standard_normal((images, FEATURES), dtype=np.float32)
-    features = np.maximum(noise + 10 * head.weight[labels], 0)  # as a ReLU leaves them
+    features = np.maximum(noise + 10 * head.weight[labels], 0)  # like the output of a ReLU
     return Outputs(features @ head.weight.T + head.bias, features, labels), head
 
 
 def detectors(head: Head) -> dict[str, tuple[object, str, int, float, float]]:
     """Return the detector of pytorch-ood for each score.
 
-    Each with what it reads, the number of images that it scores, the factor between its scores and
-    ours, and the tolerance as a share of the spread of our scores.
+    Each value has the detector, its inputs, the number of images that it scores, the factor between
+    its scores and our scores, and the tolerance as a share of the spread of our scores.
     """
     linear = torch.nn.Linear(FEATURES, IMAGENET_CLASSES)
     linear.load_state_dict({name: torch.from_numpy(array) for name, array in vars(head).items()})
@@ -144,7 +144,7 @@ def compare_scores(comparison: Comparison) -> None:
         if fit is not None and "training outputs" in score.info.needs:
             comparison.add(
                 f"{name}, fit", f"{TRAINING:,} × {shown.shape[1]:,}", "pytorch-ood",
-                # a subset keeps no moments of the fit before
+                # a subset does not keep moments of the previous fit
                 lambda name=name: helpers.scores.create(name).fit(train.subset(slice(None)), head),
                 lambda fit=fit, shown=shown, labels=labels: fit(shown, labels), rounds=1,
             )  # fmt: skip
@@ -182,7 +182,7 @@ def compare_mixture(comparison: Comparison) -> None:
 
 
 def main() -> None:
-    """Measure everything, and keep it."""
+    """Run all comparisons, and store the results."""
     comparison = Comparison("peers")
     parts: list[Callable] = [
         compare_ranking, compare_bootstrap, compare_calibration, compare_mixture, compare_scores,

@@ -24,12 +24,12 @@ from helpers.networks.recipe import Recipe
 from helpers.training.augmentation import PADDING
 from helpers.training.loop import train
 
-# its rate is constant, so that a loop without a schedule does the same
+# the learning rate is constant, so a loop without a schedule does the same work
 RECIPE = Recipe(
     depth=8, width=16, epochs=1, learning_rate=0.02, warmup_epochs=0.0, schedule="multistep",
     milestones=(1.0,), threads=1,
 )  # fmt: skip
-SIZES = {  # of tiers: the stem's stride, images per step, and epochs that take seconds
+SIZES = {  # by tier: the stem's stride, images per step, and a number of epochs that takes seconds
     "mini": {"stem_stride": 2, "batch_size": 32, "epochs": 3},
     "small": {"stem_stride": 1, "batch_size": 128, "epochs": 1},
 }
@@ -38,7 +38,7 @@ SIZES = {  # of tiers: the stem's stride, images per step, and epochs that take 
 def optimiser_of(
     network: torch.nn.Module, recipe: Recipe, *, fused: bool = False
 ) -> torch.optim.SGD:
-    """Return the recipe's optimiser, as far as the loops here know it."""
+    """Return the recipe's optimiser, with the settings that the loops here use."""
     return torch.optim.SGD(
         network.parameters(), lr=recipe.learning_rate, momentum=recipe.momentum,
         weight_decay=recipe.weight_decay, nesterov=recipe.nesterov, fused=fused,
@@ -53,7 +53,7 @@ def ours(images: data.Images, recipe: Recipe, seed: int = 0) -> tuple[models.Cla
 
 
 def bare(images: data.Images, recipe: Recipe) -> models.Classifier:
-    """Train with nothing that can be left out; return the network."""
+    """Train with only the necessary steps; return the network."""
     classifier = models.create(recipe, len(images.class_names))
     classifier.set_normalisation(images.images)
     optimiser = optimiser_of(classifier, recipe, fused=True)
@@ -148,7 +148,7 @@ def recipe_of(tier: str, **changed) -> Recipe:
 
 
 def size_of(recipe: Recipe) -> str:
-    """Return what a network is trained on, in words."""
+    """Return the size of a network's training in words."""
     return f"ResNet-8, 32×32, stem stride {recipe.stem_stride}, batch {recipe.batch_size}"
 
 
@@ -178,7 +178,7 @@ def against_loops(comparison: Comparison, images: data.Images) -> None:
 
 
 def main() -> None:
-    """Measure everything, and keep it."""
+    """Run all comparisons, and store the results."""
     images = data.load("cifar10_mini", "train")
     comparison = Comparison("training")
     against_loops(comparison, images)

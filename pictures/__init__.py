@@ -1,8 +1,8 @@
 """Generated families: images that are drawn by a formula and chance, in any number.
 
-A family is a pure function from a random generator and a number to so many images.  It is
-registered by the decorator `family`, under its own name; one file holds the families of one
-theme, and a new file in this folder is found by itself.
+A family is a pure function from a random generator and a number n to n images.  The decorator
+`family` registers it under the function's name.  One file contains the families of one theme, and
+a new file in this folder is found automatically.
 
 >>> import pictures
 >>> "voronoi" in pictures.FAMILIES

@@ -1,4 +1,4 @@
-"""What a generated family is, the registry, and what the families' drawings have in common."""
+"""The class of generated families, the registry, and functions that many families use."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class Family:
     Attributes
     ----------
     name : str
-        The function's name, and what `helpers.data.load` calls it.
+        The function's name, also the name in `helpers.data.load`.
     title : str
     what : str
-        One sentence: what the images show, and what varies (the function's docstring).
+        One sentence about the images and their variation (the function's docstring).
     draw : callable
         Takes a random generator and a number n, returns uint8 [n, 32, 32, 3].
     splits : dict of str to int
@@ -55,14 +55,14 @@ def family(
     ----------
     title : str
     citation_key : str
-        Who described the pattern; the book itself where it is nobody's.
+        Source that described the pattern, or the book itself.
     splits : dict of str to int, optional
         The number of images of each split; 2,000 to train and 500 to test by default.
 
     Raises
     ------
     ValueError
-        A family of this name is there already.
+        A family of this name exists already.
     """
 
     def register(draw: Draw) -> Draw:
@@ -85,7 +85,7 @@ def draw(name: str, split: str) -> np.ndarray:
     name : str
         A key of `FAMILIES`.
     split : str
-        One of its splits; each has a seed of its own, made from both names.
+        A split of the family; each split has a separate seed, made from both names.
 
     Returns
     -------
@@ -107,7 +107,7 @@ def draw(name: str, split: str) -> np.ndarray:
 
 
 def to_bytes(images: np.ndarray) -> np.ndarray:
-    """Turn values from 0 to 1 (what lies outside is clipped) into bytes from 0 to 255.
+    """Turn values from 0 to 1 into bytes from 0 to 255; values outside are clipped.
 
     >>> to_bytes(np.array([-1, 0.5, 1.0]))
     array([  0, 128, 255], dtype=uint8)
@@ -126,13 +126,13 @@ def each(values: np.ndarray) -> np.ndarray:
 
 
 def two_colours(generator: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Draw two colours an image, each [n, 1, 1, 3], far apart in every channel."""
+    """Draw two colours per image, each [n, 1, 1, 3], far apart in every channel."""
     first = uniform(generator, 0, 1, n, 1, 1, 3)
     return first, (first + uniform(generator, 0.35, 0.65, n, 1, 1, 3)) % 1
 
 
 def vivid(generator: np.random.Generator, *shape: int) -> np.ndarray:
-    """Draw colours, shape [..., 3], of all hues, neither pale nor dark."""
+    """Draw colours of all hues, shape [..., 3], without pale and dark colours."""
     hue = uniform(generator, 0, 1, *shape, 1) + np.array([0, 1 / 3, 2 / 3], np.float32)
     return uniform(generator, 0.7, 0.95, *shape, 1) * (0.55 + 0.45 * np.cos(2 * np.pi * hue))
 
@@ -140,7 +140,7 @@ def vivid(generator: np.random.Generator, *shape: int) -> np.ndarray:
 def paper(generator: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Draw a ground and an ink, each [n, 1, 1, 3].
 
-    Three quarters of the images are dark on light, and the others are light on dark.
+    Three quarters of the images are dark on light, and one quarter is light on dark.
     """
     ground, ink = uniform(generator, 0.82, 1, n, 1, 1, 3), uniform(generator, 0, 0.35, n, 1, 1, 3)
     dark = generator.random((n, 1, 1, 1)) < 0.25
@@ -159,12 +159,12 @@ def mix(first: np.ndarray, second: np.ndarray, amount: np.ndarray) -> np.ndarray
 
 
 def rotate(x: np.ndarray, y: np.ndarray, angle: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Turn coordinates [n, H, W] by an angle in radians, [n, 1, 1] or one a pixel."""
+    """Turn coordinates [n, H, W] by an angle in radians, [n, 1, 1] or one per pixel."""
     return np.cos(angle) * x + np.sin(angle) * y, np.cos(angle) * y - np.sin(angle) * x
 
 
 def random_turn(generator: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the pixels' coordinates, each [n, 32, 32], turned by a random angle an image."""
+    """Return the pixels' coordinates, each [n, 32, 32], turned by a random angle per image."""
     return rotate(X, Y, each(uniform(generator, 0, 2 * np.pi, n)))
 
 
@@ -187,7 +187,7 @@ def disc(x: np.ndarray, y: np.ndarray, radius: np.ndarray | float) -> np.ndarray
     x, y : ndarray, shape [n, H, W] or what spreads to it
         Coordinates in pixels, from the disc's centre.
     radius : ndarray or float
-        In pixels.
+        Radius in pixels.
 
     Returns
     -------
@@ -210,7 +210,7 @@ def box(
     x, y : ndarray, shape [n, H, W] or what spreads to it
         Coordinates in pixels, from the rectangle's centre and along its sides.
     width, height : ndarray or float
-        In pixels; what is less than one pixel wide is drawn one pixel wide, but weaker.
+        Sizes in pixels; a side of less than one pixel is drawn one pixel wide, but weaker.
 
     Returns
     -------
@@ -242,13 +242,13 @@ def segment_distance(
     x, y : ndarray, shape [n, H, W] or what spreads to it
         Coordinates in pixels.
     start, end : tuple of two ndarrays or floats
-        The segment's ends, (x, y) each, [n, 1, 1] for one segment an image; a point if they are
-        the same.
+        The segment's ends, (x, y) each, [n, 1, 1] for one segment per image; a point if both ends
+        are equal.
 
     Returns
     -------
     ndarray, shape [n, H, W]
-        In pixels.
+        Distances in pixels.
 
     >>> segment_distance(np.array([-3, 0, 2, 4]), np.array([1, 1, 1, 0]), (0, 0), (4, 0)).round(3)
     array([3.162, 1.   , 1.   , 0.   ])
@@ -256,7 +256,7 @@ def segment_distance(
     (x0, y0), (x1, y1) = start, end
     dx, dy = x1 - x0, y1 - y0
     along = ((x - x0) * dx + (y - y0) * dy) / (dx * dx + dy * dy + 1e-6)
-    along = along.clip(0, 1)  # of the segment: its nearest point
+    along = along.clip(0, 1)  # position of the nearest point on the segment
     return np.hypot(x - x0 - along * dx, y - y0 - along * dy)
 
 

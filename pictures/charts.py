@@ -1,4 +1,4 @@
-"""Charts, maps and boards, as people draw them."""
+"""Charts, maps and boards in the usual styles."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def circuit_boards(generator: np.random.Generator, n: int) -> np.ndarray:
     bright pads, and one or two chips with rows of pins.
     """
     x, y = random_turn(generator, n)
-    quarter = each(generator.random(n) < 0.7)  # most boards lie straight
+    quarter = each(generator.random(n) < 0.7)  # most boards are straight
     x, y = np.where(quarter, X, x), np.where(quarter, Y, y)
     boards = np.array([[0, 0.35, 0.15], [0.05, 0.15, 0.45], [0.5, 0.05, 0.08], [0.08, 0.08, 0.1]])
     board = boards[generator.integers(0, 4, n)][:, np.newaxis, np.newaxis]
@@ -93,7 +93,7 @@ def circuit_boards(generator: np.random.Generator, n: int) -> np.ndarray:
 
 
 def _axes(generator: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the amounts, [n, 32, 32] each, of the grid lines and of the two axes of a chart."""
+    """Return the amounts of a chart's grid lines and of its two axes, [n, 32, 32] each."""
     step = each(generator.integers(4, 9, n))
     kind = each(generator.integers(0, 3, n))  # none, across only, both
     row, column = np.indices((SIZE, SIZE))
@@ -104,8 +104,8 @@ def _axes(generator: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarra
 
 @family("Bar charts")
 def bar_charts(generator: np.random.Generator, n: int) -> np.ndarray:
-    """Charts of three to nine bars of random lengths, upright or lying, in one colour or a colour
-    for each bar, with axes and perhaps a grid.
+    """Charts of three to nine bars of random lengths, vertical or horizontal, in one colour or a
+    colour for each bar, with axes and perhaps a grid.
     """
     which, count = each(np.arange(n)), each(generator.integers(3, 10, n))
     ground, ink = paper(generator, n)

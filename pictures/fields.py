@@ -23,8 +23,8 @@ _PLACE = np.arange(SIZE)
 
 @family("Ripples")
 def ripples(generator: np.random.Generator, n: int) -> np.ndarray:
-    """Rings that spread on water from one to four drops and cross each other, lit from one side,
-    weaker the farther they have come.
+    """Rings that spread on water from one to four drops and cross each other, lit from one side
+    and weaker with distance.
     """
     height = np.zeros((n, SIZE, SIZE), np.float32)
     length, count = each(uniform(generator, 3, 7, n)), each(generator.integers(1, 5, n))
@@ -95,8 +95,8 @@ def fire(generator: np.random.Generator, n: int) -> np.ndarray:
 
 @family("Crystals")
 def crystals(generator: np.random.Generator, n: int) -> np.ndarray:
-    """A cut stone in one tint from above: straight facets, each as bright as its slope towards the
-    lamp makes it, with a shine on some, on a cloth in the dark.
+    """A cut stone in one tint from above: straight facets whose brightness depends on their
+    slope towards the lamp, with a shine on some, on a dark cloth.
     """
     facets, (x, y) = 18, random_turn(generator, n)
     angle = 2 * np.pi * (np.arange(facets) + uniform(generator, 0, 1, n, facets)) / facets
@@ -106,7 +106,7 @@ def crystals(generator: np.random.Generator, n: int) -> np.ndarray:
     level = steep * uniform(generator, 9, 15, n, 1) * uniform(generator, 0.85, 1.15, n, facets)
     level[:, 0] = uniform(generator, 1.5, 4, n)
     tilt = normal[..., np.newaxis, np.newaxis]
-    # the stone is what lies below all of the facets' planes
+    # the stone is the region below the planes of all facets
     height = (
         level[:, :, np.newaxis, np.newaxis]
         - tilt[0] * x[:, np.newaxis]

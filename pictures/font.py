@@ -1,6 +1,6 @@
-"""A font's glyphs as images: the letters and signs of many scripts, which the families set.
+"""A font's glyphs as images: the letters and signs of many scripts, used by the families.
 
-The font is DejaVu, in the file that matplotlib brings; nothing is read before it is needed.
+The font is DejaVu, in the file that matplotlib installs; it is read when it is needed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 from pictures.base import SIZE, X, Y, each, rotate, uniform
 
 FONT = "DejaVuSans-Bold.ttf"
-# code points, first and last, of what the font has; tests compare them with its own table
+# first and last code points of the font's glyphs; tests compare them with the font's table
 SCRIPTS = {
     "arrows": [(0x2190, 0x2193), (0x219E, 0x21A1), (0x21D0, 0x21D3), (0x21E6, 0x21E9)],
     "braille": [(0x2801, 0x283F)],
@@ -29,7 +29,7 @@ SCRIPTS = {
 
 @cache
 def atlas(script: str) -> np.ndarray:
-    """Render each glyph of a script once, in the middle of a square of its own.
+    """Render each glyph of a script once, in the middle of a separate square.
 
     Parameters
     ----------
@@ -39,12 +39,12 @@ def atlas(script: str) -> np.ndarray:
     Returns
     -------
     ndarray of float32, shape [glyphs, 32, 32]
-        Ink from 0 to 1, at most 28 pixels wide and high, which keeps the margin free.
+        Ink from 0 to 1, at most 28 pixels wide and high, with a free margin.
 
     Raises
     ------
     FileNotFoundError
-        matplotlib, whose font this is, is not installed.
+        matplotlib, which contains the font, is not installed.
 
     >>> atlas("latin").shape
     (52, 32, 32)
@@ -59,7 +59,7 @@ def atlas(script: str) -> np.ndarray:
     from PIL import Image, ImageDraw, ImageFont
 
     path = f"{get_data_path()}/fonts/ttf/{FONT}"
-    # the basic layout, so that an optional library of text shaping changes nothing
+    # the basic layout, so that an optional library for text shaping does not change the images
     font = ImageFont.truetype(path, 24, layout_engine=ImageFont.Layout.BASIC)
     drawn = []
     for first, last in SCRIPTS[script]:
@@ -84,12 +84,12 @@ def ink(glyphs: np.ndarray, which: np.ndarray, x: np.ndarray, y: np.ndarray) -> 
     which : ndarray of int, shape [n, H, W] or what spreads to it
         The glyph that each pixel reads.
     x, y : ndarray, shape [n, H, W]
-        Where, in pixels of the atlas from the glyph's middle; there is no ink outside.
+        Position in pixels of the atlas from the glyph's middle; there is no ink outside.
 
     Returns
     -------
     ndarray of float32, shape [n, H, W]
-        From 0 to 1.
+        Ink from 0 to 1.
 
     >>> glyph = np.zeros((1, 32, 32), np.float32)
     >>> glyph[0, 16, 16] = 1  # half a pixel right of the middle and below it
@@ -97,7 +97,7 @@ def ink(glyphs: np.ndarray, which: np.ndarray, x: np.ndarray, y: np.ndarray) -> 
     >>> ink(glyph, np.zeros((1, 1, 1), int), place, place * 0 + 0.5).ravel()
     array([1. , 0.5, 0. ])
     """
-    # the margin is free of ink, so that what lies outside reads there
+    # the margin is free of ink, so points outside the atlas read the margin
     x, y = ((z + (SIZE - 1) / 2).clip(0, SIZE - 1.001) for z in (x, y))
     column, row = x.astype(np.int32), y.astype(np.int32)
     across, down = x - column, y - row
@@ -129,8 +129,8 @@ def page(
 def random_tilt(
     generator: np.random.Generator, n: int, most: float, move: float = 50
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the pixels' coordinates, each [n, 32, 32], turned by at most so many radians and
-    moved by at most so many pixels, by default to anywhere on a page.
+    """Return the pixels' coordinates, each [n, 32, 32], turned by at most `most` radians and
+    moved by at most `move` pixels, by default to anywhere on a page.
     """
     x, y = rotate(X, Y, each(uniform(generator, -most, most, n)))
     return tuple(z + each(uniform(generator, -move, move, n)) for z in (x, y))

@@ -1,4 +1,4 @@
-"""Nature: plants, animals, land and sky, of a few curves and noise."""
+"""Nature: plants, animals, land and sky, built from a few curves and noise."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def _meadow(generator: np.random.Generator, n: int) -> np.ndarray:
 
 @family("Leaves")
 def leaves(generator: np.random.Generator, n: int) -> np.ndarray:
-    """A leaf in a green, yellow or red of its own, with a midrib and side veins, entire or with
-    teeth, before a ground that is out of focus.
+    """A leaf in a random green, yellow or red, with a midrib and side veins, a smooth or toothed
+    edge, before a ground that is out of focus.
     """
     x, y = random_turn(generator, n)
     half, width = each(uniform(generator, 11, 16, n)), each(uniform(generator, 4, 9, n))
@@ -61,7 +61,7 @@ def flowers(generator: np.random.Generator, n: int) -> np.ndarray:
     petals = each(generator.integers(4, 14, n))
     size, form = each(uniform(generator, 9, 15, n)), each(uniform(generator, 0.2, 1.2, n))
     colour = uniform(generator, 0.3, 1, n, 1, 1, 3) * uniform(generator, 0, 1, n, 1, 1, 3) ** 0.3
-    for row in range(2):  # the second, smaller and paler, lies between the first
+    for row in range(2):  # the second row, smaller and paler, is between the first petals
         turn = np.abs(np.cos(petals * angle / 2 + row * np.pi / 2)) + 1e-3
         reach = size * (1 - 0.35 * row) * (0.3 + 0.7 * turn**form)
         shade = 0.6 + 0.4 * radius / size + 0.2 * turn
@@ -104,7 +104,7 @@ def butterflies(generator: np.random.Generator, n: int) -> np.ndarray:
 
 @family("Trees", citation_key="mandelbrot1982")
 def trees(generator: np.random.Generator, n: int) -> np.ndarray:
-    """Bare trees that fork again and again by the same two angles and lengths, which differ from
+    """Bare trees that fork many times, always by two angles and lengths, which differ from
     tree to tree, before an evening sky.
     """
     sky = mix(
@@ -190,8 +190,8 @@ def stars(generator: np.random.Generator, n: int) -> np.ndarray:
 
 @family("Galaxies")
 def galaxies(generator: np.random.Generator, n: int) -> np.ndarray:
-    """Spiral galaxies seen from any side: a warm core, two to four bluish arms wound more or less
-    tightly, with knots of young stars.
+    """Spiral galaxies seen from any side: a warm core, two to four bluish arms with random
+    tightness, with knots of young stars.
     """
     x, y = random_turn(generator, n)
     y = y / each(uniform(generator, 0.3, 1, n))  # tilted against the line of sight
@@ -215,7 +215,7 @@ def galaxies(generator: np.random.Generator, n: int) -> np.ndarray:
 @family("Clouds", citation_key="perlin1985")
 def clouds(generator: np.random.Generator, n: int) -> np.ndarray:
     """Clouds in a sky by day or in the evening: four octaves of value noise, flatter towards the
-    horizon, dark below and bright above, more or less closed.
+    horizon, dark below and bright above, with a random density.
     """
     low = each(uniform(generator, 0.8, 1.6, n))
     shift = each(uniform(generator, 0, 99, n))

@@ -31,7 +31,7 @@ def gaussian(generator: np.random.Generator, n: int) -> np.ndarray:
 @family("Static")
 def static(generator: np.random.Generator, n: int) -> np.ndarray:
     """Television snow: blocks of one to four pixels, each a random mixture of the image's two
-    colours, in equal parts or with one that prevails.
+    colours, in equal parts or with one dominant colour.
     """
     width = each(generator.integers(1, 5, n))
     blocks = uniform(generator, 0, 1, n, SIZE, SIZE) ** each(uniform(generator, -2, 2, n) ** 2 + 1)
@@ -87,8 +87,8 @@ def salt_and_pepper(generator: np.random.Generator, n: int) -> np.ndarray:
 
 @family("Blobs")
 def blobs(generator: np.random.Generator, n: int) -> np.ndarray:
-    """Six large spots of light in any colours, without an edge, that run into one another as lamps
-    out of focus do.
+    """Six large spots of light in any colours, without an edge, that overlap like lamps out of
+    focus.
     """
     image = np.broadcast_to(uniform(generator, 0, 1, n, 1, 1, 3), (n, SIZE, SIZE, 3))
     for _ in range(6):
@@ -113,7 +113,7 @@ def checkerboards(generator: np.random.Generator, n: int) -> np.ndarray:
 
 @family("Plaid")
 def plaid(generator: np.random.Generator, n: int) -> np.ndarray:
-    """Tartan cloth: the same random order of threads in three colours as warp and as weft, in a
+    """Tartan cloth: a random order of threads in three colours, equal for warp and weft, in a
     twill.
     """
     colours = uniform(generator, 0, 1, n, 3, 3)
@@ -130,8 +130,8 @@ def plaid(generator: np.random.Generator, n: int) -> np.ndarray:
 
 @family("Mazes")
 def mazes(generator: np.random.Generator, n: int) -> np.ndarray:
-    """Perfect mazes, grown as binary trees: from every cell a way leads on to the one beside it or
-    the one below; corridors and walls are one to three pixels wide.
+    """Perfect mazes, grown as binary trees: every cell has a way to the next cell or to the cell
+    below, and corridors and walls are one to three pixels wide.
     """
     free = np.zeros((n, SIZE, SIZE), bool)
     free[:, ::2, ::2] = True
@@ -193,7 +193,7 @@ def gradients(generator: np.random.Generator, n: int) -> np.ndarray:
 @family("Bubbles")
 def bubbles(generator: np.random.Generator, n: int) -> np.ndarray:
     """Ten balls of different sizes and colours on a ground of one colour, lit from the upper
-    left, the later ones before the earlier ones.
+    left; later balls cover earlier balls.
     """
     image = np.broadcast_to(uniform(generator, 0, 1, n, 1, 1, 3), (n, SIZE, SIZE, 3))
     for _ in range(10):
@@ -208,7 +208,7 @@ def bubbles(generator: np.random.Generator, n: int) -> np.ndarray:
 
 @family("Polygons")
 def polygons(generator: np.random.Generator, n: int) -> np.ndarray:
-    """Five convex polygons of three to six sides, each of one colour, as is the ground."""
+    """Five convex polygons of three to six sides, each of one colour, on a ground of one colour."""
     image = np.broadcast_to(uniform(generator, 0, 1, n, 1, 1, 3), (n, SIZE, SIZE, 3))
     for _ in range(5):
         x, y = (each(uniform(generator, -SIZE / 2, SIZE / 2, n)) for _ in range(2))
@@ -229,8 +229,8 @@ _RULES = np.array([18, 22, 26, 30, 45, 54, 60, 73, 82, 90, 105, 106, 110, 126, 1
 
 @family("Julia sets", citation_key="mandelbrot1982")
 def julia(generator: np.random.Generator, n: int) -> np.ndarray:
-    """The plane coloured by how soon z² + c grows beyond all bounds, for points c just outside the
-    Mandelbrot set's largest bay, at a random turn and magnification.
+    """The plane coloured by the number of steps until z² + c grows beyond all bounds, for points
+    c just outside the Mandelbrot set's largest bay, at a random turn and magnification.
     """
     angle = uniform(generator, 0, 2 * np.pi, n)
     edge = np.exp(1j * angle) / 2 - np.exp(2j * angle) / 4  # the main cardioid
@@ -250,8 +250,8 @@ def julia(generator: np.random.Generator, n: int) -> np.ndarray:
 
 @family("Cellular automata", citation_key="wolfram1983")
 def automata(generator: np.random.Generator, n: int) -> np.ndarray:
-    """The histories of elementary cellular automata, a row a step, from a random first row or a
-    single cell, in two colours.
+    """The histories of elementary cellular automata, one row per step, from a random first row
+    or a single cell, in two colours.
     """
     table = _RULES[generator.integers(0, len(_RULES), n)][:, np.newaxis] >> np.arange(8) & 1
     row = generator.integers(0, 2, (n, SIZE))

@@ -43,7 +43,7 @@ def dart_boards(generator: np.random.Generator, n: int) -> np.ndarray:
 
 
 def _polygon(x: np.ndarray, y: np.ndarray, sides: np.ndarray, radius: np.ndarray) -> np.ndarray:
-    """Return how deep in a regular polygon with a corner above each pixel is, in pixels."""
+    """Return each pixel's depth, in pixels, in a regular polygon with a corner at the top."""
     sector = 2 * np.pi / sides
     angle = np.arctan2(x, -y) % sector - sector / 2
     return radius - np.hypot(x, y) * np.cos(angle)

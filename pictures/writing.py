@@ -23,8 +23,8 @@ from pictures.font import atlas, ink, page, random_glyphs, random_tilt
 
 @family("Latin letters")
 def latin(generator: np.random.Generator, n: int) -> np.ndarray:
-    """One letter of the Latin alphabet, large or small, leaning a little, in one colour on another
-    that fades to one side.
+    """One letter of the Latin alphabet, upper or lower case, slightly tilted, in one colour on
+    another colour that fades to one side.
     """
     glyphs, (x, y) = atlas("latin"), random_tilt(generator, n, 0.4, move=4)
     scale = each(uniform(generator, 0.6, 1.3, n))
@@ -36,8 +36,8 @@ def latin(generator: np.random.Generator, n: int) -> np.ndarray:
 
 @family("Greek letters")
 def greek(generator: np.random.Generator, n: int) -> np.ndarray:
-    """Six Greek letters scattered over a light ground, of any size, turn and colour, the later
-    ones over the earlier ones.
+    """Six Greek letters scattered over a light ground, of any size, turn and colour; later
+    letters cover earlier letters.
     """
     glyphs = atlas("greek")
     image = np.broadcast_to(uniform(generator, 0.6, 1, n, 1, 1, 3), (n, SIZE, SIZE, 3))
@@ -103,13 +103,13 @@ def mathematics(generator: np.random.Generator, n: int) -> np.ndarray:
 
 @family("Arrows")
 def arrows(generator: np.random.Generator, n: int) -> np.ndarray:
-    """A field of arrows, one sort an image, that turn from place to place as in a map of winds,
+    """A field of arrows, one kind per image, with directions that vary as in a map of winds,
     dark on a light ground or the reverse.
     """
     glyphs = atlas("arrows")
     cell = each(uniform(generator, 6.5, 11, n))
     x, y = (z / cell + each(uniform(generator, 8, 9, n)) for z in (X, Y))
-    middle = np.floor(x) + 0.5, np.floor(y) + 0.5  # all of a cell reads one direction
+    middle = np.floor(x) + 0.5, np.floor(y) + 0.5  # all pixels of a cell read one direction
     angle = 2 * np.pi * (value_noise(generator, *middle, 4) + each(uniform(generator, 0, 1, n)))
     x, y = rotate(*((z - m) * 24 for z, m in zip((x, y), middle, strict=True)), angle)
     shown = ink(glyphs, each(random_glyphs(generator, glyphs, n)), x, y)
@@ -138,8 +138,8 @@ def chess(generator: np.random.Generator, n: int) -> np.ndarray:
 
 @family("Syllabics wallpaper")
 def syllabics(generator: np.random.Generator, n: int) -> np.ndarray:
-    """Wallpaper: one sign of the Canadian Aboriginal syllabics, repeated without end in rows that
-    are shifted, on stripes of two colours.
+    """Wallpaper: one sign of the Canadian Aboriginal syllabics, repeated without end in shifted
+    rows, on stripes of two colours.
     """
     glyphs, (x, y) = atlas("syllabics"), random_tilt(generator, n, np.pi)
     cell = each(uniform(generator, 5, 9, n))

@@ -2,8 +2,8 @@
 
     python workflow/arrange.py food101 ~/downloads/food-101
 
-`helpers.data.open_stream` reads the result, ``DATA_ROOT/NAME``.  It holds links, so the archive has
-to stay where it is.  The folder appears completely or not at all.  torchvision's readers of these
+`helpers.data.open_stream` reads the result, ``DATA_ROOT/NAME``.  The folder contains links, so do
+not move the archive.  The folder appears completely or not at all.  torchvision's readers of these
 layouts first compare the archives with their checksums; we also read archives that are unpacked.
 """
 
@@ -44,7 +44,7 @@ def classes_of(name: str, folder: Path) -> Mapping[str, str]:
     if name in ("places365", "food101", "caltech256"):
         labels = class_lists.names_of(name)
         return {label.replace("/", "-"): label.replace("/", "_") for label in labels}
-    if name in ("imagenet_r", "textures"):  # no list of classes: all folders, of which some number
+    if name in ("imagenet_r", "textures"):  # no list of classes: all folders, in a known number
         labels = [path.name for path in folder.iterdir() if path.is_dir()]
         count = find(name).classes
         if len(labels) != count or (name == "imagenet_r" and {*labels} - {*wnids}):

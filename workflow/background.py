@@ -5,9 +5,9 @@
 
 ``params/background.yaml`` has lines [chapter, tier, part].  All results are in CACHE_ROOT: a git
 worktree of the commit, checkpoints, logs, and ``exports/``, to be copied into ``results/``.  After
-a kill, the same command continues from the last checkpoint.  If a network fails, its reason is kept
-and the next network begins.  Two queues never train the same network: each queue passes over the
-networks that the other queue trains.
+a kill, the same command continues from the last checkpoint.  If a network fails, the queue stores
+the reason and starts the next network.  Two queues never train the same network: each queue skips
+the networks that the other queue trains.
 """
 
 import argparse
@@ -71,7 +71,7 @@ def status(entries: Sequence[Entry]) -> str:
 
 
 def checkout(folder: Path, revision: str) -> Path:
-    """Return a worktree of a commit, made if there is none yet."""
+    """Return a worktree of a commit; make it if it does not exist."""
     commit = commit_of(revision)
     path = folder / commit[:12]
     with locked(folder / "checkout.lock"):
@@ -90,7 +90,7 @@ def commit_of(revision: str) -> str:
 
 
 def train_all(entries: Sequence[Entry], path: Path) -> None:
-    """Train the unfinished entries, except those that another queue trains."""
+    """Train the unfinished entries, except entries that another queue trains."""
     for entry in entries:
         if lock := entry.try_lock():
             with lock:
@@ -107,7 +107,7 @@ def train_in(path: Path, entry: Entry, lock: int) -> str:
     command = [sys.executable, str(path / "workflow/background.py"), "--train", *entry.values]
     entry.record.unlink(missing_ok=True)
     with open(entry.log, "wb") as log:
-        # the lock is held as long as that process lives, also if this one is killed
+        # the process keeps the lock until it ends, also after a kill of its parent
         options = {"stdout": log, "stderr": log, "pass_fds": [lock], "start_new_session": True}
         code = subprocess.run(command, cwd=path, env=environment, **options).returncode
     words = entry.last_line() if code >= 0 else f"ended by signal {-code}"

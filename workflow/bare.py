@@ -2,8 +2,8 @@
 
     python workflow/bare.py
 
-The built package goes into a new folder with links to the declared packages, as installed here:
-nothing is downloaded, and a forgotten package or file is an error.
+The built package is installed into a new folder with links to the declared packages, as installed
+here.  The script does not download packages, and a forgotten package or file is an error.
 """
 
 import os
@@ -47,7 +47,7 @@ def run(*command, folder: Path) -> str:
 def install(folder: Path) -> None:
     """Install the tool into ``folder/packages``, and link its declared packages."""
     source, packages = folder / "source", folder / "packages"
-    for name in ("helpers", "known_unknowns", "pictures"):  # a build writes into its folder
+    for name in ("helpers", "known_unknowns", "pictures"):  # a copy: a build writes into its folder
         shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)

@@ -3,12 +3,12 @@
     python workflow/book.py mini
     python workflow/book.py mini --preview   # of the notebooks' stored outputs
 
-The sources are the prose of ``book/``, the executed notebooks of ``runs/TIER`` (for a preview the
-stored ones), the pages of :mod:`pages`, and parts of pages from :mod:`front`, :mod:`openings` and
-:mod:`explore`.  The tree mirrors the repository, so that links of a page name its file.
+The sources are the prose of ``book/``, the executed notebooks of ``runs/TIER`` (for a preview, the
+stored notebooks), the pages of :mod:`pages`, and parts of pages from :mod:`front`, :mod:`openings`
+and :mod:`explore`.  The tree mirrors the repository, so that links of a page name its file.
 
-Every build starts from an empty tree, and replaces the book only if it succeeds: a page without a
-source disappears, and no warning is hidden.  The book is in ``runs/TIER/book``.
+Every build starts from an empty tree, and replaces the book only if the build succeeds.  So a page
+without a source disappears, and all warnings are visible.  The book is in ``runs/TIER/book``.
 """
 
 import argparse
@@ -56,7 +56,7 @@ def toc_files(entry: dict) -> list[str]:
 
 
 def contents() -> dict:
-    """Return the table of contents, with the chapters of the papers in place of ``papers``.
+    """Return the table of contents, with the chapters of the papers instead of ``papers``.
 
     Each chapter has its overview and its notebooks.
     """
@@ -99,7 +99,7 @@ def assemble(tree: Path, runs: Path, tier: str) -> None:
 
 
 def add_notebook(tree: Path, name: str, runs: Path, tier: str, of_tier: Collection[str]) -> None:
-    """Write an executed notebook into the tree, with a note if the tier is not the usual one."""
+    """Write an executed notebook into the tree, with a note if the tier is unusual."""
     executed = (runs if name in of_tier else STORED) / f"{name}.ipynb"
     if not executed.exists():
         raise FileNotFoundError(f"{executed} is missing; make it: make run TIER={tier}")
@@ -127,7 +127,7 @@ def render(tree: Path) -> Path:
     # complete before autodoc adds annotations to the classes that they inherit
     for paper in {**CHAPTERS, **OTHERS}:
         importlib.import_module(f"{package_of(paper)}.parameters")
-    # else looked up in the metadata of all that is installed, for each of hundreds of references
+    # else hundreds of references search the metadata of all installed packages
     pybtex.plugin.entry_points = functools.cache(pybtex.plugin.entry_points)
     # Thebe runs code on a server, by a button that these pages do not have; no setting removes it
     settings = jupyter_book.config.get_default_sphinx_config()
@@ -135,7 +135,7 @@ def render(tree: Path) -> Path:
     jupyter_book.config.get_default_sphinx_config = lambda: settings
     strict = {"warningiserror": True, "keep_going": True, "quiet": True}
     source = {"noconfig": True, "path_config": ROOT / "_config.yml"}  # there is no conf.py
-    # Jupyter Book asks for the second key whatever the builder
+    # Jupyter Book reads the second key for every builder
     overrides = {"external_toc_path": str(tree / TOC), "latex_individualpages": False}
     status = build_sphinx(tree, html, confoverrides=overrides, **source, **strict)
     if status:  # a status code, or the exception that ended the build
@@ -162,7 +162,7 @@ def problems(folder: Path) -> list[str]:
     files = [file for file in sorted(folder.rglob("*.html")) if "_static" not in file.parts]
     texts = {file: file.read_text(encoding="utf-8") for file in files}
     anchors = {file: {"", "top", *_ANCHOR.findall(text)} for file, text in texts.items()}
-    lines = {}  # each once
+    lines = {}  # without repetitions
     for file, text in texts.items():
         name = file.relative_to(folder).as_posix()
         if "PosixPath(" in text:
@@ -188,7 +188,7 @@ def main(command_line: list[str] | None = None) -> None:
     parser.add_argument("--preview", action="store_true", help="of the stored outputs")
     arguments = parser.parse_args(command_line)
     runs = ROOT / "runs" / arguments.tier
-    # beside, so that a rename can put it in place; a preview can be rendered during `make book`
+    # a neighbour of the target, so a rename replaces it; `make book` and a preview can run together
     out, tree = runs / "book", runs / (".book.preview" if arguments.preview else ".book.new")
     shutil.rmtree(tree, ignore_errors=True)
     tree.mkdir(parents=True)

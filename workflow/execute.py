@@ -30,7 +30,7 @@ _ANSI = re.compile(r"\x1b\[[0-9;]*m")  # colours
 class Kernel(AsyncKernelManager):
     """A kernel that keeps the status with which its process ended."""
 
-    status: int | None = None  # of the last that died; there is one a process
+    status: int | None = None  # of the last process that died; each process has one kernel
 
     async def _async_is_alive(self) -> bool:
         alive = await super()._async_is_alive()
@@ -47,7 +47,7 @@ def main() -> None:
     arguments = parser.parse_args()
     step = read(arguments.runs)[arguments.step]
     output = arguments.runs / f"{step.name}.ipynb"
-    # A killed pipeline may leave this very step running; wait for it rather than share its files.
+    # After a kill of the pipeline, this step may still run; wait rather than share its files.
     with locked(output.with_name(f".{output.stem}.lock")):
         began = time.monotonic()
         execute(step, output)
@@ -59,7 +59,7 @@ def execute(step: Step, output: Path) -> None:
     started = output.with_suffix(".running.ipynb")
     # the default of numpy and torch; a training sets the number in its recipe
     os.environ.update(OMP_NUM_THREADS=str(step.threads), MKL_NUM_THREADS=str(step.threads))
-    if step.needs and not step.trains:  # its networks are trained; else a changed key costs hours
+    if step.needs and not step.trains:  # networks exist; without this, a changed key costs hours
         os.environ.setdefault("TRAINING", "refused")
     try:
         executed = run_notebook(step, started)
@@ -67,7 +67,7 @@ def execute(step: Step, output: Path) -> None:
         failed = output.with_suffix(".failed.ipynb")
         started.replace(failed)
         sys.exit(explanation(step, error, failed))
-    # of this process and of the kernel, which has ended: time in programs and in the system
+    # user and system time of this process and of the kernel, which has ended
     executed.metadata.papermill.cpu_seconds = sum(os.times()[:4])
     nbformat.write(executed, started)
     started.replace(output)
@@ -83,7 +83,7 @@ def run_notebook(step: Step, started: Path) -> nbformat.NotebookNode:
             return papermill.execute_notebook(
                 ROOT / step.notebook, started, parameters=step.parameters, cwd=ROOT,
                 progress_bar=False, kernel_manager_class=Kernel, log_output=False,
-                # all files are complete, and releasing the memory takes up to four seconds
+                # all files are complete, and a normal end would take up to four seconds
                 shutdown_kernel="immediate", extra_arguments=kernels.ARGUMENTS,
             )  # fmt: skip
         except RuntimeError as error:
@@ -92,7 +92,7 @@ def run_notebook(step: Step, started: Path) -> nbformat.NotebookNode:
 
 
 def explanation(step: Step, error: Exception, failed: Path) -> str:
-    """Return which notebook failed, in which cell, with which parameters, and what to do."""
+    """Return a message: the failed notebook and cell, the parameters, and a remedy."""
     if isinstance(error, PapermillExecutionError):
         where, what = f"code cell {error.exec_count}", f"{error.ename}: {error.evalue}"
         last = "\n".join(_ANSI.sub("", "\n".join(error.traceback)).splitlines()[-12:])

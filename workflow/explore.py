@@ -44,7 +44,7 @@ def write() -> dict[str, str]:
 
 
 def draw(name: str, figure: Figure) -> dict:
-    """Return the parts of a figure as HTML that needs nothing else: an SVG, the slider's values."""
+    """Return the parts of a figure as complete HTML: an SVG and the slider's values."""
     figures.use_style()
     words = [[f"{name} {y:.3f}" for y in curve] for name, curve in figure.curves.items()]
     pairs = zip(figure.positions, zip(*words, strict=True), strict=True)
@@ -61,7 +61,7 @@ def draw(name: str, figure: Figure) -> dict:
         places = ax.transData.transform([(x, 0) for x in figure.positions])[:, 0]
         plt.close(drawn)
     moves = np.round((places - places[start]) * 72 / drawn.dpi, 1).tolist()
-    # no sentence ends the script
+    # a sentence must not end the script
     data = json.dumps({"moves": moves, "sentences": sentences}).replace("<", "\\u003c")
     texts = {"label": escape(figure.x), "sentence": escape(sentences[start])}
     svg = "<svg" + svg.getvalue().partition("<svg")[2]

@@ -2,8 +2,8 @@
 
     DATA_ROOT=... NETWORK_ROOT=... python workflow/feature_packs.py FOLDER
 
-For the published networks of the synthesis at tier `pretrained`.  Outputs come from the cache;
-existing packs stay.  `manifest.json` describes all packs of the folder, with their hashes.
+The networks are the published networks of the synthesis at tier `pretrained`.  Outputs are read
+from the cache, and existing packs are kept.  `manifest.json` describes all packs, with hashes.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from helpers.networks import published
 from known_unknowns.bench import FeaturePack, packs
 from known_unknowns.chapters import CHAPTERS, load
 
-#: The chapter whose networks and sets the packs have.
+#: The chapter whose networks and sets the packs contain.
 CHAPTER = "synthesis"
 #: Numbers of training images and of ID test images of a pack.
 TRAIN, TEST = 5000, 2000

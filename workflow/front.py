@@ -1,7 +1,7 @@
 """The front picture, from committed results and packs; its metadata hold its numbers.
 
-README, front page and the page on scores and tools read these numbers, so that the text agrees with
-the picture.
+README, front page and the page on scores and tools read these numbers, so the text agrees with the
+picture.
 """
 
 import json
@@ -45,7 +45,7 @@ def measure(claims: pd.DataFrame, packs: Iterable[FeaturePack]) -> dict:
 def accepted_shares(packs: Iterable[FeaturePack]) -> dict:
     """Return the shares of incorrect predictions that each score accepts, means over the packs.
 
-    Each share has a 95 % interval: images are resampled within each pack, the same for all scores.
+    Each share has a 95 % interval: images are resampled within each pack, equally for all scores.
     """
     packs, accepted = list(packs), {}
     for score in SCORES:
@@ -58,10 +58,10 @@ def accepted_shares(packs: Iterable[FeaturePack]) -> dict:
 
 
 def resample_shares(pack: FeaturePack, score: str) -> dict[str, np.ndarray]:
-    """Return the accepted shares of a pack's mistakes, near and far images, and replicates of each.
+    """Return the accepted shares of a pack's errors, near and far images, with replicates.
 
     The threshold is the largest that accepts 95 % of the correct predictions, in each replicate.
-    Near and far shares are means over sets.  Shapes are [1 + REPLICATES], the share itself first.
+    Near and far shares are means over sets.  Shapes are [1 + REPLICATES]; the share is first.
     """
     values = values_on(pack, scores.create_as_published(score, pack.id_set))
     test, correct, weights = values.pop("test"), pack.test.correct, weigh(len(pack.test))

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import yaml
 
-# jsonschema would let this package build a grammar of addresses, which takes two seconds and which
-# no notebook has; without the package it does not
+# with this package, jsonschema builds a grammar of addresses in two seconds, and notebooks do not
+# use addresses; without the package, jsonschema skips the grammar
 UNUSED = "rfc3987_syntax"
 #: Arguments of the command that starts a kernel.
 ARGUMENTS = [
@@ -49,7 +49,7 @@ class ReplayedKernel:
     def execute_cell_input(self, source: str, allow_stdin: bool | None = None) -> str:
         """Prepare the messages of the cell with this source, and return their name."""
         while self.cells and self.cells[0].source != source:
-            self.cells.popleft()  # nbval passes over cells
+            self.cells.popleft()  # nbval skips cells
         if not self.cells:
             raise RuntimeError(f"{self.path} was executed with other cells; first: make book")
         outputs = self.cells.popleft().outputs

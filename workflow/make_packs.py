@@ -6,7 +6,7 @@
     python workflow/make_packs.py tiny-imagenet-fix                # out of DATA_ROOT/imagenet
     python workflow/make_packs.py cifar10-mini                     # the pack in this repository
 
-A pack goes to the folder DATA_ROOT (by default data/), or to --root; only --force replaces a pack.
+Packs are written to the folder DATA_ROOT (default: data/) or --root; only --force replaces a pack.
 """
 
 import argparse
@@ -62,8 +62,8 @@ def cifar10(source: str | None) -> dict[str, Images]:
 def tiny_imagenet_fix(size: int) -> dict[str, Images]:
     """Return images of ImageNet from the classes of Tiny ImageNet, resized with a filter.
 
-    500 training and 50 validation images of each class, as in Tiny ImageNet; the paper (Kim et al.
-    2023, after Tack et al. 2020) does not name the images.  An unreadable image is an error.
+    Each class has 500 training and 50 validation images, as in Tiny ImageNet.  The paper (Kim et
+    al. 2023, after Tack et al. 2020) does not name the images.  An unreadable image is an error.
     """
     wnids, splits = list(class_lists.wnids_of("tiny_imagenet")), {}
     for split, (part, count) in FIXED.items():
@@ -86,7 +86,7 @@ def mini(splits: dict[str, Images]) -> dict[str, Images]:
 
 
 def check_free(name: str) -> None:
-    """Raise ValueError if a pack's name is no valid file name, or the name of a known data set."""
+    """Raise ValueError if a pack's name is an invalid file name or names a known data set."""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.+-]*", name):
         expected = "letters, digits, '_', '.', '+' and '-' expected, a letter or a digit first"
         raise ValueError(f"name {name!r}: {expected}")

@@ -35,8 +35,8 @@ NEEDS = {">": "more than", "<": "less than", ">=": "at least", "<=": "at most"}
 def judge(runs: str | Path, tier: str) -> tuple[pd.DataFrame, dict[tuple, pd.DataFrame]]:
     """Return the ledger of all papers, and its results tables.
 
-    The tables of `tier` come from the folder `runs`, those of the other tiers from ``results``;
-    with the folder ``results`` itself, all are committed ones.
+    The tables of `tier` are read from the folder `runs`, and the tables of other tiers from
+    ``results``.  If `runs` is the folder ``results``, all tables are committed tables.
     """
     tiers = [tier] * (tier not in TIERS) + [*TIERS]
     tables = read(TITLES, runs, tiers)
@@ -46,9 +46,9 @@ def judge(runs: str | Path, tier: str) -> tuple[pd.DataFrame, dict[tuple, pd.Dat
 def largest(claims: pd.DataFrame) -> pd.DataFrame:
     """Return each claim of a ledger at the largest tier that can test it.
 
-    The tiers are in ascending order.  A tier that can test a claim goes before a larger tier that
-    has numbers and cannot, and both before a tier without numbers.  The new column ``printed`` is
-    the effect by the paper's numbers, NaN if there are none.
+    The tiers are in ascending order.  A tier that can test a claim has priority over a larger tier
+    with numbers that cannot test it; tiers without numbers are last.  The new column ``printed`` is
+    the effect by the paper's numbers, NaN without such numbers.
     """
     claims = claims[claims["tier"] != PUBLISHED].reset_index(drop=True)
     kind = claims["verdict"].map({Verdict.NO_DATA: 0, Verdict.NOT_TESTABLE: 1}).fillna(2)
@@ -78,7 +78,7 @@ def findings(claims: pd.DataFrame) -> pd.DataFrame:
 def write(claims: pd.DataFrame, tables: Mapping, folder: Path) -> dict[str, str]:
     """Return the opening of each page as Markdown, and draw the figures into `folder`.
 
-    `claims` is the ledger and `tables` its results tables, both from `judge`.
+    `claims` and `tables`, from `judge`, are the ledger and its results tables.
     """
     lines = largest(claims)
     texts = {"intro": main_claims(claims, tables, "{{doc}}`{title} <{paper}>`")}
@@ -123,7 +123,7 @@ def evidence(line, tables: Mapping) -> dict[str, str]:
 
 
 def measured(line) -> str:
-    """Return a sentence: the effect of a row of `findings`, its interval, the paper's."""
+    """Return a sentence: the effect of a row of `findings`, its interval, the paper's effect."""
     patterns = (entry for entry in SENTENCES if re.fullmatch(entry[0], line.decided_by))
     pattern, above, below, unit, factor, digits = next(patterns)
     words = re.fullmatch(pattern, line.decided_by).groups()
@@ -158,7 +158,7 @@ def together(claims: pd.DataFrame, folder: Path) -> str:
 def networks(table: pd.DataFrame, models: str = "") -> str:
     """Return the data sets, the networks and the number of runs of a results table, in words.
 
-    `models` of the ledger are the networks that decide, if a claim is about some of them.
+    `models` of the ledger are the networks that decide a claim about some networks.
     """
     cards = {name: data.find(name) for name in table["data_set"].unique()}
     titles = [card.title if card else f"`{name}`" for name, card in cards.items()]

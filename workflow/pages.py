@@ -27,7 +27,7 @@ TEMPLATES = Environment(
 
 
 def render(template: str, **values) -> str:
-    """Return a template of ``workflow/templates``, filled."""
+    """Return a template of ``workflow/templates`` with these values."""
     return TEMPLATES.get_template(template).render(values)
 
 
@@ -81,8 +81,8 @@ def reproducibility(runs: Path, tier: str, downloads: Path) -> str:
     if files:
         results.join(files, downloads / f"results_{tier}.parquet")
     numbers = pa.Table.from_pandas(table.drop(columns="bootstrap"), preserve_index=False)
-    # without the time of day: the same numbers give the same file; compression at level 9 takes
-    # twice the time for a few hundredths of the size
+    # without the time of day: equal numbers give equal files; compression at level 9 takes twice
+    # the time to save a few per cent of the size
     with gzip.GzipFile(downloads / f"results_{tier}.csv.gz", "wb", 6, mtime=0) as file:
         csv.write_csv(numbers, file)  # pandas takes six times as long
     origins = table.groupby(["tier", "code", "device", "versions"], sort=False)["row"].count()

@@ -1,7 +1,7 @@
 """From `params/<tier>/<paper>.yaml` to steps: which notebook runs with which parameters.
 
-All parameters are checked here, before anything runs, except the ranges of an objective's
-arguments: that check needs torch, and comes when the training begins.
+All parameters are checked here, before the first step runs, except the ranges of an objective's
+arguments: that check needs torch, and follows when the training begins.
 """
 
 import json
@@ -19,14 +19,14 @@ from helpers.papers.parameters import Parameters, tiers
 from known_unknowns.chapters import CHAPTERS, PARAMETERS_OF, load, package_of
 from pictures import FAMILIES
 
-#: The notebooks of a chapter, in order; others are independent, or about all chapters.
+#: The notebooks of a chapter, in order; other notebooks are independent, or about all chapters.
 CHAPTER = ("dataset", "training", "evaluation", "figures")
 _BEFORE = {"evaluation": "training", "figures": "evaluation"}
-#: The folder of notebooks that go beyond the papers and take the parameters of one.
+#: The folder of notebooks that extend the papers and use the parameters of one paper.
 BEYOND = "beyond"
 #: Notebooks that read the results of all papers.
 ABOUT_ALL = tuple(kind for paper in CHAPTERS.values() for kind in paper.about_all)
-#: The paper whose networks another paper takes from the cache.
+#: For a paper, the paper whose networks it reads from the cache.
 NETWORKS_OF = {paper.name: paper.networks_of for paper in CHAPTERS.values() if paper.networks_of}
 
 
@@ -80,7 +80,7 @@ def packs_of(step: Step) -> list[str]:
 
 
 def missing_of(step: Step) -> dict[str, str]:
-    """Return the missing data sets that a step can do without, with messages."""
+    """Return the missing data sets that a step does not require, with messages."""
     download, messages = step.settings.get("download", False), {}
     for name in step.spared:
         try:
@@ -94,7 +94,7 @@ def steps_of(tier: str, paper: str) -> list[Step]:
     """Return the checked steps of one paper at one tier.
 
     A notebook gets the tier, the folder of its results if it has a parameter ``output``, and, if
-    it trains, one of the parameters' `trainings`; it reads the rest from the parameter file.
+    it trains, one of the parameters' `trainings`; it reads other values from the parameter file.
     """
     parameters = load(paper, tier, root=ROOT)
     used, needed = tuple(parameters.data_sets_used()), parameters.data_sets_needed()
@@ -152,7 +152,7 @@ def with_needs(steps: Mapping[str, Step], names: Collection[str]) -> dict[str, S
 def priorities(steps: Mapping[str, Step]) -> dict[str, int]:
     """Return for each step the length of the longest chain of steps after it.
 
-    Long chains start first, so that none of them runs alone on one core at the end.
+    Long chains start first, so that no chain runs alone on one core at the end.
     """
     longest = dict.fromkeys(steps, 0)
     for _ in steps:  # no chain has more steps than the plan
@@ -170,7 +170,7 @@ def for_snakemake(steps: Mapping[str, Step]) -> dict[str, Step]:
         ready[name] = replace(
             step,
             reads=(*code_of(step.notebook), *packs_of(step), *tables_of(step)),
-            # a folder is not among these files: the step runs again when one appears or disappears
+            # without folders: the step runs again when a folder appears or disappears
             settings=step.settings | ({"missing": [*missing]} if missing else {}),
             priority=priority[name],
             resources=resources_of(step),

@@ -22,7 +22,7 @@ RESULTS = ROOT / "results"
 
 
 def picture() -> str:
-    """Return the README's front picture, with what it shows in words."""
+    """Return the README's front picture, with a description in words."""
     return f"![{front.text('describe', front.stored())}](book/_static/{front.PICTURE.name})"
 
 

@@ -43,7 +43,7 @@ def make_data(steps: Collection[Step]) -> None:
 
 
 def draw(label: str, name: str, size: tuple[int, int]) -> Image.Image:
-    """Return soft patches: the class decides most of the colour, the name the rest.
+    """Return soft patches; the colour depends mostly on the class, and partly on the name.
 
     A small network learns the colour in a few steps, from any crop of the picture.
     """
@@ -157,7 +157,7 @@ def draw_weights(name: str, root: Path) -> dict:
         network = zoo.load(name, weights=temporary.name, device="cpu", progress=False)
     listing = Listing.scan(root / "imagenet", split="train")
     labels = np.flatnonzero(np.bincount(listing.labels))[::5]
-    first = np.searchsorted(listing.labels, labels)  # of each class
+    first = np.searchsorted(listing.labels, labels)  # position of each class
     stream = ImageStream.open(listing.subset(first))
     with torch.inference_mode():
         batches = stream.in_order(batch_size=50, transform=network.transform, workers=0)
@@ -173,11 +173,11 @@ def draw_weights(name: str, root: Path) -> dict:
 
 
 def nearest_mean(features: np.ndarray, labels: Collection[int], classes: int) -> tuple:
-    """Return weight [K, D] and bias [K] whose largest logit is the class of the nearest features.
+    """Return weight [K, D] and bias [K] with the largest logit for the nearest class mean.
 
     The other classes get small random weights and a lower bias.
     """
-    # around the mean itself the rows would add up to 0 and the weights lose a rank: then the
+    # around the exact mean, the rows would add up to 0 and the weights would lose a rank: then the
     # origin of ViM, which the weights map to 0, would be very far away
     centre = 0.99 * features.mean(axis=0)
     away = features - centre

@@ -29,7 +29,7 @@ PLACE = ["backbone", "method", "variant", "test_set", "notes"]
 
 
 def planned(tier: str, paper: str | None, step: str | None) -> dict[str, Step]:
-    """Return the named steps and those that they need, or end with the reason why they cannot run.
+    """Return the named steps and their needs, or exit with the reason why they cannot run.
 
     Data of other steps may be missing.
     """
@@ -54,7 +54,7 @@ def chosen(steps: Mapping[str, Step], tier: str, paper: str | None, step: str | 
 
 
 def tell_missing(steps: Mapping[str, Step]) -> None:
-    """Print a line for each missing data set that the steps can do without."""
+    """Print a line for each missing data set that the steps do not require."""
     pairs = ((name, reason) for name in steps for reason in missing_of(steps[name]).values())
     for paper, reason in dict.fromkeys((name.partition("/")[0], reason) for name, reason in pairs):
         print(f"{paper} goes on without, as a row of its results shows: {reason}", flush=True)
@@ -63,7 +63,7 @@ def tell_missing(steps: Mapping[str, Step]) -> None:
 def failures(steps: Mapping[str, Step], runs: Path) -> list[str]:
     """Return the failed parts in the results tables of some steps, with reasons and remedies.
 
-    In a rehearsal any missing result is an error.
+    Any missing result of a rehearsal is an error.
     """
     lines = []
     for step in steps.values():
@@ -97,7 +97,7 @@ def parse() -> argparse.Namespace:
 
 
 def main() -> None:
-    """Check the arguments, and execute the plan when no other run of the tier is under way."""
+    """Check the arguments, and execute the plan if no other run of the tier is active."""
     arguments = parse()
     runs = ROOT / "runs" / arguments.tier
     if arguments.tier == REHEARSAL:
@@ -109,7 +109,7 @@ def main() -> None:
             f"{runs}: cannot be written ({error.strerror}); copy {ROOT} to a folder that can be"
         )
     print(f"tier {arguments.tier}: begins when no other run of it is under way", flush=True)
-    # ends with the process, however that ends; Snakemake's lock would stay behind
+    # the lock ends with the process in every case; Snakemake's lock would remain
     with locked(runs / ".lock"):
         execute(arguments, runs)
 

@@ -22,8 +22,8 @@ class Step:
 
     `name` (``paper/notebook`` or ``paper/notebook/point``) is also the path of the executed
     notebook below ``runs/<tier>/``; `makes` are further files there.  `needs` are names of earlier
-    steps; `reads` are files and `settings` parameters whose change makes it run again.  It can do
-    without the data sets in `spared`.
+    steps.  If a file in `reads` or a parameter in `settings` changes, the step runs again.  The
+    data sets in `spared` are optional.
     """
 
     name: str

@@ -3,8 +3,8 @@
 python workflow/sweep.py small openset_calibration --processes 2
 python workflow/sweep.py mini openset_calibration --only digits/resnet8/0 --set epochs=3
 
-Needs no Jupyter, papermill or Snakemake.  After an interruption, start it again: networks, outputs
-and rows are in the cache as soon as they are complete.
+This script does not need Jupyter, papermill or Snakemake.  After an interruption, start it again:
+complete networks, outputs and rows are in the cache.
 """
 
 import argparse
@@ -38,7 +38,7 @@ def parse(command_line: list[str] | None = None) -> tuple[argparse.Namespace, Pa
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("tier")
     parser.add_argument("paper")
-    several = {"nargs": "+", "action": "extend"}  # once with all of them, or once for each
+    several = {"nargs": "+", "action": "extend"}  # one option with all values, or one per value
     parallel = "parts at a time; by default one on each GPU"
     parser.add_argument("--only", **several, metavar="PART", help="by default all parts")
     parser.add_argument("--set", **several, metavar="NAME=VALUE", default=[])
@@ -53,7 +53,7 @@ def parse(command_line: list[str] | None = None) -> tuple[argparse.Namespace, Pa
         parameters = load(paper, tier, root=ROOT, **given)
         parts = run.parts(parameters, arguments.only)
         arguments.out.parent.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=arguments.out.parent).close()  # else an error at the end
+        tempfile.TemporaryFile(dir=arguments.out.parent).close()  # an error now, not at the end
     except (ValueError, OSError) as error:
         parser.error(str(error))
     return arguments, parameters, parts
@@ -62,7 +62,7 @@ def parse(command_line: list[str] | None = None) -> tuple[argparse.Namespace, Pa
 def main() -> None:
     """Compute the parts that the command line names, and write the table."""
     arguments, parameters, parts = parse()
-    # read by numpy when it is loaded, in the processes that are started here
+    # numpy reads it when it is loaded in the processes that are started here
     os.environ.setdefault("OMP_NUM_THREADS", str(parameters.training.get("threads", 1)))
     table = table_of(parameters, parts, arguments.processes)
     results.write(table, arguments.out)
@@ -102,7 +102,7 @@ def begin() -> None:
 
 
 def end_with_parent() -> None:
-    """Let a process end when the command that started it is gone, even if that was killed."""
+    """End the process when the command that started it has ended, even by a kill."""
     parent = os.getppid()
 
     def watch() -> None:
