@@ -145,7 +145,7 @@ def risk_threshold(scores, correct, *, risk: float, confidence: float = 0.95) ->
 def larger_risk(scores, correct, *, risk: float, confidence: float = 0.95) -> float | None:
     """Return about the smallest risk above `risk` that `risk_threshold` grants, or None.
 
-    Use it only for new images: after a search on these images, the confidence is lower.
+    Use it only as a target for new images: after a search, these images give less confidence.
 
     Examples
     --------

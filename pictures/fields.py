@@ -23,8 +23,8 @@ _PLACE = np.arange(SIZE)
 
 @family("Ripples")
 def ripples(generator: np.random.Generator, n: int) -> np.ndarray:
-    """Rings that spread on water from one to four drops and cross each other, lit from one side
-    and weaker with distance.
+    """Rings that spread on water from one to four drops and cross each other, lit from one side,
+    weaker the farther they have come.
     """
     height = np.zeros((n, SIZE, SIZE), np.float32)
     length, count = each(uniform(generator, 3, 7, n)), each(generator.integers(1, 5, n))

@@ -131,7 +131,7 @@ def audit(
     wish : {"risk", "coverage"}
         Kind of threshold of the rejector.
     fallback : bool
-        Whether the threshold of the other kind is deployed if the first does not exist.
+        Whether the threshold of the other kind is deployed if `wish` has no threshold.
     risk : float
         Largest share of incorrect answers among accepted images, in (0, 1).
     coverage : float

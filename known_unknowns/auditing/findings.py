@@ -102,7 +102,7 @@ def accepted_unlabelled(audit: SimpleNamespace) -> tuple[float, float, float] | 
 
 
 def _smaller_risk(scores, correct, wished: float, confidence: float) -> dict | None:
-    """Return a smaller risk that rejects some images, and how many images it needs, or 0."""
+    """Return a smaller risk that rejects some images, and how many images it needs (0: these)."""
     wrong = float((~correct).mean())
     options = [float(f"{part * wrong:.1g}") for part in (0.8, 0.5, 0.3)]
     for risk in options:

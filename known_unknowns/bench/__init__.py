@@ -1,4 +1,4 @@
-"""A score compared with all scores on features of well-trained networks, without images.
+"""A score against all scores on features of well-trained networks: no training, no images.
 
 >>> import known_unknowns.bench
 >>> [pack.name for pack in known_unknowns.bench.packs()][:1]

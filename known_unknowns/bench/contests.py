@@ -210,7 +210,7 @@ def contest(
 
 
 def values_on(pack: FeaturePack, score: Score) -> dict[str, np.ndarray]:
-    """Return the scores of a pack's images by their place in the file, after a fit."""
+    """Return the scores of a pack's images by place, after a fit to its training images."""
     if score.info.fits:
         score.fit(pack.train, pack.head)
     return {

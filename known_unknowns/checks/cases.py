@@ -67,7 +67,7 @@ class MetricCase:
 
 
 def _scores(noise: np.ndarray, right: np.ndarray, quality: str) -> np.ndarray:
-    """Return scores, higher for correct or known images, or with another `quality`."""
+    """Return scores; with the usual `quality`, they are higher for correct or known images."""
     if quality in ("perfect", "reversed"):
         return np.where(right == (quality == "perfect"), 8.0, -8.0)
     return np.round(4 * (noise + 1.5 * right)) / 4 * (quality == "usual")

@@ -81,7 +81,7 @@ class Subject:
         return [name for name, kind in self.takes.items() if kind in kinds]
 
     def permuted(self, given: Mapping, orders: Callable[[int], np.ndarray]) -> dict:
-        """Return arguments in another order, separately for all images and for each group.
+        """Return arguments in another order: all images together, and each group separately.
 
         `orders` takes the number of images.
         """

@@ -1,6 +1,6 @@
 """Estimates from unlabelled images; only the validation images need labels.
 
-* `share_bound`, `estimate_share`, `cautious_share`: the share of images that differ from the
+* `share_bound`, `estimate_share`, `cautious_share`: the share of images that are unlike the
   validation images.
 * `suspected_unknown`: a list of such images.
 * `accuracy_bracket`: a low and a high value of the classifier's accuracy.

@@ -39,8 +39,8 @@ def accuracy_bracket(
         π, from `cautious_share`, in [0, 1].
     accepted : (array_like of bool, array_like of bool), shapes [V] and [M], optional
         Images that a rejector accepts; its threshold was not chosen on them.  The bracket is then
-        for the accepted images.  If a rejector accepts the share r of the validation images and m
-        of the mixture, the share of known images among them is :math:`(1 - \pi) \, r / m`.
+        for the accepted images.  If it accepts the share r of the validation images and m of the
+        mixture, the share of known images in the accepted mixture is :math:`(1 - \pi) \, r / m`.
 
     Returns
     -------

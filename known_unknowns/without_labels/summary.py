@@ -75,6 +75,6 @@ _QUESTIONS = {"accuracy": "accuracy", "accepted": "accuracy of accepted images"}
 
 
 def _holds(low, truth: pd.Series, high) -> pd.Series:
-    """Return whether intervals contain the truth; NaN without an interval."""
+    """Return whether intervals contain the truth; NaN without a truth or an interval."""
     known = truth.notna() & pd.Series(low, truth.index).notna()
     return ((low <= truth) & (truth <= high)).astype(float).where(known)
