@@ -188,7 +188,7 @@ def gscore(changes=(), *, runs=3, spread=0.001, noise=0.02):
     return table_of(records, paper="gscore")
 
 
-OF_TWO_FAMILIES = tuple(("digits", name) for name in ("resnet8", "resnet14", "densenet16"))
+OF_TWO_FAMILIES = tuple(("digits", name) for name in ("resnet8", "resnet20", "densenet16"))
 
 
 def openset_calibration(changes=(), *, spread=0.001, runs=3, cells=OF_TWO_FAMILIES):

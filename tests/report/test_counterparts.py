@@ -15,7 +15,7 @@ def table(paper, *numbers, **columns):
     names = ("method", "metric", "test_set", "calibration", "run", "value")
     rows = [(*key, *one) for *key, values in numbers for one in enumerate(values)]
     records = [dict(zip(names, row, strict=True)) for row in rows]
-    shared = dict(tier="small", data_set="cifar10", backbone="resnet14", paper=paper)
+    shared = dict(tier="small", data_set="cifar10", backbone="resnet20", paper=paper)
     return table_of(records, **shared | columns)
 
 
@@ -27,8 +27,8 @@ def test_an_overview_has_metrics_across_and_names_test_sets_only_if_there_are_se
     assert shown.markdown().splitlines() == [
         "| data_set | backbone | method | calibration | accuracy | ece |",
         "| --- | --- | --- | --- | --- | --- |",
-        "| cifar10 | resnet14 | b |  | 0.250 ± 0.000 | 0.200 ± 0.141 |",
-        "| cifar10 | resnet14 | a |  | – | 0.500 ± 0.000 |",
+        "| cifar10 | resnet20 | b |  | 0.250 ± 0.000 | 0.200 ± 0.141 |",
+        "| cifar10 | resnet20 | a |  | – | 0.500 ± 0.000 |",
     ]
     more = table("uimnet", *numbers, ("b", "ece", "far", "", [0.1]))
     markdown = comparisons.overview(more, ["ece"]).markdown()
@@ -44,7 +44,7 @@ def test_a_comparison_is_in_the_order_of_the_paper():
     sets = [(method, name) for method in "ab" for name in ("near", "letters")]
     ours = table("uimnet", *[(method, "ece", name, "", [0.2, 0.4]) for method, name in sets])
     names = {"published_as": {"cifar10": "CIFAR10", "letters": "SVHN"}}
-    names["families"] = {"resnet14": "ResNet"}
+    names["families"] = {"resnet20": "ResNet"}
     both = comparisons.comparison(ours, printed, **names)
     order = ["b letters", "a near", "a letters", "b near"]
     assert (both["method"] + " " + both["test_set"]).tolist() == order
@@ -53,7 +53,7 @@ def test_a_comparison_is_in_the_order_of_the_paper():
     stacked, across = comparisons.head_stand_ins(comparisons.stack_sources(both))
     assert across == ["test_set", "beside"] and stacked["source"].value_counts()["paper"] == 2
     assert set(stacked["beside"][stacked["test_set"] == "letters"]) == {"for SVHN"}
-    start = "cifar10 with resnet14, tier small: mean ± standard dev"
+    start = "cifar10 with resnet20, tier small: mean ± standard dev"
     assert comparisons.caption_of(both).startswith(start)
     alone = comparisons.printed_alone(printed)
     assert alone["paper"].tolist() == [0.3, 0.5] and alone["mean"].isna().all()

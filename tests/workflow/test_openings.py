@@ -30,7 +30,7 @@ def judged():
     """Return a ledger in which one main claim has verdicts of two tiers, made up."""
     claims = ledger(PAPERS, {}, openings.TIERS)
     chosen = (claims["paper"] == "openset_calibration") & (claims["claim"] == "open-set")
-    for tier, verdict, effect in (("mini", "supported", 0.25), ("small_cpu", "contradicted", -0.5)):
+    for tier, verdict, effect in (("mini", "supported", 0.25), ("small", "contradicted", -0.5)):
         row = claims.index[chosen & (claims["tier"] == tier)]
         claims.loc[row, ["verdict", "effect"]] = Verdict(verdict), effect
         claims.loc[row, ["low", "high", "margin"]] = effect - 1, effect + 1, 0.0
@@ -42,7 +42,7 @@ def test_a_finding_is_of_the_largest_tier_with_data(judged):
     """The printed effect is the same effect, which the paper's own verdict need not rest on."""
     lines = openings.findings(judged).set_index("paper")
     line = lines.loc["openset_calibration"]
-    assert line["tier"] == "small_cpu" and line["verdict"] == Verdict.CONTRADICTED
+    assert line["tier"] == "small" and line["verdict"] == Verdict.CONTRADICTED
     printed = judged[(judged["tier"] == PUBLISHED) & (judged["claim"] == "open-set")]
     assert printed["decided_by"].item() == line["decided_by"]
     assert line["printed"] == printed["effect"].item()
@@ -52,19 +52,19 @@ def test_a_finding_is_of_the_largest_tier_with_data(judged):
 
 def test_the_largest_tier_that_can_test_a_claim_judges_it(judged):
     """Not a larger one that has numbers and cannot; one that cannot, before one without numbers."""
-    for claim, tier in (("open-set", "small"), ("openmax", "mini")):
+    for claim, tier in (("open-set", "pretrained"), ("openmax", "mini")):
         row = (judged["claim"] == claim) & (judged["tier"] == tier)
         judged.loc[row, "verdict"] = Verdict.NOT_TESTABLE
     lines = openings.largest(judged)
     claims = judged[["paper", "claim"]].drop_duplicates()
     assert lines[["paper", "claim"]].to_numpy().tolist() == claims.to_numpy().tolist()
     tiers = lines.set_index(["paper", "claim"])["tier"].loc["openset_calibration"]
-    assert tiers["open-set"] == "small_cpu" and tiers["openmax"] == tiers["closed-set"] == "mini"
+    assert tiers["open-set"] == "small" and tiers["openmax"] == tiers["closed-set"] == "mini"
 
 
 def test_a_table_of_main_claims_names_other_tiers_with_another_verdict(judged):
     table = pd.DataFrame({"data_set": ["digits"], "backbone": "resnet8", "run": 0})
-    tables = {("small_cpu", "openset_calibration"): table}
+    tables = {("small", "openset_calibration"): table}
     shown = openings.main_claims(judged, tables, "{paper}")
     assert "| **contradicted**; supported at `mini` |" in shown
 

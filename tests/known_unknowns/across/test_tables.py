@@ -37,8 +37,8 @@ def noisy(table_of):
 
 def test_the_headline_counts_the_claims_of_all_papers(monkeypatch, tmp_path):
     """By the printed numbers, and by what is committed: here the results of one paper."""
-    committed = project_root() / "results" / "small_cpu" / "openset_calibration.parquet"
-    (folder := tmp_path / "results" / "small_cpu").mkdir(parents=True)
+    committed = project_root() / "results" / "small" / "openset_calibration.parquet"
+    (folder := tmp_path / "results" / "small").mkdir(parents=True)
     (folder / committed.name).symlink_to(committed)
     monkeypatch.setenv("CACHE_ROOT", str(tmp_path / "cache"))
     monkeypatch.setattr(tables, "project_root", lambda: tmp_path)
@@ -47,7 +47,7 @@ def test_the_headline_counts_the_claims_of_all_papers(monkeypatch, tmp_path):
     assert counts.sum(axis=1).tolist() == [sum(claims.values())] * 2
     printed = tally(ledger(PAPERS, {}, [])).sum()
     assert counts.loc["the papers' own numbers"].to_dict() == printed.to_dict()
-    no_data = counts.loc["small_cpu", "no data"]
+    no_data = counts.loc["small", "no data"]
     assert no_data == sum(claims.values()) - claims["openset_calibration"]
 
 

@@ -46,6 +46,13 @@ def test_roles_of_small_images():
     assert not pixels_of(mini.train) & pixels_of(mini.validation)
 
 
+def test_listed_classes_are_in_domain_and_as_many_of_the_others_out_domain():
+    listed = MINI.replace(featuriser="", in_domain=["ship", "cat"])
+    found = split(listed, 0, None)
+    assert found.train.class_names == ("ship", "cat") == found.in_domain
+    assert found.out_domain == ("airplane", "automobile") and found.partition is None
+
+
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_the_record_of_an_algorithm_agrees_with_its_network(name):
     record, recipe = RECORDS[name], algorithm_of(MINI, "resnet8", name).recipe

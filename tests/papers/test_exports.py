@@ -1,0 +1,41 @@
+"""The committed networks have the accuracy that they were committed with."""
+
+import os
+
+import pytest
+
+from helpers import data
+from helpers.files import project_root
+from helpers.networks import models
+from helpers.networks.inference import compute
+from helpers.networks.recipe import Recipe
+from helpers.training import exports
+
+PACKS = os.environ.get("DATA_ROOT", "")  # before the tests have a folder of their own
+FILES = sorted(project_root().glob("results/small/networks/*/*.safetensors"))
+NAMES = {f"{path.parent.name}/{path.stem}": path for path in FILES}
+
+
+def accuracy(path, images):
+    tensors, about = exports.load(path)
+    recipe = Recipe.from_parameters(about["recipe"])
+    assert exports.find(about["origin"], recipe) == path
+    network = models.create(recipe, len(about["class_names"])).eval()
+    network.load_state_dict(tensors)
+    return compute(network, images).correct.mean()
+
+
+def test_a_committed_network_classifies_the_embedded_images():
+    path = NAMES["openset_calibration/cifar10-resnet20-0-closed-set"]
+    assert accuracy(path, data.load("cifar10_mini", "test")) == 0.852
+
+
+@pytest.mark.skipif(not PACKS, reason="DATA_ROOT is not set")
+@pytest.mark.parametrize("name", NAMES)
+def test_a_committed_network_has_its_committed_accuracy(name, monkeypatch):
+    monkeypatch.setenv("DATA_ROOT", PACKS)
+    _, about = exports.load(NAMES[name])
+    whole = data.load("cifar10" if name.startswith("openset") else "cifar100", "test")
+    images = whole.select(tuple(about["class_names"]))
+    assert images.sha256 == about["test_images"]
+    assert f"{accuracy(NAMES[name], images):.4f}" == f"{about['test_accuracy']:.4f}"
