@@ -36,7 +36,7 @@ def domain_means(table: pd.DataFrame) -> pd.DataFrame:
 
 def main_table(table: pd.DataFrame, parameters) -> Table:
     """Return in-domain and out-domain metrics of the algorithms, single and as ensembles."""
-    network, main = list(parameters.sizes)[-1], TEXTS["main"]
+    network, main = [n for n in parameters.sizes if n in {*table["backbone"]}][-1], TEXTS["main"]
     means = domain_means(table)
     means = means[(means["backbone"] == network) & (means["spectral"] == FREE)]
     means = means[means["calibration"] == "before"]

@@ -8,7 +8,7 @@ import pandas as pd
 
 from helpers.checks import known_name
 from helpers.report import results
-from helpers.report.table import PLUS_MINUS, Table, categories, number, numbers, single
+from helpers.report.table import PLUS_MINUS, Table, categories, numbers, single
 
 _PLACE = ["data_set", "test_set", "backbone"]
 _PAPER_PLACE = [f"paper_{name}" for name in _PLACE]
@@ -86,9 +86,10 @@ def head_stand_ins(part: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
 
 
 def numbers_beside(part: pd.DataFrame, scale: float, pattern: str) -> list[str]:
-    """Return our mean and deviation of each row, with the paper's number in brackets."""
-    pairs = zip(numbers(part, scale, pattern), scale * part["paper"], strict=True)
-    return [f"{ours} ({number(paper, pattern)})" for ours, paper in pairs]
+    """Return our mean and deviation of each row, and the paper's in brackets."""
+    printed = part.assign(mean=part["paper"], std=part.get("paper_std", float("nan")))
+    pairs = zip(*(numbers(each, scale, pattern) for each in (part, printed)), strict=True)
+    return [f"{ours} ({paper})" for ours, paper in pairs]
 
 
 def name_of(part: pd.DataFrame, *words: str) -> str:
