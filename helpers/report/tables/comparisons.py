@@ -72,9 +72,8 @@ def stack_sources(part: pd.DataFrame) -> pd.DataFrame:
 
     Rows without a number are left out; the paper's rows have empty ``rows``.
     """
-    ours = part.assign(source="ours")
     paper = part.assign(source="paper", mean=part["paper"], std=part["paper_std"], rows="")
-    return pd.concat([ours, paper], ignore_index=True).dropna(subset="mean", ignore_index=True)
+    return pd.concat([part.assign(source="ours"), paper]).dropna(subset="mean", ignore_index=True)
 
 
 def head_stand_ins(part: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
@@ -87,9 +86,9 @@ def head_stand_ins(part: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
 
 def numbers_beside(part: pd.DataFrame, scale: float, pattern: str) -> list[str]:
     """Return our mean and deviation of each row, and the paper's in brackets."""
-    printed = part.assign(mean=part["paper"], std=part.get("paper_std", float("nan")))
-    pairs = zip(*(numbers(each, scale, pattern) for each in (part, printed)), strict=True)
-    return [f"{ours} ({paper})" for ours, paper in pairs]
+    sides = part, part.assign(mean=part["paper"], std=part.get("paper_std", float("nan")))
+    both = (numbers(side, scale, pattern) for side in sides)
+    return [f"{ours} ({paper})" for ours, paper in zip(*both, strict=True)]
 
 
 def name_of(part: pd.DataFrame, *words: str) -> str:
