@@ -47,12 +47,11 @@ def largest(claims: pd.DataFrame) -> pd.DataFrame:
     """Return each claim of a ledger at the largest tier that can test it.
 
     The tiers are in ascending order.  A tier that can test a claim has priority over a larger tier
-    with numbers that cannot test it; tiers without all numbers are last.  The new column
+    with numbers that cannot test it; tiers without numbers are last.  The new column
     ``printed`` is the effect by the paper's numbers, NaN without such numbers.
     """
     claims = claims[claims["tier"] != PUBLISHED].reset_index(drop=True)
-    kind = claims["verdict"].map({Verdict.NO_DATA: 0, Verdict.NOT_TESTABLE: 1}).fillna(2.0)
-    kind = kind.mask((kind == 0) & (claims["decided_by"] != ""), 0.5)  # with some of the numbers
+    kind = claims["verdict"].map({Verdict.NO_DATA: 0, Verdict.NOT_TESTABLE: 1}).fillna(2)
     groups = claims.groupby(["paper", "claim"], sort=False)
     place = groups.cumcount().where(kind > 0, -groups.cumcount())
     best = (place + len(claims) * kind).groupby([claims["paper"], claims["claim"]], sort=False)
@@ -99,8 +98,6 @@ def main_claims(claims: pd.DataFrame, tables: Mapping, chapter: str) -> str:
     for line in findings(claims).itertuples():
         link = chapter.format(title=TITLES[line.paper], paper=line.paper)
         verdict, words = f"**{line.verdict}**", "no tier has results yet"
-        if line.decided_by:
-            words = f"{line.note}. *Missing:* {PAPERS[line.paper].settled_by}"
         if parts := evidence(line, tables):
             words = "{measured} (`{tier}`: {scale}){missing}".format(tier=line.tier, **parts)
         others = claims[(claims["paper"] == line.paper) & (claims["claim"] == line.claim)]

@@ -108,11 +108,8 @@ def _judge(claims: Claims, table: pd.DataFrame | None, tier: str) -> Iterable[di
             continue
         effects = checks[checks["claim"] == claim.id]
         row |= _decisive(effects, summed.loc[claim.id, "verdict"])
-        if printed:
-            row["runs"] = 0
-        else:
-            row["models"] = models(effects[effects["check"] == row["decided_by"]], table)
-        yield row
+        deciding = effects[effects["check"] == row["decided_by"]]
+        yield row | ({"runs": 0} if printed else {"models": models(deciding, table)})
 
 
 @functools.cache
@@ -172,11 +169,15 @@ def anchor(heading: str) -> str:
 def _decisive(checks: pd.DataFrame, verdict: Verdict) -> dict:
     """Return the effect with least clearance among the effects with the claim's verdict."""
     effects = checks[(checks["data_set"] == ALL) & checks["decides"]]
-    count, effects = len(effects), effects[effects["verdict"] == verdict]
+    count, some = len(effects), effects[effects["effect"].notna()]
+    if verdict == Verdict.NO_DATA and len(some):  # numbers, but not all
+        verdict, lack = Verdict.NOT_TESTABLE, effects.loc[effects["effect"].isna(), "note"].iloc[0]
+        effects = some.assign(verdict=verdict, note=f"not testable: {lack}")
+    effects = effects[effects["verdict"] == verdict]
     size, side = effects["effect"], np.where(effects["relation"] == "<", -1.0, 1.0)
     ahead = side * (size - effects["margin"])
-    facing = np.where(side * ahead > 0, size - effects["low"], effects["high"] - size)
-    facing = np.maximum(facing, 0.0)  # equal draws equal the effect up to rounding
+    # equal draws equal the effect up to rounding
+    facing = np.where(side * ahead > 0, size - effects["low"], effects["high"] - size).clip(min=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         clearance = (ahead / facing).mask((ahead == 0) & (facing == 0), 0.0)
     effects = effects.assign(clearance=clearance, ahead=ahead, decided_by=effects["check"])
