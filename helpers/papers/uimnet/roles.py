@@ -87,7 +87,7 @@ def partition(
     return Partition(tuple(class_names), merges, in_domain, out_domain)
 
 
-def _load(parameters: Parameters, name: str, size: int | None = None) -> Images | ImageStream:
+def load_images(parameters: Parameters, name: str, size: int | None = None) -> Images | ImageStream:
     """Return the images of all classes in one split of the data set."""
     if parameters.data_set == PUBLISHED:
         return data.open_stream(parameters.data_set, name)
@@ -98,7 +98,7 @@ def roles(parameters: Parameters, part: Part | None = None) -> dict[int, DomainS
     """Return the roles of the images by data seed, which are equal for all parts of a network."""
     branches = None
     if parameters.featuriser:
-        images = _load(parameters, "train")
+        images = load_images(parameters, "train")
         means = class_means(parameters, images)
         branches = partition(means, images.class_names, parameters.most_classes or None)
     return {seed: split(parameters, seed, branches) for seed in range(parameters.runs)}
@@ -132,7 +132,7 @@ def split(parameters: Parameters, data_seed: int, branches: Partition | None) ->
     """Return the images of one data seed; `branches` is None for listed classes."""
     most, names = parameters.most_classes or None, data.splits(parameters.data_set)
     halves = ("train", "test" if "test" in names else names[-1])
-    seen, unseen = (_load(parameters, half, parameters.side or None) for half in halves)
+    seen, unseen = (load_images(parameters, half, parameters.side or None) for half in halves)
     if branches:
         in_domain, out_domain = branches.in_domain, branches.out_domain
     elif in_domain := tuple(parameters.in_domain):
