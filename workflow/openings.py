@@ -116,7 +116,7 @@ def evidence(line, tables: Mapping) -> dict[str, str]:
         return {}
     settled = line.verdict in (Verdict.SUPPORTED, Verdict.CONTRADICTED)
     return {
-        "scale": networks(tables[line.tier, line.paper], line.models),
+        "scale": networks(tables[line.tier, line.paper], line.models, line.runs),
         "measured": measured(line),
         "missing": "" if settled else f". *Missing:* {PAPERS[line.paper].settled_by}",
     }
@@ -155,14 +155,14 @@ def together(claims: pd.DataFrame, folder: Path) -> str:
     return render("together.md", count=len(claims), counted=counted)
 
 
-def networks(table: pd.DataFrame, models: str = "") -> str:
+def networks(table: pd.DataFrame, models: str = "", runs: int = 0) -> str:
     """Return the data sets, the networks and the number of runs of a results table, in words.
 
-    `models` of the ledger are the networks that decide a claim about some networks.
+    `models` and `runs` of the ledger, if there are any, are the ones behind the shown effect.
     """
     cards = {name: data.find(name) for name in table["data_set"].unique()}
     titles = [card.title if card else f"`{name}`" for name, card in cards.items()]
-    kinds, runs = table["backbone"].unique(), table["run"].nunique()
+    kinds, runs = table["backbone"].unique(), runs or table["run"].nunique()
     if "famil" not in models:
         models = f"`{kinds[0]}`" if len(kinds) == 1 else networks_in_words(kinds)
     return f"{' and '.join(titles)}; {models}, {runs} run{'s' * (runs > 1)}"
