@@ -22,17 +22,6 @@ def root(tmp_path, monkeypatch):
     return tmp_path / "data"
 
 
-@pytest.fixture
-def texts():
-    """What texts say: those of a legend, of an axis, of an Axes."""
-
-    def texts(shown):
-        shown = shown.get_texts() if hasattr(shown, "get_texts") else shown
-        return [text.get_text() for text in shown]
-
-    return texts
-
-
 @pytest.fixture(scope="session")
 def table_of():
     """Return a function that makes a results table of records, and of what they all share."""

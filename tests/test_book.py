@@ -1,4 +1,4 @@
-"""The book: its contents list exactly the pages that exist, and it builds."""
+"""The book: its contents list exactly the pages that exist, it builds, and its links lead there."""
 
 import re
 import shutil
@@ -17,6 +17,7 @@ from helpers.networks import published
 from helpers.report import results
 
 ROOT = Path(__file__).resolve().parent.parent
+LINKS = yaml.safe_load(Path(__file__).with_name("links.yaml").read_text("utf-8"))
 
 
 @pytest.fixture
@@ -50,7 +51,7 @@ def test_pages_are_made_from_every_record_and_listed(runs, tmp_path, monkeypatch
         assert expected and not [title for title in expected if title not in texts[page]]
     every = re.findall(r"automodule:: (.+)", "".join(texts.values()))
     assert len(every) == len(set(every)) and "helpers.papers.run" in every
-    listed = book.toc_files(book.contents())
+    listed = [*book.parse_toc_data(book.contents())]
     sources = [*(ROOT / "book").rglob("*.md"), *(ROOT / "notebooks").rglob("*.ipynb")]
     there = [path.relative_to(ROOT).with_suffix("").as_posix() for path in sources]
     assert sorted(listed) == sorted(there + [f"book/reference/{name}" for name in texts])
@@ -152,3 +153,13 @@ def test_every_make_command_and_file_that_the_prose_names_exists():
         assert {*re.findall(r"(?:^|`|\$ |run: |exec )make ([a-z]+)", text, re.M)} <= targets, path
         named = re.findall(r"\b((?:helpers|params|tests|workflow)/[\w/]+\.(?:py|yaml))", text)
         assert not [name for name in named if not (ROOT / name).exists()], path
+
+
+@pytest.mark.parametrize("message", LINKS["added"])
+def test_what_is_broken_is_named(tmp_path, message):
+    added = LINKS["added"][message]
+    for name, text in LINKS["pages"].items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text + added * (name == "book/intro.html"))
+    problems = book.problems(tmp_path)
+    assert len(problems) == bool(added) and message in "".join(problems)

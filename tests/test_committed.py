@@ -1,4 +1,4 @@
-"""Committed files: none names a folder of a machine, and the lock file satisfies every Python."""
+"""Committed files: no folder of a machine, few hard words, and a lock file for every Python."""
 
 import re
 import tomllib
@@ -18,6 +18,8 @@ EXTRAS = ("torch", "book", "test", "lab")
 GROUPS = [PROJECT["dependencies"], *(PROJECT["optional-dependencies"][name] for name in EXTRAS)]
 DIRECT = [Requirement(line) for group in GROUPS for line in group]
 PINS = [Requirement(line) for line in LOCK.splitlines() if line[:1] not in "#"]
+ENGLISH = yaml.safe_load((ROOT / "tests/words.yaml").read_text("utf-8"))
+HARD = re.compile(rf"\b({'|'.join(ENGLISH['words'])})\b", re.IGNORECASE)
 
 
 def test_no_path_of_a_machine_and_no_registry_address():
@@ -56,6 +58,12 @@ def test_no_page_or_message_advises_a_name_that_the_index_does_not_have():
     advised = re.compile(r"install\s+(-\S+ +)*[\"'\\]*known-unknowns(\[[\w,]+\])?+(?! @)")
     for file in (file for file in files if file.suffix in (".md", ".py", ".ipynb")):
         assert not advised.search(file.read_text(encoding="utf-8")), file
+
+
+@pytest.mark.parametrize("files", ENGLISH["most"])
+def test_hard_words_are_rare(files):
+    text = " ".join(path.read_text("utf-8") for path in ROOT.glob(files))
+    assert 1000 * len(HARD.findall(text)) <= ENGLISH["most"][files] * len(text.split())
 
 
 @pytest.mark.parametrize("python", ["3.11", "3.12", "3.13"])

@@ -2,6 +2,8 @@
 
 import json
 import zipfile
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -50,6 +52,23 @@ def score_bare(name):
     fit(name, head, BARE).score_samples(BARE)
 
 
+def read_changed_pack(**changed):
+    """Read a pack without checksums, which a stranger made; no memory is taken for its numbers."""
+    splits = {"test": (np.zeros((4, 8, 8, 3), np.uint8), LABELS[:4])}
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "toy.zip"
+        write_pack(path, name="toy", class_names=[*"abcd"], splits=splits, origin={"title": "Toy"})
+        with zipfile.ZipFile(path) as archive:
+            meta, sheet = json.loads(archive.read("meta.json")), archive.read("test_0000.webp")
+        meta["splits"]["test"] |= {name: changed[name] for name in changed if name not in meta}
+        meta = {name: changed.get(name, value) for name, value in meta.items() if name != "sha256"}
+        meta = {name: value for name, value in meta.items() if value is not None}
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("meta.json", json.dumps(meta))
+            archive.writestr("test_0000.webp", sheet)
+        return read_pack(path, "test")
+
+
 OBJECTS = {
     "masked numbers": np.ma.array([1.0, 999.0], mask=[False, True]),
     "on a device": OnADevice(),
@@ -72,28 +91,6 @@ def test_it_is_refused_by_name(case, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     refused(*case, OBJECTS)
     assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize(("named", "changed"), [
-    ("labels", {"labels": [0.5] * 50}), ("labels", {"labels": [True] * 50}),
-    ("should be 1000000000000 images", {"n": 10**12}), ("size", {"size": 10**6}),
-    ("per_sheet", {"per_sheet": 0}), ("cols", {"cols": 0}), ("origin", {"origin": ["a"]}),
-    ("class_names", {"class_names": ["a", "a"]}), ("name", {"name": None, "origin": None}),
-])  # fmt: skip
-def test_numbers_and_names_that_no_pack_has_are_refused(tmp_path, named, changed):
-    """Before memory is taken for them; of a pack without checksums, which a stranger made."""
-    path, splits = tmp_path / "toy.zip", {"test": (np.zeros((50, 8, 8, 3), np.uint8), LABELS[:50])}
-    write_pack(path, name="toy", class_names=list("abcd"), splits=splits, origin={"title": "Toy"})
-    with zipfile.ZipFile(path) as archive:
-        meta, sheet = json.loads(archive.read("meta.json")), archive.read("test_0000.webp")
-    meta["splits"]["test"] |= {name: changed[name] for name in changed if name not in meta}
-    meta = {name: changed.get(name, value) for name, value in meta.items() if name != "sha256"}
-    meta = {name: value for name, value in meta.items() if value is not None}
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("meta.json", json.dumps(meta))
-        archive.writestr("test_0000.webp", sheet)
-    with pytest.raises(ValueError, match=rf"toy.zip: .*{named}"):
-        read_pack(path, "test")
 
 
 def test_outputs_cannot_be_changed_through_the_object():

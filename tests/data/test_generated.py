@@ -27,9 +27,9 @@ def test_a_family_is_a_pure_function_of_generator_and_number(name):
 
 
 @FAMILY
-def test_a_family_is_loaded_by_name_as_its_card_says(name, tmp_path, monkeypatch):
+def test_a_family_is_loaded_by_name_as_its_card_says(name, root, monkeypatch):
     """`load`, `names`, `locate` and the card know it; no image is drawn twice, in either split."""
-    monkeypatch.setenv("CACHE_ROOT", str(tmp_path))  # where nobody finds the shortened splits
+    # nobody finds the shortened splits, since the cache is another one
     for split, count in FAMILIES[name].splits.items():  # of which all are drawn in the next test
         monkeypatch.setitem(FAMILIES[name].splits, split, min(count, 500))
     card, everything = find(name), []
@@ -43,9 +43,8 @@ def test_a_family_is_loaded_by_name_as_its_card_says(name, tmp_path, monkeypatch
     assert len(set(everything)) == len(everything)
 
 
-def test_a_split_begins_as_a_shorter_one_and_is_drawn_once_for_its_code(tmp_path, monkeypatch):
+def test_a_split_begins_as_a_shorter_one_and_is_drawn_once_for_its_code(root, monkeypatch):
     """Batch after batch from one generator; another state of the code draws again."""
-    monkeypatch.setenv("CACHE_ROOT", str(tmp_path))
     whole = draw("mazes", "train")
     assert whole.shape == (2000, 32, 32, 3) and find("mazes").splits["train"] == 2000
     assert len({image.tobytes() for image in whole}) == 2000
@@ -55,10 +54,10 @@ def test_a_split_begins_as_a_shorter_one_and_is_drawn_once_for_its_code(tmp_path
     with monkeypatch.context() as patch:
         patch.setattr(pictures, "draw", None)
         assert load("mazes", "test").sha256 == first.sha256
-    (kept,) = (tmp_path / "drawn").iterdir()
+    (kept,) = (drawn := root.with_name("cache") / "drawn").iterdir()
     monkeypatch.setattr(cache, "code", lambda *names: "of another state")
     assert load("mazes", "test").sha256 == first.sha256
-    assert len(list((tmp_path / "drawn").iterdir())) == 2 and kept.exists()
+    assert len(list(drawn.iterdir())) == 2 and kept.exists()
 
 
 def test_the_same_images_in_every_process():

@@ -143,7 +143,7 @@ def test_a_table_beside_the_pack_gives_origin_and_checksum(pack):
     assert read_pack(pack, "test").origin == {"title": "noise"}
 
 
-def test_whole_and_mini_from_the_archive(tmp_path, monkeypatch):
+def test_whole_and_mini_from_the_archive(tmp_path, root, monkeypatch):
     """Of batches of 20 images, the mini set has the first of each class; altered labels stop."""
     package, generator = tmp_path / "package", np.random.default_rng(0)
     package.mkdir()
@@ -158,8 +158,7 @@ def test_whole_and_mini_from_the_archive(tmp_path, monkeypatch):
     monkeypatch.setattr(script, "MINI", {"train": 3, "test": 1})
     archive = partial(shutil.make_archive, str(package), "gztar", tmp_path, "package")
     command = ["cifar10", "--source", archive(), "--root"]
-    script.main([*command, str(tmp_path / "one")])
-    monkeypatch.setenv("DATA_ROOT", str(tmp_path / "one"))
+    script.main([*command, str(root)])
     whole = load("cifar10", "train")
     assert whole.sha256 == script.CIFAR10_SHA256["train"]
     chosen = np.sort([np.flatnonzero(whole.labels == label)[:3] for label in range(10)], axis=None)

@@ -12,23 +12,14 @@ import yaml
 
 from helpers import metrics
 from helpers.metrics import ranks
-from helpers.metrics.records import MetricInfo
 from helpers.papers import PAPERS
-from helpers.scores.info import Info
-from helpers.scores.openset import open_set_answer, openmax_answer, unknown_probability
 from known_unknowns.checks import parametrize_with_checks
-from known_unknowns.guarantees import clopper_pearson, coverage_threshold, risk_threshold
+from tests.mistakes import mistakes_of, refused
 
 FILE = Path(__file__).with_name("arguments.yaml")
 # of each kind of argument what is good for one image, and what is not: how the message begins
 KINDS, ARGUMENTS = yaml.safe_load(FILE.read_text("utf-8")).values()
-for kind in ("rows", "probabilities"):
-    KINDS[kind]["bad"][""].append(np.empty((0, 2)))
-MISTAKES = yaml.safe_load(FILE.with_name("mistakes.yaml").read_text("utf-8"))
-OTHERS = (risk_threshold, coverage_threshold, clopper_pearson)
-OTHERS += (unknown_probability, open_set_answer, openmax_answer, MetricInfo, Info)
-FUNCTIONS = vars(metrics) | vars(ranks) | {function.__name__: function for function in OTHERS}
-FUNCTIONS["resample_weights"] = partial(metrics.resample_weights, seed=0)
+OBJECTS = {"no rows": np.empty((0, 2))}
 
 
 RECORDED = [getattr(metrics, one.name) for one in metrics.RECORDS if one.name != "aupr"]
@@ -54,21 +45,18 @@ def test_bad_input_is_named(function, name):
     good = {argument: KINDS[kind]["good"] for argument, kind in ARGUMENTS[function].items()}
     for message, values in KINDS[ARGUMENTS[function][name]]["bad"].items():
         for value in values:
-            with pytest.raises(ValueError, match=f"^{name}: {re.escape(message)}"):
-                FUNCTIONS[function](**good | {name: value})
+            refused(function, f"^{name}: {re.escape(message)}", good | {name: value}, OBJECTS)
 
 
-def frame(**given):
-    """Return a table, or one column."""
-    return pd.DataFrame(**given) if "columns" in given else pd.Series(**given)
+def ranked(function, values, **options):
+    """Call a function of ranks with a table, or with one column."""
+    kind = pd.DataFrame if "columns" in values else pd.Series
+    return getattr(ranks, function)(kind(**values), **options)
 
 
-@pytest.mark.parametrize("message", MISTAKES)
-def test_bad_options_and_records_are_named(message):
-    for function, arguments, *options in MISTAKES[message]:
-        arguments = [frame(**one) if isinstance(one, dict) else one for one in arguments]
-        with pytest.raises(ValueError, match=message):
-            FUNCTIONS[function](*arguments, **dict(*options))
+@pytest.mark.parametrize("case", mistakes_of(__file__))
+def test_bad_options_and_records_are_named(case):
+    refused(*case, {})
 
 
 BUILDING_BLOCKS = "_|weighted_|resample_|answer_confidence|calibration_error$|.*squared_errors"

@@ -18,12 +18,10 @@ MOBILE = "mobilenetv2_100.tv_in1k"
 
 
 @pytest.fixture(autouse=True)
-def folders(tmp_path, monkeypatch):
+def folders(root, tmp_path, monkeypatch):
     """Empty folders in place of this machine's: data, cache and that of Hugging Face."""
-    monkeypatch.setenv("CACHE_ROOT", str(tmp_path / "cache"))
-    monkeypatch.setenv("DATA_ROOT", str(tmp_path / "data"))
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
-    (tmp_path / "data" / "weights").mkdir(parents=True)
+    (root / "weights").mkdir()
     return tmp_path
 
 

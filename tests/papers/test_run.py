@@ -34,9 +34,8 @@ class Network:
 
 
 @pytest.fixture
-def experiment(monkeypatch, tmp_path):
+def experiment(monkeypatch, root):
     """An experiment that writes down what it is asked for; digits has two parts."""
-    monkeypatch.setenv("CACHE_ROOT", str(tmp_path))
     asked = []
 
     def parts(parameters):

@@ -13,7 +13,7 @@ from helpers.report.claims import Claim, Effect, Term, Verdict, evaluate, verdic
 DIFFERENCE = Effect("a - b", (Term(1, "a", "ece"), Term(-1, "b", "ece")), ">", 0.0)
 CLAIM = Claim("better", "a exceeds b", "Table I", "a - b > 0", (DIFFERENCE,))
 FILE = Path(__file__).with_name("effects.yaml")
-EFFECTS, REFUSED, SIDES = yaml.safe_load(FILE.read_text("utf-8")).values()
+EFFECTS, REFUSED, SIDES, COMBINED = yaml.safe_load(FILE.read_text("utf-8")).values()
 NOISE = np.random.default_rng(0).standard_normal(200)
 
 
@@ -33,9 +33,7 @@ def test_a_line_is_an_effect(tmp_path, line):
     assert read_effects(tmp_path, line) == [effect]
 
 
-@pytest.mark.parametrize(("keys", "expected"), [
-    ("all", "abc"), ("not b", "ac"), ("[c, a]", "ca"), ("[]", ""),
-])  # fmt: skip
+@pytest.mark.parametrize(("keys", "expected"), COMBINED)
 def test_there_is_an_effect_for_each_combination(tmp_path, keys, expected):
     line = "'{method} on {sets}: auroc@{sets} of {method.id} > 0', over: {method: " + keys
     found = read_effects(tmp_path, "[{effect: " + line + ", sets: [s, t]}}]")

@@ -21,6 +21,11 @@ IMAGES = np.arange(6 * 4 * 4 * 3, dtype=np.uint8).reshape(6, 4, 4, 3)
 SHEET = (IMAGES, np.array([2, 0, 2, 1, 2, 0]), ("cat", "dog", "ship", "not shown"))
 
 
+def texts(shown):
+    """Return what texts say: those of an axis, of an Axes."""
+    return [text.get_text() for text in shown]
+
+
 def test_reliability():
     """The printed ECE is the metric, bars and gaps show the curve, and the grid has one scale."""
     generator = np.random.default_rng(0)
@@ -37,7 +42,7 @@ def test_reliability():
         np.testing.assert_allclose(tops, [curve.accuracy, curve.confidence, curve.count / 200])
 
 
-def test_claims_are_drawn_with_their_intervals(texts):
+def test_claims_are_drawn_with_their_intervals():
     checks = CLAIMS.check_published()
     checks = checks.assign(low=checks["effect"] - 0.01, high=checks["effect"] + 0.02)
     rows = checks[checks["data_set"] == "all"]
@@ -61,7 +66,7 @@ def test_the_claimed_side_of_a_decisive_effect_is_right():
     assert drawn == [*first, *second, *third, [0, 0]]  # the last line is the margin
 
 
-def test_a_contact_sheet_has_a_row_for_each_class(texts):
+def test_a_contact_sheet_has_a_row_for_each_class():
     ax = figures.contact_sheet(*SHEET, columns=2)
     assert texts(ax.get_yticklabels()) == ["cat", "dog", "ship"]
     sheet = ax.images[0].get_array()
@@ -103,7 +108,7 @@ def test_critical_difference():
     """Best first; bars as long as the difference overlap where two mean ranks are closer."""
     ranks = pd.Series({"C4.5": 3.143, "m": 2.0, "cf": 2.893, "m+cf": 1.964})
     ax = figures.critical_difference(ranks, 1.12)
-    assert [tick.get_text() for tick in ax.get_yticklabels()][::3] == ["m+cf  1.96", "C4.5  3.14"]
+    assert texts(ax.get_yticklabels())[::3] == ["m+cf  1.96", "C4.5  3.14"]
     (bars,) = (bars.get_segments() for bars in ax.collections)
     bars = np.array(bars)
     assert bars.mean(axis=1) == pytest.approx(np.column_stack([sorted(ranks), range(4)]))

@@ -1,7 +1,6 @@
 """Contracts of all scores, the registry, bad input, and what scores share."""
 
 from collections import Counter
-from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,11 +11,11 @@ import yaml
 import helpers.scores
 from helpers.outputs import Head, Outputs
 from helpers.scores import base
-from helpers.scores.calibration import fit_temperature, softmax
 from helpers.scores.info import LACKING, NEEDS, lacking
 from helpers.scores.openset import OpenMax
 from known_unknowns.checks import parametrize_with_checks
 from known_unknowns.checks.cases import ScoreCase
+from tests.mistakes import mistakes_of, refused
 
 SCORES = [helpers.scores.create(name) for name in helpers.scores.names()]
 for score in SCORES:
@@ -64,25 +63,14 @@ def openmax(**arguments):
     return OpenMax(**arguments).fit(logits, np.arange(12) % 6)
 
 
-FITTED = openmax()
-FUNCTIONS = {
-    "create": helpers.scores.create, "ask": ask, "fit": fit, "fit_temperature": fit_temperature,
-    "softmax": softmax, "OpenMax": openmax, "fit_openmax": OpenMax().fit,
-    "unfitted": OpenMax().revised_logits, "revised_logits": FITTED.revised_logits,
-    "probabilities": FITTED.probabilities,
-    "fit_openmax_to_no_rows": partial(OpenMax().fit, np.empty((0, 2))),
-    "fit_temperature_to_no_rows": partial(fit_temperature, np.empty((0, 3))),
-}  # fmt: skip
-FILE = Path(__file__).with_name("mistakes.yaml")
-MISTAKES = yaml.safe_load(FILE.read_text("utf-8"))
-*_, READ, KINDS = yaml.safe_load(FILE.with_name("by_hand.yaml").read_text("utf-8")).values()
+OBJECTS = {"fitted OpenMax": openmax(), "unfitted OpenMax": OpenMax(), "no rows": np.empty((0, 3))}
+FILE = Path(__file__).with_name("by_hand.yaml")
+*_, READ, KINDS = yaml.safe_load(FILE.read_text("utf-8")).values()
 
 
-@pytest.mark.parametrize("message", MISTAKES)
-def test_bad_arguments_and_bad_input_are_named(message):
-    for function, arguments, *options in MISTAKES[message]:
-        with pytest.raises(ValueError, match=message):
-            FUNCTIONS[function](*arguments, **dict(*options))
+@pytest.mark.parametrize("case", mistakes_of(__file__))
+def test_bad_arguments_and_bad_input_are_named(case):
+    refused(*case, OBJECTS)
 
 
 def test_moments_and_gaussians_are_computed_once_for_all_scores(monkeypatch):

@@ -19,12 +19,12 @@ from helpers.outputs import Outputs
 from helpers.scores import gradients
 from helpers.scores.gradients import jacobian_norms, stepped_logits
 from helpers.scores.images import augmented_probabilities
+from tests.data.test_images import some as noise
 
 
 @pytest.fixture
-def asked(tmp_path, monkeypatch):
+def asked(root):
     """Return what makes a `Model` of classifiers, whose cache is empty."""
-    monkeypatch.setenv("CACHE_ROOT", str(tmp_path))
 
     def network(classifier):
         return SimpleNamespace(
@@ -49,13 +49,6 @@ class Linear(torch.nn.Module):
         return images.float().flatten(1) @ self.weight.T + self.bias
 
 
-def noise(count, size=4, seed=0):
-    """Return images of random bytes, of no class."""
-    generator = np.random.default_rng(seed)
-    pixels = generator.integers(0, 256, (count, size, size, 3), dtype=np.uint8)
-    return Images(pixels, np.full(count, -1), ("cat", "dog"), "noise", "test")
-
-
 def linear(classes=5, seed=1, size=4):
     generator = np.random.default_rng(seed)
     weight = generator.normal(size=(classes, 3 * size**2)) / 500
@@ -72,7 +65,7 @@ def by_image(answer, images):
 @pytest.mark.parametrize("several", [1, 2])
 def test_the_jacobian_is_tempered_after_the_mean(several, asked):
     """As if the logarithms of the mean probabilities were one network's logits."""
-    networks, images = [linear(3), linear(3, seed=2)][:several], noise(7)
+    networks, images = [linear(3), linear(3, seed=2)][:several], noise(7, 4)
 
     def answer(temperature, pixels):
         mean = torch.stack([each(pixels).softmax(dim=1) for each in networks]).mean(dim=0)
@@ -145,7 +138,7 @@ def test_jsd_and_native_by_hand():
 
 def test_tta_is_the_mean_over_what_the_network_was_shown(asked):
     """Of bytes, of the size of the image; at two temperatures."""
-    network, images = linear(), noise(6)
+    network, images = linear(), noise(6, 4)
     answers = augmented_probabilities(network, images, copies=4, temperatures=(1.0, 3.0))
     shown = torch.stack(network.shown)
     assert shown.dtype == torch.uint8 and shown.shape[3:] == (4, 4)
@@ -161,7 +154,7 @@ def test_tta_is_the_mean_over_what_the_network_was_shown(asked):
 
 def test_tta_of_an_image_depends_on_nothing_beside_it():
     """Neither on its batch nor on what was drawn before, and draws leave no trace."""
-    network, images = linear(), noise(6)
+    network, images = linear(), noise(6, 4)
     before = torch.random.get_rng_state()
     whole = augmented_probabilities(network, images, seed=1)[0]
     assert (torch.random.get_rng_state() == before).all()

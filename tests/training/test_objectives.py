@@ -9,7 +9,6 @@ import yaml
 from torch import nn
 
 from helpers import checkpoints
-from helpers.data import Images
 from helpers.networks import heads, models
 from helpers.networks.recipe import Recipe
 from helpers.training import objectives
@@ -18,6 +17,7 @@ from helpers.training.objectives.adversarial import attack
 from helpers.training.objectives.crl import ranking_loss
 from helpers.training.objectives.erm import Batch
 from helpers.training.objectives.stylised import mix_amplitudes
+from tests.data.test_images import some as noise
 
 FILE = Path(__file__).with_name("by_hand.yaml")
 LOSSES, NOISE, STRONG, RANKING, *_ = yaml.safe_load(FILE.read_text("utf-8")).values()
@@ -52,11 +52,6 @@ def linear(weight):
     return layer
 
 
-def noise(n=24, seed=0, size=16):
-    pixels = np.random.default_rng(seed).integers(0, 256, (n, size, size, 3), dtype=np.uint8)
-    return Images(pixels, np.arange(n) % 3, ("a", "b", "c"), "noise", "train")
-
-
 def recipe_of(name="erm", arguments=None, **changed):
     """Return a recipe of a small network and a short training."""
     tiny = dict(width=4, stem_stride=2, epochs=2, batch_size=8, learning_rate=0.05)
@@ -68,8 +63,8 @@ def trained(name, arguments=None, *, n=24, options=None, **changed):
     """Train a network; return the digest of its weights and its losses."""
     recipe = recipe_of(name, arguments, **changed)
     classifier, teacher = models.create(recipe, 3), models.create(recipe_of(), 3, seed=9)
-    options = {"outliers": noise(20, seed=1), "progress": False} | (options or {})
-    losses = train(classifier, noise(n), recipe, teacher=teacher, **options)["loss"]
+    options = {"outliers": noise(20, 16, seed=1), "progress": False} | (options or {})
+    losses = train(classifier, noise(n, 16), recipe, teacher=teacher, **options)["loss"]
     assert np.isfinite(losses).all()
     return checkpoints.digest(classifier.state_dict()), losses
 

@@ -164,9 +164,8 @@ def test_a_border_is_black_or_a_reflection():
     assert torch.equal((16 - rows) * (16 - columns), (~zeros).sum(dim=(1, 2)))
 
 
-def test_a_stream_trains_resumes_and_is_evaluated_like_images(tmp_path, monkeypatch):
+def test_a_stream_trains_resumes_and_is_evaluated_like_images(tmp_path, root):
     """A folder of photographs of one colour a class, of different sizes."""
-    monkeypatch.setenv("CACHE_ROOT", str(tmp_path / "cache"))
     for colour in ("red", "green", "blue"):
         (tmp_path / "photographs" / colour).mkdir(parents=True)
         for n in range(6):
@@ -186,8 +185,7 @@ SHORT = replace(TINY, epochs=2)
 
 
 @pytest.fixture
-def images(monkeypatch, tmp_path):
-    monkeypatch.setenv("CACHE_ROOT", str(tmp_path))
+def images(root):
     return problem(24)
 
 
@@ -260,7 +258,7 @@ def test_a_damaged_network_is_made_anew_and_others_are_untouched(images, caplog)
 @pytest.fixture
 def exported(images, monkeypatch, tmp_path):
     """Return a network, its export, and the trainings since, in a time of other code."""
-    network, path = fit(images), tmp_path / "exports/mini/networks/chapter/0-baseline.safetensors"
+    network, path = fit(images), tmp_path / "cache/exports/mini/networks/a/0-baseline.safetensors"
     exports.save(network, images, path, commit="abc")
     monkeypatch.setitem(fitted.TRAINING, "erm", "other code")
     return network, path, count(monkeypatch, "train")

@@ -35,12 +35,11 @@ def noisy(table_of):
     return build
 
 
-def test_the_headline_counts_the_claims_of_all_papers(monkeypatch, tmp_path):
+def test_the_headline_counts_the_claims_of_all_papers(monkeypatch, tmp_path, root):
     """By the printed numbers, and by what is committed: here the results of one paper."""
     committed = project_root() / "results" / "small" / "openset_calibration.parquet"
     (folder := tmp_path / "results" / "small").mkdir(parents=True)
     (folder / committed.name).symlink_to(committed)
-    monkeypatch.setenv("CACHE_ROOT", str(tmp_path / "cache"))
     monkeypatch.setattr(tables, "project_root", lambda: tmp_path)
     counts = tables.headline().data.pivot(index="tier", columns="verdict", values="claims")
     claims = {name: len(p.claims.CLAIMS.claims) for name, p in PAPERS.items() if p.main_claim}

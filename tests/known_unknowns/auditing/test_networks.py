@@ -16,11 +16,7 @@ from known_unknowns.auditing.command import HOLDS, REFUSED, main
 from known_unknowns.auditing.networks import gather, images_of, named_as, show_images
 
 NAME = "resnet20.akamaster_cifar10"
-
-
-@pytest.fixture(autouse=True)
-def cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("CACHE_ROOT", str(tmp_path / "cache"))
+pytestmark = pytest.mark.usefixtures("root")
 
 
 def drawn(place, count, seed=0):
@@ -97,7 +93,6 @@ def test_what_is_audited_is_a_file_or_a_network_and_its_folders(network, pets, t
 
 def test_the_command_takes_a_network_of_timm(tmp_path, monkeypatch, capsys):
     """If it has the weights, and torch is installed; else a line says what to do."""
-    monkeypatch.setenv("DATA_ROOT", str(tmp_path / "data"))
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
     for seed, wnid in enumerate(("n01440764", "n01443537")):
         drawn(tmp_path / "fish" / wnid, 10, seed)
@@ -105,7 +100,7 @@ def test_the_command_takes_a_network_of_timm(tmp_path, monkeypatch, capsys):
     given += ["--coverage", "0.5", "--out", str(tmp_path / "a")]
     assert main(given) == REFUSED
     assert "test_resnet" in capsys.readouterr().err and not (tmp_path / "a").exists()
-    (tmp_path / "data" / "weights").mkdir(parents=True)
+    (tmp_path / "data" / "weights").mkdir()
     weights = timm.create_model("test_resnet").state_dict()
     save_file(weights, tmp_path / "data" / "weights" / "test_resnet.safetensors")
     assert main(given) == HOLDS

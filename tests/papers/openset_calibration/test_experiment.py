@@ -1,3 +1,5 @@
+"""The roles of images, and the experiment on made-up outputs."""
+
 import numpy as np
 import pytest
 
@@ -5,6 +7,7 @@ from helpers import metrics
 from helpers.outputs import Outputs
 from helpers.papers.openset_calibration import experiment
 from helpers.papers.openset_calibration.experiment import METHODS, Answers, SplitOutputs
+from helpers.papers.openset_calibration.roles import split
 from helpers.papers.parameters import load
 
 PARAMETERS = load("openset_calibration", "mini")
@@ -108,3 +111,13 @@ def test_the_bins_of_figure_1():
         for number, values in expected.items()
         for name, value in zip(("accuracy", "confidence"), values, strict=True)
     }
+
+
+def test_the_closed_set_has_all_classes_and_labels_keep_their_names():
+    closed, opened = (split(PARAMETERS, "cifar10_mini", name, 1) for name in METHODS[:2])
+    assert closed.unknown == () and len(closed.known) == 10
+    assert (len(closed.train), len(closed.calibration), len(closed.test)) == (2700, 300, 1000)
+    assert np.array_equal(closed.test.images, opened.test.images)
+    for before, after in zip(closed.test.labels, opened.test.labels, strict=True):
+        name = closed.known[before]
+        assert (opened.known[after] == name) if after >= 0 else (name in opened.unknown)

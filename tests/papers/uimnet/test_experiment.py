@@ -85,8 +85,7 @@ def test_numbers_by_hand(split, rows):
     assert values["erm/odin", "auroc"] == metrics.auroc(known, unknown)
 
 
-def test_a_trial_that_diverges_is_recorded_left_out_and_not_repeated(rows, monkeypatch, tmp_path):
-    monkeypatch.setenv("CACHE_ROOT", str(tmp_path))
+def test_a_trial_that_diverges_is_recorded_left_out_and_not_repeated(rows, monkeypatch, root):
     fit, rates = trials.fit, []
 
     def diverge(images, recipe, **options):
