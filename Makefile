@@ -48,12 +48,14 @@ run: .venv/.installed
 
 # fast checks first; the book's executed notebooks are compared with the stored outputs, and the
 # notebooks of one chapter are executed alone, as a reader does (all of them: test-all);
-# bare.py: the installed tool with only its declared packages
+# benchmarks.pipeline: the CPU time of each chapter; bare.py: the installed tool with only its
+# declared packages
 test: .venv/.installed
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	$(BIN)/python -m pytest -n $(CORES)
 	if grep -qsw avx512f /proc/cpuinfo; then $(AS_AVX2) $(BIN)/python -m pytest -n $(CORES) $(TRAINS); fi
 	@$(PIPELINE) book
+	$(BIN)/python -m benchmarks.pipeline
 	$(BIN)/python -m pytest --nbval notebooks --executed runs/$(TIER)
 	$(BIN)/python workflow/bare.py
 	@$(BIN)/python workflow/run.py --tier rehearsal --cores $(CORES) --step $(REHEARSED) all

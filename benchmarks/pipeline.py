@@ -1,56 +1,52 @@
-"""Read how long the notebooks of a tier took, and keep it.
+"""Compare the CPU time of each chapter's notebooks with its budget.
 
-    python -m benchmarks.pipeline --tier mini
+    python -m benchmarks.pipeline           after ``make book``
+    python -m benchmarks.pipeline --write   after ``make clean book``: the new budgets
 
-Run it after ``make clean book``: papermill notes the seconds of each notebook in ``runs/<tier>``.
+The pipeline writes the CPU seconds of a notebook into ``runs/mini``.  A budget is valid on cores on
+which a fixed piece of work takes the committed seconds.  The same work measures these cores.
 """
 
-from __future__ import annotations
-
-import argparse
 import json
-from collections.abc import Sequence
-from pathlib import Path
+import sys
+import time
 
 import pandas as pd
+import torch
 
-from benchmarks.comparing import RESULTS, machine
+from benchmarks.comparing import RESULTS
 
-ROOT = Path(__file__).resolve().parent.parent
-
-
-def seconds_of_steps(runs: Path) -> pd.DataFrame:
-    """Return seconds and CPU seconds of each executed notebook of ``runs/<tier>``.
-
-    Returns
-    -------
-    DataFrame
-        ``part`` (a step, ``uimnet/figures``), ``quantity`` (``seconds``, ``cpu``) and ``value``.
-    """
-    plan, rows = json.loads((runs / "plan.json").read_text(encoding="utf-8")), []
-    for name in (step["name"] for step in plan):
-        content = json.loads((runs / f"{name}.ipynb").read_text(encoding="utf-8"))
-        noted = content["metadata"]["papermill"]
-        rows.append((name, "seconds", noted["duration"]))
-        rows.append((name, "cpu", noted["cpu_seconds"]))
-    return pd.DataFrame(rows, columns=["part", "quantity", "value"])
+RUNS = RESULTS.parent.parent / "runs" / "mini"
 
 
-def seconds_of_chapters(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the seconds and CPU seconds of each chapter, the most expensive first."""
-    chapter = table["part"].str.partition("/")[0].rename("chapter")
-    totals = table.pivot_table("value", chapter, "quantity", "sum")
-    return totals.sort_values("cpu", ascending=False)
+def seconds_of_chapters() -> pd.Series:
+    """Return the CPU seconds of the notebooks of each chapter in ``runs/mini``."""
+    names = [step["name"] for step in json.loads((RUNS / "plan.json").read_text(encoding="utf-8"))]
+    notebooks = [json.loads((RUNS / f"{name}.ipynb").read_text("utf-8")) for name in names]
+    seconds = [notebook["metadata"]["papermill"]["cpu_seconds"] for notebook in notebooks]
+    return pd.Series(seconds, [name.partition("/")[0] for name in names]).groupby(level=0).sum()
 
 
-def main(command_line: Sequence[str] | None = None) -> None:
-    """Read the executed notebooks of a tier, and write the table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--tier", default="mini")
-    tier = parser.parse_args(command_line).tier
-    table = seconds_of_steps(ROOT / "runs" / tier).assign(tier=tier, machine=machine())
-    table.to_parquet(RESULTS / "pipeline.parquet", index=False)
-    print(seconds_of_chapters(table).round())
+def yardstick() -> float:
+    """Return the CPU seconds of a fixed piece of work."""
+    images, weight = torch.randn(64, 16, 32, 32), torch.randn(32, 16, 3, 3, requires_grad=True)
+    start = time.process_time()
+    for _ in range(100):
+        torch.conv2d(images, weight).square().sum().backward()
+    return time.process_time() - start
+
+
+def main() -> None:
+    """Write the budgets, or exit with the chapters that take more than theirs."""
+    table, path = seconds_of_chapters().to_frame("seconds"), RESULTS / "pipeline.parquet"
+    if sys.argv[1:] == ["--write"]:
+        table.assign(yardstick=yardstick()).to_parquet(path)
+    budget = pd.read_parquet(path)
+    # twice the budget: CPU seconds grow on a busy machine
+    table["allowed here"] = 2 * budget["seconds"] * yardstick() / budget["yardstick"]
+    print(table.round())
+    if over := table.index[~(table["seconds"] <= table["allowed here"])].tolist():
+        sys.exit(f"more CPU time than their budget: {', '.join(over)}")
 
 
 if __name__ == "__main__":

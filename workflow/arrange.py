@@ -13,15 +13,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-import yaml
-
 from helpers.checks import known_name
 from helpers.data import class_lists, corruptions
 from helpers.data.cards import find
 from helpers.data.directories import is_image
 from helpers.files import atomic_folder, data_root
+from helpers.papers import content_of
 
-LAYOUTS = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+LAYOUTS = content_of(__file__, "arrange")
 
 
 def inside(path: Path, *places: str) -> Path:
@@ -59,15 +58,14 @@ def read(name: str, path: Path) -> Iterator[tuple[str, str, Path]]:
     if name in ("inaturalist", "places", "sun"):  # the samples of Huang and Li (2021)
         yield from (("", "", file) for file in sorted(folder.iterdir()) if is_image(file))
         return
-    parts = {"": folder}
+    parts = {}
     if name == "imagenet":
         parts = {split: inside(folder, split) for split in ("train", "val")}
     if name == "imagenet_c":
-        groups = corruptions.NAMES.items()
-        places = [inside(folder, kind, f"{group}/{kind}") for kind, group in groups]
-        levels = [(place, str(level)) for place in places for level in corruptions.SEVERITIES]
-        parts = {f"{place.name}/{level}": inside(place, level) for place, level in levels}
-    for split, part in parts.items():
+        for kind, group in corruptions.NAMES.items():
+            place = inside(folder, kind, f"{group}/{kind}")
+            parts |= {f"{kind}/{k}": inside(place, str(k)) for k in corruptions.SEVERITIES}
+    for split, part in (parts or {"": folder}).items():
         classes = classes_of(name, part)
         names = sorted(path.name for path in part.iterdir() if path.is_dir())
         # Caltech-256 has a folder without a class

@@ -34,6 +34,7 @@ from jupyter_book.sphinx import build_sphinx
 from kernels import INJECTED
 from plan import notebooks_of, plan
 from refresh import reduce_pictures
+from sphinx_external_toc.parsing import parse_toc_data
 
 from helpers.papers import PAPERS
 from known_unknowns.chapters import CHAPTERS, OTHERS, package_of
@@ -46,13 +47,6 @@ _SCRIPT = re.compile(r"(<script\b[^>]*>).*?</script>", re.S)
 _TAG = re.compile(r"<(\w+)\b((?:[^>\"]|\"[^\"]*\")*)>")
 _ADDRESS = re.compile(r'\b(?:href|src|poster|data)="([^"]+)"')
 _ANCHOR = re.compile(r'\b(?:id|name)="([^"]*)"')
-
-
-def toc_files(entry: dict) -> list[str]:
-    """Return the files of a table of contents, or of an entry of it, in reading order."""
-    files = [entry[key] for key in ("root", "file") if key in entry]
-    nested = [toc_files(e) for k in ("parts", "chapters", "sections") for e in entry.get(k, [])]
-    return files + [file for each in nested for file in each]
 
 
 def contents() -> dict:
@@ -84,7 +78,7 @@ def assemble(tree: Path, runs: Path, tier: str) -> None:
         intro.write_text(f"{first}\n{note}\n{mark}{text}", encoding="utf-8")
     (tree / TOC).write_text(yaml.safe_dump(toc, sort_keys=False), encoding="utf-8")
     of_tier = {"/".join(name.split("/")[:2]) for name in plan(tier)}
-    for file in toc_files(toc):
+    for file in parse_toc_data(toc):
         if file.startswith("notebooks/"):
             add_notebook(tree, file.removeprefix("notebooks/"), runs, tier, of_tier)
     folder = tree / "book" / "reference"
@@ -141,9 +135,6 @@ def render(tree: Path) -> Path:
     if status:  # a status code, or the exception that ended the build
         sys.exit("the book was not built: see the warnings above")
     config = yaml.safe_load((ROOT / "_config.yml").read_text())
-    root = yaml.safe_load((tree / TOC).read_text())["root"]
-    page = pages.render("redirect.html", title=config["title"], page=f"{root}.html")
-    (html / "index.html").write_text(page, encoding="utf-8")
     # The package would copy all of MathJax (24 MB); the book needs this one file of it.
     mathjax = Path(importlib.util.find_spec("sphinx-mathjax-offline").origin).parent
     name = config["sphinx"]["config"]["mathjax_path"]

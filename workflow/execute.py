@@ -7,30 +7,42 @@ import argparse
 import os
 import re
 import sys
+import tempfile
 import textwrap
 import time
+from functools import partial
 from pathlib import Path
 
 import kernels  # isort: skip (the others import faster after it)
 
 import nbformat
 import papermill
+from forks import Forked, launch
 from jupyter_client import AsyncKernelManager
+from jupyter_client.provisioning import local_provisioner
 from nbclient.exceptions import DeadKernelError
 from papermill.exceptions import PapermillExecutionError
 from step import ROOT, Step, read
+from traitlets import Unicode, default
 
 from helpers.files import locked
 
-STARTS = 3  # of a kernel, at most
-_NO_START = "Kernel died before replying"
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")  # colours
+local_provisioner.launch_kernel = partial(launch, local_provisioner.launch_kernel)
 
 
 class Kernel(AsyncKernelManager):
     """A kernel that keeps the status with which its process ended."""
 
     status: int | None = None  # of the last process that died; each process has one kernel
+
+    # another process may take a port between its choice and its use, but no file
+    transport = Unicode("ipc")
+
+    @default("ip")
+    def _files(self) -> str:
+        """Return the start of the names of the sockets: Jupyter's default is not unique."""
+        return tempfile.mktemp(prefix="kernel-")
 
     async def _async_is_alive(self) -> bool:
         alive = await super()._async_is_alive()
@@ -68,27 +80,19 @@ def execute(step: Step, output: Path) -> None:
         started.replace(failed)
         sys.exit(explanation(step, error, failed))
     # user and system time of this process and of the kernel, which has ended
-    executed.metadata.papermill.cpu_seconds = sum(os.times()[:4])
+    executed.metadata.papermill.cpu_seconds = sum(os.times()[:4]) + Forked.seconds
     nbformat.write(executed, started)
     started.replace(output)
 
 
 def run_notebook(step: Step, started: Path) -> nbformat.NotebookNode:
-    """Return a step's executed notebook; start another kernel if one dies at once.
-
-    A kernel's ports are chosen before it opens them, so another process may take them first.
-    """
-    for attempt in range(1, STARTS + 1):
-        try:
-            return papermill.execute_notebook(
-                ROOT / step.notebook, started, parameters=step.parameters, cwd=ROOT,
-                progress_bar=False, kernel_manager_class=Kernel, log_output=False,
-                # all files are complete, and a normal end would take up to four seconds
-                shutdown_kernel="immediate", extra_arguments=kernels.ARGUMENTS,
-            )  # fmt: skip
-        except RuntimeError as error:
-            if attempt == STARTS or _NO_START not in str(error):
-                raise
+    """Return a step's executed notebook."""
+    return papermill.execute_notebook(
+        ROOT / step.notebook, started, parameters=step.parameters, cwd=ROOT,
+        progress_bar=False, kernel_manager_class=Kernel, log_output=False,
+        # all files are complete, and a normal end would take up to four seconds
+        shutdown_kernel="immediate", extra_arguments=kernels.ARGUMENTS,
+    )  # fmt: skip
 
 
 def explanation(step: Step, error: Exception, failed: Path) -> str:

@@ -4,9 +4,7 @@ matplotlib draws the curves; the script in the template moves a line and changes
 """
 
 import io
-import json
-from collections.abc import Callable, Mapping, Sequence
-from html import escape
+from collections.abc import Mapping, Sequence
 from itertools import cycle
 from typing import NamedTuple
 
@@ -39,12 +37,12 @@ class Figure(NamedTuple):
 def write() -> dict[str, str]:
     """Return each chapter's figure with a line about the images, as Markdown."""
     pack = FeaturePack.read(EMBEDDED / f"{NETWORK}.safetensors")
-    drawn = {paper: draw(paper, make(pack)) for paper, make in FIGURES.items()}
+    drawn = {make.__name__: draw(make.__name__, make(pack)) for make in FIGURES}
     return {paper: render("explore.md", pack=pack, **parts) for paper, parts in drawn.items()}
 
 
 def draw(name: str, figure: Figure) -> dict:
-    """Return the parts of a figure as complete HTML: an SVG and the slider's values."""
+    """Return the parts of a figure: an SVG, its label, and the slider's values."""
     figures.use_style()
     words = [[f"{name} {y:.3f}" for y in curve] for name, curve in figure.curves.items()]
     pairs = zip(figure.positions, zip(*words, strict=True), strict=True)
@@ -61,11 +59,9 @@ def draw(name: str, figure: Figure) -> dict:
         places = ax.transData.transform([(x, 0) for x in figure.positions])[:, 0]
         plt.close(drawn)
     moves = np.round((places - places[start]) * 72 / drawn.dpi, 1).tolist()
-    # a sentence must not end the script
-    data = json.dumps({"moves": moves, "sentences": sentences}).replace("<", "\\u003c")
-    texts = {"label": escape(figure.x), "sentence": escape(sentences[start])}
     svg = "<svg" + svg.getvalue().partition("<svg")[2]
-    return {"svg": svg, "last": len(moves) - 1, "start": start, "data": data} | texts
+    data = {"moves": moves, "sentences": sentences}
+    return {"svg": svg, "label": figure.x, "start": start, "data": data}
 
 
 join = np.concatenate
@@ -78,7 +74,7 @@ def groups_of(pack: FeaturePack, score: str) -> tuple[np.ndarray, np.ndarray, np
     return tuple(join([scorer.score_samples(part) for part in group]) for group in groups)
 
 
-def calibration(pack: FeaturePack) -> Figure:
+def openset_calibration(pack: FeaturePack) -> Figure:
     """Compute the ECE at each temperature, with and without unknown images."""
     test, near = pack.test, join([part.logits for part in pack.near.values()])[: len(pack.test)]
     both, correct = join([test.logits, near]), join([test.correct, np.zeros(len(near), bool)])
@@ -90,7 +86,7 @@ def calibration(pack: FeaturePack) -> Figure:
     return Figure("temperature", "ECE", temperatures, curves)
 
 
-def risk_coverage(pack: FeaturePack) -> Figure:
+def unknown_detection(pack: FeaturePack) -> Figure:
     """Compute the risk at each coverage of the union of test, near and far images."""
     values = join(groups_of(pack, "msp"))
     known = join([pack.test.correct, np.zeros(len(values) - len(pack.test), bool)])
@@ -102,7 +98,7 @@ def risk_coverage(pack: FeaturePack) -> Figure:
     return Figure("coverage", "share", [one.mean() for one in accepted], curves)
 
 
-def detection_errors(pack: FeaturePack) -> Figure:
+def human_centric(pack: FeaturePack) -> Figure:
     """Compute both errors of each threshold, and the detection error rate."""
     test, _, far = groups_of(pack, "max_logit")
     values, known = join([test, far]), join([pack.test.correct, np.zeros(len(far), bool)])
@@ -116,7 +112,7 @@ def detection_errors(pack: FeaturePack) -> Figure:
     return Figure("threshold of the maximum logit", "share", thresholds, curves)
 
 
-def confusion(pack: FeaturePack) -> Figure:
+def uimnet(pack: FeaturePack) -> Figure:
     """Compute the domain confusion of known and near images at each threshold."""
     test, near, _ = groups_of(pack, "entropy")
     thresholds = np.linspace(min(test.min(), near.min()), 0, STEPS)
@@ -125,7 +121,7 @@ def confusion(pack: FeaturePack) -> Figure:
     return Figure("threshold of the negative entropy", "share", thresholds, curves)
 
 
-def gscore_line(pack: FeaturePack) -> Figure:
+def gscore(pack: FeaturePack) -> Figure:
     """Compute the error of a line, learned at equal shares, at each share of unknown images."""
     energy = scores.create("energy").score_samples
     known, sets = energy(pack.test), [*map(energy, (pack.near | pack.far).values())]
@@ -144,7 +140,7 @@ def gscore_line(pack: FeaturePack) -> Figure:
     return Figure("share of unknown images", "error of FPR95", shares, {"RMS error": errors})
 
 
-def composition(pack: FeaturePack) -> Figure:
+def synthesis(pack: FeaturePack) -> Figure:
     """Compare AURCs at each share of unknown images, which decides the ranking."""
     total = sum(map(len, (pack.near | pack.far).values()))
     counts = np.linspace(0, total, STEPS).astype(int)
@@ -163,12 +159,5 @@ def composition(pack: FeaturePack) -> Figure:
     return Figure("share of unknown images", "AURC − AURC of MSP", shares, gaps)
 
 
-#: The figure of each chapter.
-FIGURES: dict[str, Callable[[FeaturePack], Figure]] = {
-    "openset_calibration": calibration,
-    "unknown_detection": risk_coverage,
-    "human_centric": detection_errors,
-    "uimnet": confusion,
-    "gscore": gscore_line,
-    "synthesis": composition,
-}
+#: The figure of each chapter, by the chapter's name.
+FIGURES = (openset_calibration, unknown_detection, human_centric, uimnet, gscore, synthesis)

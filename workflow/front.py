@@ -11,7 +11,6 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import yaml
 from matplotlib.axes import Axes
 from pages import render
 from PIL import Image
@@ -19,27 +18,19 @@ from step import ROOT
 
 from helpers import data, scores
 from helpers.metrics.bootstrap import resample_weights
+from helpers.papers import content_of
 from helpers.report.claims import Verdict
 from helpers.report.figures.style import BLUE, GREEN, GREY, LIGHT, RED
 from known_unknowns.bench import FeaturePack, values_on
 
 PICTURE = ROOT / "book" / "_static" / "front.png"
-_FILE = Path(__file__).with_suffix(".yaml")
-SETS, SCORES, KINDS, _PARTS, _NOTE = yaml.safe_load(_FILE.read_text("utf-8")).values()
+SETS, SCORES, KINDS, _PARTS, _NOTE = content_of(__file__, "front").values()
 KEEP = 0.95
 REPLICATES = 1000
 _KEY = "numbers"  # of the picture's metadata
 _COLOURS = {"msp": "#1a1a1a", "knn": GREEN}
 _BARS = dict(zip(map(str, Verdict), (BLUE, RED, GREY, LIGHT, "#dddddd"), strict=True))
 _FONT = {"font.family": "DejaVu Sans", "font.size": 13, "savefig.bbox": "standard"}
-
-
-def measure(claims: pd.DataFrame, packs: Iterable[FeaturePack]) -> dict:
-    """Return all numbers of the picture; `claims` is from `openings.largest`.
-
-    The predictions of the published network on the six images do not change.
-    """
-    return stored() | accepted_shares(packs) | {"verdicts": count_verdicts(claims)}
 
 
 def accepted_shares(packs: Iterable[FeaturePack]) -> dict:
@@ -86,7 +77,7 @@ def weigh(count: int) -> np.ndarray:
 
 
 def count_verdicts(claims: pd.DataFrame) -> dict[str, int]:
-    """Return the number of claims with each verdict that occurs."""
+    """Return the number of claims of `openings.largest` with each verdict that occurs."""
     counts = claims["verdict"].value_counts()
     return {str(verdict): int(counts[verdict]) for verdict in Verdict if verdict in counts}
 
@@ -99,7 +90,6 @@ def stored(path: Path = PICTURE) -> dict:
 
 def write(numbers: Mapping, path: Path = PICTURE) -> None:
     """Draw predictions, accepted shares and verdicts, with the numbers in the file's metadata."""
-    numbers = json.loads(json.dumps(numbers))
     with plt.rc_context(_FONT):
         figure = plt.figure(figsize=(9.6, 7.9), facecolor="white")
         for place, prediction in enumerate(numbers["predictions"]):

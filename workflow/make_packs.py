@@ -20,7 +20,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import yaml
 from PIL import Image
 from tqdm import tqdm
 
@@ -30,9 +29,9 @@ from helpers.data.draws import choose_of_each
 from helpers.data.pixels import stack
 from helpers.data.sources import BUILT_IN, folder, folder_splits, torchvision_set
 from helpers.files import data_root
+from helpers.papers import content_of
 
-_FILE = Path(__file__).with_suffix(".yaml")
-PACKAGE, FILES, CIFAR10_SHA256, MINI, FIXED = yaml.safe_load(_FILE.read_text("utf-8")).values()
+PACKAGE, FILES, CIFAR10_SHA256, MINI, FIXED = content_of(__file__, "make_packs").values()
 CLASS_NAMES = class_lists.names_of("cifar10")
 
 

@@ -11,20 +11,18 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import pandas as pd
-import yaml
 from matplotlib.axes import Axes
 from pages import render
-from step import ROOT
 
 from helpers import data
-from helpers.papers import PAPERS, TIERS
+from helpers.papers import PAPERS, TIERS, content_of
 from helpers.report import figures
 from helpers.report.claims import ALL, Verdict
 from helpers.report.ledger import PUBLISHED, ledger, published_checks, read, tally
 from helpers.report.preconditions import networks_in_words
 from helpers.report.table import markdown_table, number
 
-SENTENCES = yaml.safe_load((ROOT / "workflow" / "sentences.yaml").read_text(encoding="utf-8"))
+SENTENCES = content_of(__file__, "sentences")
 #: The chapters that have claims, in the order of the book.
 TITLES = {name: paper.heading for name, paper in PAPERS.items() if paper.main_claim}
 TURNED = {">": "<", "<": ">", ">=": "<="}
@@ -52,10 +50,9 @@ def largest(claims: pd.DataFrame) -> pd.DataFrame:
     """
     claims = claims[claims["tier"] != PUBLISHED].reset_index(drop=True)
     kind = claims["verdict"].map({Verdict.NO_DATA: 0, Verdict.NOT_TESTABLE: 1}).fillna(2)
-    groups = claims.groupby(["paper", "claim"], sort=False)
-    place = groups.cumcount().where(kind > 0, -groups.cumcount())
-    best = (place + len(claims) * kind).groupby([claims["paper"], claims["claim"]], sort=False)
-    lines = claims.loc[best.idxmax()].reset_index(drop=True)
+    order = len(claims) * kind + claims.index.to_series().where(kind > 0, -claims.index)
+    best = order.groupby([claims["paper"], claims["claim"]], sort=False).idxmax()
+    lines = claims.loc[best].reset_index(drop=True)
     return lines.assign(printed=[_printed(line) for line in lines.itertuples()])
 
 
@@ -101,10 +98,9 @@ def main_claims(claims: pd.DataFrame, tables: Mapping, chapter: str) -> str:
         if parts := evidence(line, tables):
             words = "{measured} (`{tier}`: {scale}){missing}".format(tier=line.tier, **parts)
         others = claims[(claims["paper"] == line.paper) & (claims["claim"] == line.claim)]
-        others = others[~others["tier"].isin([line.tier, PUBLISHED])]
+        others = others[(others["tier"] != PUBLISHED) & (others["verdict"] != line.verdict)]
         others = others[others["verdict"].isin([Verdict.SUPPORTED, Verdict.CONTRADICTED])]
-        others = others[others["verdict"] != line.verdict].groupby("verdict", sort=False)["tier"]
-        for verdict_there, tiers in others:
+        for verdict_there, tiers in others.groupby("verdict", sort=False)["tier"]:
             verdict += f"; {verdict_there} at " + ", ".join(f"`{tier}`" for tier in tiers)
         rows.append([link, line.text, verdict, words])
     return markdown_table(["chapter", "main claim of the paper", "verdict", "evidence"], rows)

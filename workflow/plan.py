@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import yaml
-from step import ROOT, Step
+from step import ASKING, ROOT, Step
 
 from helpers import data, modules
 from helpers.checks import known_name
@@ -26,8 +26,6 @@ _BEFORE = {"evaluation": "training", "figures": "evaluation"}
 BEYOND = "beyond"
 #: Notebooks that read the results of all papers.
 ABOUT_ALL = tuple(kind for paper in CHAPTERS.values() for kind in paper.about_all)
-#: For a paper, the paper whose networks it reads from the cache.
-NETWORKS_OF = {paper.name: paper.networks_of for paper in CHAPTERS.values() if paper.networks_of}
 
 
 def papers(tier: str) -> list[str]:
@@ -154,12 +152,12 @@ def priorities(steps: Mapping[str, Step]) -> dict[str, int]:
 
     Long chains start first, so that no chain runs alone on one core at the end.
     """
-    longest = dict.fromkeys(steps, 0)
-    for _ in steps:  # no chain has more steps than the plan
-        for step in steps.values():
-            for name in step.needs:
-                longest[name] = max(longest[name], longest[step.name] + 1)
-    return longest
+
+    def longest(name: str) -> int:
+        after = (step.name for step in steps.values() if name in step.needs)
+        return max((1 + longest(one) for one in after), default=0)
+
+    return {name: longest(name) for name in steps}
 
 
 def for_snakemake(steps: Mapping[str, Step]) -> dict[str, Step]:
@@ -184,7 +182,7 @@ def resources_of(step: Step) -> dict[str, int]:
     values = table[known_name("tier of workflow/resources.yaml", step.parameters["tier"], table)]
     values |= values.get(step.name.partition("/")[0], {})
     cpus = max(values["cpus"], step.settings.get("training", {}).get("threads", 1))
-    gpu = values["gpu"] if step.asks else 0
+    gpu = values["gpu"] if Path(step.notebook).stem in ASKING else 0
     return {"gpu": gpu, "cpus_per_task": cpus} | {key: values[key] for key in ("mem_mb", "runtime")}
 
 
@@ -193,10 +191,10 @@ def _of_others(step: Step, steps: Iterable[Step]) -> list[str]:
     paper, kind = step.name.split("/")[:2]
     if kind in ABOUT_ALL:
         return [each.name for each in steps if each.makes and not each.name.startswith(f"{paper}/")]
-    if step.needs or paper not in NETWORKS_OF:
+    lender = CHAPTERS[paper].networks_of if paper in CHAPTERS else ""
+    if step.needs or not lender:
         return []
-    lender = f"{NETWORKS_OF[paper]}/"
-    return [each.name for each in steps if each.trains and each.name.startswith(lender)]
+    return [each.name for each in steps if each.trains and each.name.startswith(f"{lender}/")]
 
 
 def code_of(notebook: str) -> list[str]:

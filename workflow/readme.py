@@ -49,22 +49,10 @@ def section(paper: str, tier: str, table: pd.DataFrame) -> str:
     """Return a chapter's main table of one tier, with its caption above it, and the verdicts."""
     main = PAPERS[paper].tables.main_table(table, load(paper, tier))
     text = f"**{openings.TITLES[paper]}.** {main.caption}"
-    return "\n\n".join([text, main.markdown(), verdicts(paper, tier, table)])
-
-
-def verdicts(paper: str, tier: str, table: pd.DataFrame) -> str:
-    """Return the verdicts on a paper's claims; with several data sets, on the first and on all."""
-    first, *others = table["data_set"].unique()
-    columns = {"verdict at this tier": table}
-    if others:
-        columns = {f"on {first}": table[table["data_set"] == first]}
-        columns[f"with {', '.join(others)}"] = table
-    shown = []
-    for rows in columns.values():
-        judged = ledger({paper: PAPERS[paper]}, {(tier, paper): rows}, [tier])
-        shown.append((judged := judged.query("tier == @tier"))["verdict"])
-    rows = zip(judged["text"], *shown, strict=True)
-    return markdown_table(["the paper's sentence", *columns], rows)
+    judged = ledger({paper: PAPERS[paper]}, {(tier, paper): table}, [tier]).query("tier == @tier")
+    verdicts = judged[["text", "verdict"]].to_numpy()
+    heads = ["the paper's sentence", "verdict at this tier"]
+    return "\n\n".join([text, main.markdown(), markdown_table(heads, verdicts)])
 
 
 def filled(text: str) -> str:
@@ -77,7 +65,9 @@ def filled(text: str) -> str:
 
 
 if __name__ == "__main__":
-    front.write(front.measure(openings.largest(openings.judge("results", "mini")[0]), packs()))
+    verdicts_now = front.count_verdicts(openings.largest(openings.judge("results", "mini")[0]))
+    # the predictions of the published network on the six images do not change
+    front.write(front.stored() | front.accepted_shares(packs()) | {"verdicts": verdicts_now})
     path = ROOT / "README.md"
     path.write_text(filled(path.read_text(encoding="utf-8")), encoding="utf-8")
     (RESULTS / "README.md").write_text(details(), encoding="utf-8")

@@ -17,6 +17,7 @@ import nbformat
 import numpy as np
 from kernels import INJECTED
 from nbconvert.preprocessors import CoalesceStreamsPreprocessor
+from nbformat import NotebookNode
 from PIL import Image
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -39,10 +40,7 @@ def main() -> None:
         os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
-Node = nbformat.NotebookNode
-
-
-def with_outputs(notebook: Node, executed: Node) -> Node:
+def with_outputs(notebook: NotebookNode, executed: NotebookNode) -> NotebookNode:
     """Return a notebook with the outputs of its execution."""
     cells = [cell for cell in executed.cells if INJECTED not in cell.metadata.get("tags", [])]
     if [cell.source for cell in notebook.cells] != [cell.source for cell in cells]:
@@ -64,7 +62,7 @@ def with_outputs(notebook: Node, executed: Node) -> Node:
     return CoalesceStreamsPreprocessor().preprocess(notebook, {})[0]
 
 
-def reduce_pictures(outputs: Iterable[Node]) -> None:
+def reduce_pictures(outputs: Iterable[NotebookNode]) -> None:
     """Give the pictures of a cell few colours."""
     for output in outputs:
         if picture := output.get("data", {}).get("image/png"):

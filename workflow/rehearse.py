@@ -13,19 +13,18 @@ from pathlib import Path
 
 import make_packs
 import numpy as np
-import yaml
 from PIL import Image
-from step import Step
+from step import ASKING, Step
 
 from helpers.data import ImageStream, corruptions, write_pack
 from helpers.data.cards import find
 from helpers.data.class_lists import names_of, wnids_of
 from helpers.data.listing import Listing
-from helpers.files import atomic_path, data_root
-from helpers.papers import REHEARSAL
+from helpers.files import atomic_folder, atomic_path, data_root
+from helpers.papers import REHEARSAL, content_of
 from known_unknowns.chapters import load
 
-SIZES = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+SIZES = content_of(__file__, "rehearse")
 #: The chapter with published networks.
 JUDGED = "human_centric"
 
@@ -37,7 +36,7 @@ def make_data(steps: Collection[Step]) -> None:
     photographs([name for name in names if name in SIZES["streamed"]], root)
     if SIZES["packs"].keys() & names.keys():
         packs(root)
-    if any(step.asks and step.name.startswith(JUDGED) for step in steps):
+    if any(step.name.startswith(JUDGED) and Path(step.notebook).stem in ASKING for step in steps):
         networks(root)
     print(f"data are in {root}", flush=True)
 
@@ -54,13 +53,13 @@ def draw(label: str, name: str, size: tuple[int, int]) -> Image.Image:
     return image.resize(size, Image.Resampling.BICUBIC)
 
 
-def write_folder(folder: Path, labels: Iterable[str], count: int) -> None:
-    """Write some photographs of each class, each class in a subfolder."""
+def write_folder(folder: Path, title: str, labels: Iterable[str], count: int) -> None:
+    """Write some photographs of each class, each class in a subfolder; file names have a title."""
     for label in labels:
         (folder / label).mkdir(parents=True, exist_ok=True)
         for number in range(count):
-            name = f"{folder.name} {number}.jpg"
-            draw(label or folder.name, name, (64, 48)).save(folder / label / name)
+            name = f"{title} {number}.jpg"
+            draw(label or title, name, (64, 48)).save(folder / label / name)
 
 
 def classes_of(name: str) -> list[str]:
@@ -79,13 +78,11 @@ def photographs(names: Iterable[str], root: Path) -> None:
     for name in names:
         if (root / name).exists():
             continue
-        with tempfile.TemporaryDirectory(dir=root) as temporary:
-            folder = Path(temporary) / name
+        with atomic_folder(root / name) as folder:
             for split, count in SIZES["streamed"][name].items():
-                write_folder(folder / split, classes_of(name), count)
+                write_folder(folder / split, Path(name, split).name, classes_of(name), count)
             if name == "imagenet_c":
                 link_corruptions(folder)
-            folder.rename(root / name)
         print(f"photographs of {name}: drawn", flush=True)
 
 
@@ -103,12 +100,9 @@ def pack(name: str, root: Path) -> None:
     names = [*map(str, range(10))] if name == "svhn" else names_of(name)
     splits = {}
     for split, count in SIZES["packs"][name].items():
-        labels = np.arange(len(names)).repeat(count)
-        pictures = [
-            draw(names[label], f"{name} {split} {number}", (32, 32))
-            for number, label in enumerate(labels)
-        ]
-        splits[split] = np.stack(pictures), labels
+        labels = enumerate(np.repeat(names, count))
+        pictures = [draw(label, f"{name} {split} {k}", (32, 32)) for k, label in labels]
+        splits[split] = np.stack(pictures), np.arange(len(names)).repeat(count)
     origin = find(name).record
     write_pack(root / f"{name}.zip", name=name, class_names=names, splits=splits, origin=origin)
 
@@ -120,7 +114,7 @@ def packs(root: Path) -> None:
             pack(name, root)
     if not (root / "lsun_fix.zip").exists():
         with tempfile.TemporaryDirectory() as folder:
-            write_folder(Path(folder), names_of("lsun"), 6)
+            write_folder(Path(folder), "lsun", names_of("lsun"), 6)
             make_packs.main(["from-folder", folder, "lsun_fix"])
     if not (root / "tiny_imagenet_fix.zip").exists() and (root / "imagenet").exists():
         make_packs.main(["tiny-imagenet-fix"])
@@ -128,19 +122,17 @@ def packs(root: Path) -> None:
 
 def networks(root: Path) -> None:
     """Write the weights of the tier's pretrained networks to the chapter's folder."""
-    from safetensors.torch import save_file
-
     parameters = load(JUDGED, REHEARSAL)
     for name in parameters.names:
         path = root / "weights" / f"{name}.safetensors"
         if not path.exists():
             with atomic_path(path) as temporary:
-                save_file(draw_weights(parameters.pretrained.get(name, name), root), temporary)
+                write_weights(parameters.pretrained.get(name, name), root, temporary)
             print(f"weights of {name}: drawn", flush=True)
 
 
-def draw_weights(name: str, root: Path) -> dict:
-    """Return random weights of timm's network, with a head fitted to one image per class.
+def write_weights(name: str, root: Path, path: Path) -> None:
+    """Write random weights of timm's network, with a head fitted to one image per class.
 
     The head predicts the nearest mean of every fifth class.
     """
@@ -152,9 +144,8 @@ def draw_weights(name: str, root: Path) -> dict:
 
     torch.manual_seed(0)
     model = timm.create_model(name.partition(".")[0])
-    with tempfile.NamedTemporaryFile(suffix=".safetensors") as temporary:
-        save_file(model.state_dict(), temporary.name)
-        network = zoo.load(name, weights=temporary.name, device="cpu", progress=False)
+    save_file(model.state_dict(), path)  # with a random head, to compute the features
+    network = zoo.load(name, weights=path, device="cpu", progress=False)
     listing = Listing.scan(root / "imagenet", split="train")
     labels = np.flatnonzero(np.bincount(listing.labels))[::5]
     first = np.searchsorted(listing.labels, labels)  # position of each class
@@ -169,7 +160,7 @@ def draw_weights(name: str, root: Path) -> dict:
     for head, part in zip(heads, np.split(weight, len(heads), axis=1), strict=True):
         tensors[f"{head}.weight"] = torch.from_numpy(len(heads) * part).float()
         tensors[f"{head}.bias"] = torch.from_numpy(bias).float()
-    return {key: tensor.contiguous() for key, tensor in tensors.items()}
+    save_file({key: tensor.contiguous() for key, tensor in tensors.items()}, path)
 
 
 def nearest_mean(features: np.ndarray, labels: Collection[int], classes: int) -> tuple:

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+import forks
 import pandas as pd
 import sweep
 from plan import for_snakemake, missing_of, papers, plan, with_needs
@@ -71,9 +72,8 @@ def failures(steps: Mapping[str, Step], runs: Path) -> list[str]:
             table = pd.read_parquet(path)
             notes = run.failed_parts(table)
             if runs.name == REHEARSAL:
-                rows = table.loc[table["metric"] == "failed", PLACE]
-                notes = [", ".join(map(str, row)) for row in rows.to_numpy()]
-            if notes:
+                notes = table.query("metric == 'failed'")[PLACE].astype(str).agg(", ".join, axis=1)
+            if len(notes):
                 remedy = f"  to try again: delete {runs / step.name}.ipynb, run the same command"
                 lines += [*(f"{step.name}: {note}" for note in notes), remedy]
     return lines
@@ -128,6 +128,8 @@ def execute(arguments: argparse.Namespace, runs: Path) -> None:
     options += "--rerun-incomplete --keep-going --quiet rules host --show-failed-logs"
     here = ["--cores", arguments.cores, *(["--resources", "trainings=1"] if sweep.gpus() else [])]
     where = ["--profile", arguments.profile] if arguments.profile else here
+    if not arguments.profile and sys.platform == "linux":
+        forks.start_server()
     try:
         snakemake([arguments.target, *options.split(), *where])
     except SystemExit as ended:

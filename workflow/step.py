@@ -12,7 +12,7 @@ sys.path.insert(0, str(ROOT))
 from helpers.files import atomic_path  # noqa: E402
 
 PLAN = "plan.json"
-#: The notebooks that use networks, unless their outputs are in the cache.
+#: The notebooks that use networks, so that a GPU helps.
 ASKING = ("training", "evaluation", "figures", "audit")
 
 
@@ -45,11 +45,6 @@ class Step:
         notebook = ROOT / self.notebook
         alone = not notebook.with_name("training.ipynb").exists()
         return notebook.stem == "training" or (notebook.stem == "evaluation" and alone)
-
-    @property
-    def asks(self) -> bool:
-        """Whether it trains or uses networks, so that a GPU helps."""
-        return Path(self.notebook).stem in ASKING
 
 
 def write(steps: Mapping[str, Step], runs: Path) -> None:

@@ -10,7 +10,6 @@ complete networks, outputs and rows are in the cache.
 import argparse
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -24,6 +23,7 @@ from pathlib import Path
 import pandas as pd
 import yaml
 from step import ROOT
+from tqdm import tqdm
 
 from helpers.papers import run
 from helpers.papers.parameters import Parameters
@@ -72,25 +72,18 @@ def main() -> None:
 
 
 def table_of(parameters: Parameters, parts: list, processes: int) -> pd.DataFrame:
-    """Return the rows of all parts, in their order; print a line when a part is done."""
-    start, tables = time.monotonic(), []
+    """Return the rows of all parts, in their order; show the number of parts that are done."""
     with ProcessPoolExecutor(processes, get_context("spawn"), initializer=begin) as pool:
-        for table in pool.map(run.rows_of_part, repeat(parameters), parts):
-            tables.append(table)
-            minutes = (time.monotonic() - start) / 60
-            progress = f"{len(tables)} of {len(parts)} parts, {minutes:.1f} minutes"
-            print(f"{parts[len(tables) - 1].name} done, {len(table)} rows, {progress}", flush=True)
-    return pd.concat(tables, ignore_index=True)
+        tables = pool.map(run.rows_of_part, repeat(parameters), parts)
+        return pd.concat(tqdm(tables, "parts", len(parts)), ignore_index=True)
 
 
 def gpus() -> list[str]:
     """Return the names of the GPUs that may be used, without loading torch."""
     if VISIBLE in os.environ:
         return [name for name in os.environ[VISIBLE].split(",") if name]
-    if not shutil.which("nvidia-smi"):
-        return []
-    listing = subprocess.run(["nvidia-smi", "-L"], stdout=subprocess.PIPE, text=True).stdout
-    return re.findall(r"^GPU (\d+)", listing, re.M)  # parts of a GPU are indented
+    # parts of a GPU are indented; or there is no such program
+    return re.findall(r"^GPU (\d+)", subprocess.getoutput("nvidia-smi -L"), re.M)
 
 
 def begin() -> None:

@@ -81,7 +81,7 @@ def test_a_file_that_extends_another_tier_lists_differences(altered):
 
 
 def test_fields_of_a_recipe_win_over_those_of_any_network():
-    network = load(PAPER, "mini").networks["efficientnet_eighth"]
+    network = load(PAPER, "small").networks["efficientnet_half"] | {"learning_rate": 0.2}
     assert load(PAPER, "mini").recipe(network).learning_rate == network["learning_rate"] != 0.3
     knobs = load(PAPER, "mini", learning_rate=0.3, augmentation=["flip"]).replace(epochs=3)
     recipe = knobs.recipe(network)

@@ -1,14 +1,11 @@
 """One step: whole or not at all, and a failure that says where, with what, and what to do."""
 
 import sys
-from contextlib import nullcontext
-from unittest.mock import DEFAULT, Mock
 
 import execute
 import nbformat
 import pytest
 import step as steps
-from execute import _NO_START as NO_START
 
 
 @pytest.fixture
@@ -37,16 +34,6 @@ def test_the_executed_notebook_has_its_parameters_and_nothing_is_left_beside_it(
     executed = nbformat.read(folder / "divide.ipynb", as_version=4)
     assert executed.cells[-2].outputs[0].data["text/plain"] == "3"
     assert executed.metadata.papermill.cpu_seconds > 0.1  # the kernel's among them
-
-
-@pytest.mark.parametrize(("deaths", "words"), [(2, NO_START), (3, NO_START), (1, "else")])
-def test_a_kernel_that_finds_its_port_taken_is_started_again(step, monkeypatch, deaths, words):
-    """Twice at most, and for this reason alone."""
-    outcomes = [*[RuntimeError(words)] * deaths, DEFAULT]
-    start = Mock(wraps=execute.papermill.execute_notebook, side_effect=outcomes)
-    monkeypatch.setattr(execute.papermill, "execute_notebook", start)
-    with pytest.raises(RuntimeError, match=words) if deaths != 2 else nullcontext():
-        step(4)
 
 
 @pytest.mark.parametrize(("needs", "seen"), [((), "'None'"), (("paper/training",), "'refused'")])

@@ -57,7 +57,7 @@ def test_a_notebook_is_told_the_tier_and_its_place_in_the_grid():
     assert steps[f"{PAPER}/evaluation"].parameters == {"tier": "mini"} | output
     page = steps[f"{PAPER}/training"]
     first = {"data_set": "cifar10_mini", "network": "resnet8", "run": 0}
-    others = {"tier": "mini", "also": ["densenet16", "efficientnet_eighth"]}
+    others = {"tier": "mini", "also": ["densenet16"]}
     assert page.parameters == first | others
     assert page.settings["keep"] == 0.95 and page.data_sets == ("cifar10_mini", "digits")
     with pytest.raises(ValueError, match=r"unknown parameter of .*training\.ipynb 'netwrk'"):

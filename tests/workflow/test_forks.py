@@ -1,0 +1,54 @@
+"""Forked processes: their status, their end with their client, and a step with its kernel."""
+
+import os
+import signal
+from pathlib import Path
+
+import forks
+import nbformat
+import pytest
+import step as steps
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="forks need Linux")
+
+
+@pytest.fixture
+def server(tmp_path, monkeypatch):
+    """Run a server that imports little in advance."""
+    script = tmp_path / "server.py"
+    script.write_text("import forks\nforks.IMPORTED = ('execute',)\nforks.serve()\n")
+    folders = [str(Path(forks.__file__).parent), str(Path(steps.ROOT))]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(folders))
+    monkeypatch.setattr(forks, "__file__", str(script))
+    monkeypatch.setenv(forks.ADDRESS, "")  # and without it afterwards
+    forks.start_server()
+
+
+def start(*command):
+    return forks.Forked(list(command), os.environ, os.getcwd())
+
+
+def test_a_process_has_its_status_and_ends_with_its_client(server):
+    assert start("json.tool", "no such file").wait() == 2
+    serving = start("http.server", "0")
+    assert serving.poll() is None
+    serving.send_signal(signal.SIGKILL)
+    assert serving.wait() == serving.poll() == -signal.SIGKILL and serving.seconds > 0
+    left = start("http.server", "0")
+    ended = os.pidfd_open(left.pid)
+    left.answers.close(), left.client.close()
+    assert forks.select.select([ended], [], [], 20)[0]
+
+
+def test_a_step_and_its_kernel_are_forked(server, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    cell = nbformat.v4.new_code_cell("import sys\n'forks' in sys.modules")
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    notebook = nbformat.v4.new_notebook(cells=[cell], metadata={"kernelspec": kernel})
+    nbformat.write(notebook, path := tmp_path / "one.ipynb")
+    (tmp_path / "runs").mkdir()
+    steps.write({"paper/one": steps.Step("paper/one", str(path), {})}, tmp_path / "runs")
+    assert start("execute", "paper/one", str(tmp_path / "runs")).wait() == 0
+    executed = nbformat.read(tmp_path / "runs/paper/one.ipynb", 4)
+    assert executed.cells[-1].outputs[0].data["text/plain"] == "True"
+    assert executed.metadata.papermill.cpu_seconds > 0.1  # the kernel's among them

@@ -1,0 +1,137 @@
+"""Processes forked from a server that has imported what steps and notebooks import.
+
+    python workflow/forks.py openset_calibration/evaluation runs/mini
+
+executes a step of the plan.  The imports of a step and of its kernel cost ten CPU seconds, forty
+times; a fork costs a tenth of one.  Without a server, as on a cluster or outside of Linux, the step
+runs in this process, and Jupyter starts the kernel.
+"""
+
+import importlib
+import json
+import os
+import runpy
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import warnings
+from contextlib import suppress
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parent
+ADDRESS = "FORKS"  # the environment variable with the server's address
+#: Libraries read the number of threads when they are imported; other kernels start in full.
+THREADS = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+IMPORTED = (
+    "execute", "ipykernel.kernelapp", "seaborn", "timm", "torch._dynamo", "helpers.papers.run",
+    "helpers.training", "helpers.networks.zoo", "helpers.report.figures", "known_unknowns.chapters",
+)  # fmt: skip
+
+
+def start_server() -> None:
+    """Start a server that ends with this process, and name it in the environment; on Linux."""
+    # the folder is closed to other users
+    os.environ[ADDRESS] = f"{tempfile.mkdtemp()}/server"
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(os.environ[ADDRESS])
+        listening.listen()
+        # in a session of its own, it outlives a signal to all processes, and ends its forks
+        options = {"stdin": listening, "cwd": FOLDER.parent, "start_new_session": True}
+        # Matplotlib reads it when it is imported; a kernel sets it so
+        environment = THREADS | {"MPLBACKEND": "module://matplotlib_inline.backend_inline"}
+        subprocess.Popen([sys.executable, __file__], env=os.environ | environment, **options)
+
+
+def serve() -> None:
+    """Fork a process for each client until the parent ends; a process ends with its client."""
+    parent, running = os.getppid(), {}
+    with warnings.catch_warnings(action="ignore"):  # about optional packages
+        for name in IMPORTED:
+            importlib.import_module(name)
+    sys.path.remove(str(FOLDER))  # notebooks do not import scripts
+    listening = socket.socket(fileno=os.dup(0))
+    while os.getppid() == parent:
+        clients = {client: pid for pid, client in running.values()}
+        for ready in select.select([listening, *running, *clients], [], [], 1)[0]:
+            if ready is listening:
+                client, _ = listening.accept()
+                request = json.loads(client.makefile().readline())
+                if not (pid := os.fork()):
+                    become(*request)
+                os.setpgid(pid, pid)
+                running[os.pidfd_open(pid)] = pid, client
+                client.sendall(b"%d\n" % pid)
+            elif ready in running:
+                pid, client = running.pop(ready)
+                _, status, used = os.wait4(pid, 0)
+                answer = f"{os.waitstatus_to_exitcode(status)} {used.ru_utime + used.ru_stime}\n"
+                with suppress(OSError):
+                    client.sendall(answer.encode())
+                os.close(ready)
+            else:
+                with suppress(ProcessLookupError):
+                    os.killpg(clients[ready], signal.SIGKILL)
+    shutil.rmtree(Path(os.environ[ADDRESS]).parent)
+
+
+def become(command: list[str], environment: dict, folder: str) -> None:
+    """Run a module in this process as ``python -m`` does, and exit."""
+    os.setpgid(0, 0)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.environ.clear()
+    os.environ.update(environment)
+    os.chdir(folder)
+    sys.argv = command
+    runpy.run_module(command[0], run_name="__main__", alter_sys=True)
+    sys.stdout.flush()
+    os._exit(0)  # the interpreter's own end takes three seconds
+
+
+class Forked:
+    """A process of the server, with what Jupyter uses of `subprocess.Popen`."""
+
+    stdin = stdout = stderr = status = None
+    seconds = 0.0  # CPU seconds of all processes that have ended
+
+    def __init__(self, command: list[str], environment: dict, folder: str):
+        self.client = socket.socket(socket.AF_UNIX)
+        self.client.connect(environment[ADDRESS])
+        self.client.sendall(f"{json.dumps([command, dict(environment), folder])}\n".encode())
+        self.answers = self.client.makefile("rb", buffering=0)  # one line at a time, for `poll`
+        self.pid = int(self.answers.readline())
+
+    def poll(self) -> int | None:
+        """Return the status if the process has ended."""
+        return self.wait() if select.select([self.client], [], [], 0)[0] else self.status
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Return the status as soon as the process has ended."""
+        if self.status is None:
+            status, seconds = self.answers.readline().split()
+            self.status = int(status)
+            Forked.seconds += float(seconds)
+        return self.status
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal to the process."""
+        os.kill(self.pid, number)
+
+
+def launch(start, command: list[str], **options):
+    """Fork a kernel, or start it with Jupyter's function."""
+    environment = options["env"]
+    if ADDRESS not in environment or environment | THREADS != environment:
+        return start(command, **options)
+    return Forked(command[command.index("-m") + 1 :], environment, os.getcwd())
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 1:
+        sys.exit(serve())
+    if ADDRESS in os.environ:
+        sys.exit(Forked(["execute", *sys.argv[1:]], os.environ, os.getcwd()).wait() & 255)
+    runpy.run_module("execute", run_name="__main__")
