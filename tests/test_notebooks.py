@@ -13,6 +13,7 @@ from known_unknowns.chapters import CHAPTERS
 
 ROOT = Path(__file__).resolve().parent.parent
 EVERY = sorted((ROOT / "notebooks").rglob("*.ipynb"))
+FOLDS = {"hide-output", "hide-cell", "remove-cell", "remove-output"}
 each = pytest.mark.parametrize("path", EVERY, ids=lambda path: f"{path.parent.name}/{path.stem}")
 
 
@@ -55,6 +56,25 @@ def test_cells_are_short_and_stored_outputs_clean_and_some_compared(path):
     assert "stderr" not in {out.get("name") for cell in code for out in cell["outputs"]}
     assert path.stat().st_size < 2_000_000
     assert any(cell["outputs"] and "nbval-ignore-output" not in cell["tags"] for cell in code)
+
+
+@each
+def test_a_page_is_short(path):
+    """What a page shows before its reader opens a fold; the limits are the design's."""
+    markdown = "\n".join(cell["source"] for cell in cells(path, "markdown"))
+    prose = re.sub(r"^(`{3,}).*?^\1$|\$\$.*?\$\$", "", markdown, flags=re.S | re.M)
+    lines = [line for line in prose.splitlines() if not line.startswith("|")]
+    assert len(" ".join(lines).split()) <= 1000
+    code = [cell for cell in cells(path, "code") if not FOLDS & {*cell["tags"]}]
+    shown = [out.get("data", {}) for cell in code for out in cell["outputs"]]
+    html = "\n".join("".join(data.get("text/html", "")) for data in shown)
+    html = re.sub("<details.*?</details>", "", html, flags=re.S)
+    tables = re.findall("<table.*?</table>", html, re.S)
+    rows = [re.findall("<tr.*?</tr>", table.split("</thead>")[-1], re.S) for table in tables]
+    assert len(tables) + len(re.findall(r"^\|[-| :]+$", prose, re.M)) <= 5
+    assert max(map(len, rows), default=0) <= 10
+    assert max(len(re.findall("<t[hd]", row)) for table in rows for row in table) <= 7
+    assert sum("image/png" in data for data in shown) <= 5
 
 
 @each

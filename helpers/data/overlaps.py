@@ -15,9 +15,9 @@ from helpers.data.hypernyms import Hypernyms
 def find(images: Images, data_set: str, external: Iterable[str] = ()) -> tuple[str, ...]:
     """Return the classes that overlap with classes of a data set, or with external classes.
 
-    The nouns of the data set's classes must be known.  A class named by a wnid then overlaps if it
-    is one of the other classes or is below one in WordNet.  A class with any other name overlaps if
-    a node that the data set spans has this name.
+    A class named by a wnid overlaps if it is one of the other classes or is below one in WordNet;
+    `ValueError` if the nouns of the data set's classes are not known.  A class with any other name
+    overlaps if a node that the data set spans has this name; without known nouns, no class does.
     """
     own = class_lists.wnids_of(data_set)
     if _are_wnids(images.class_names):

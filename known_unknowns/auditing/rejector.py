@@ -260,7 +260,7 @@ class Rejector:
             raise ValueError(f"{path}: its score cannot be read ({error})") from error
 
     def _try_out(self) -> None:
-        """Refuse a score that fails on an image, or returns NaN."""
+        """Refuse a score that fails on an image, or returns no finite number."""
         logits, features = np.zeros((1, self.classes)), np.zeros((1, self.width or 0))
         with np.errstate(all="ignore"):
             scored = self.score.score_samples(Outputs(logits, features, np.zeros(1, int)))

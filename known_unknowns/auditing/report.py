@@ -77,9 +77,9 @@ def as_dict(audit: SimpleNamespace) -> dict:
 
 
 def thresholds(audit: SimpleNamespace) -> list[dict]:
-    """Return ten thresholds, each rejecting another tenth, and the rejector's: eleven rows.
+    """Return thresholds that each reject another tenth, and the rejector's: at most eleven rows.
 
-    ``coverage`` and ``risk`` are measured on the measuring half.
+    ``coverage`` and ``risk`` are measured on the measuring half.  Equal thresholds are one row.
     """
     scores, rows = audit.samples["validation"], []
     promised = {audit.threshold.value} if audit.threshold else set()
