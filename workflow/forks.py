@@ -53,6 +53,8 @@ def serve() -> None:
         for name in IMPORTED:
             importlib.import_module(name)
     sys.path.remove(str(FOLDER))  # notebooks do not import scripts
+    # pandas determines it when it is imported, and this process is not a kernel
+    sys.modules["pandas"].set_option("display.max_columns", 20)
     listening = socket.socket(fileno=os.dup(0))
     while os.getppid() == parent:
         clients = {client: pid for pid, client in running.values()}
@@ -87,7 +89,6 @@ def become(command: list[str], environment: dict, folder: str) -> None:
     os.chdir(folder)
     sys.argv = command
     runpy.run_module(command[0], run_name="__main__", alter_sys=True)
-    sys.stdout.flush()
     os._exit(0)  # the interpreter's own end takes three seconds
 
 

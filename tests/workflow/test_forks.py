@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="forks nee
 def server(tmp_path, monkeypatch):
     """Run a server that imports little in advance."""
     script = tmp_path / "server.py"
-    script.write_text("import forks\nforks.IMPORTED = ('execute',)\nforks.serve()\n")
+    script.write_text("import forks\nforks.IMPORTED = ('execute', 'pandas')\nforks.serve()\n")
     folders = [str(Path(forks.__file__).parent), str(Path(steps.ROOT))]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(folders))
     monkeypatch.setattr(forks, "__file__", str(script))
@@ -42,7 +42,9 @@ def test_a_process_has_its_status_and_ends_with_its_client(server):
 
 def test_a_step_and_its_kernel_are_forked(server, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    cell = nbformat.v4.new_code_cell("import sys\n'forks' in sys.modules")
+    cell = nbformat.v4.new_code_cell(
+        "import sys, pandas\n'forks' in sys.modules, pandas.get_option('display.max_columns')"
+    )
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     notebook = nbformat.v4.new_notebook(cells=[cell], metadata={"kernelspec": kernel})
     nbformat.write(notebook, path := tmp_path / "one.ipynb")
@@ -50,5 +52,5 @@ def test_a_step_and_its_kernel_are_forked(server, tmp_path, monkeypatch):
     steps.write({"paper/one": steps.Step("paper/one", str(path), {})}, tmp_path / "runs")
     assert start("execute", "paper/one", str(tmp_path / "runs")).wait() == 0
     executed = nbformat.read(tmp_path / "runs/paper/one.ipynb", 4)
-    assert executed.cells[-1].outputs[0].data["text/plain"] == "True"
+    assert executed.cells[-1].outputs[0].data["text/plain"] == "(True, 20)"
     assert executed.metadata.papermill.cpu_seconds > 0.1  # the kernel's among them
