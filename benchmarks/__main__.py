@@ -3,11 +3,9 @@
 import subprocess
 import sys
 
-BENCHMARKS = ("peers", "training")
-
 failed = [
     name
-    for name in BENCHMARKS
+    for name in ("peers", "training")
     if subprocess.run([sys.executable, "-m", f"benchmarks.{name}"]).returncode
 ]
 if failed:

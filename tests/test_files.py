@@ -134,7 +134,8 @@ def test_truths_and_infinite_numbers_are_allowed():
 
 
 @pytest.mark.parametrize(("value", "kind", "expected"), [
-    (1.5, int, False), ("1", int, False), ((1, 2), tuple[int, ...], True),
+    (1, float, True), (True, int, False), (1.5, int, False), ("1", int, False),
+    ((1, 2), tuple[int, ...], True), ((1, "2"), tuple[int, ...], False),
     (1, tuple[int, ...], False), ((), dict[str, float], False), ({"a": 1}, dict[str, float], True),
     ({"a": "b"}, dict[str, float], False), ({1: 2.0}, dict[str, float], False),
 ])  # fmt: skip

@@ -10,7 +10,6 @@ import sys
 import tempfile
 import textwrap
 import time
-from functools import partial
 from pathlib import Path
 
 import kernels  # isort: skip (the others import faster after it)
@@ -28,7 +27,7 @@ from traitlets import Unicode, default
 from helpers.files import locked
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")  # colours
-local_provisioner.launch_kernel = partial(launch, local_provisioner.launch_kernel)
+local_provisioner.launch_kernel = launch
 
 
 class Kernel(AsyncKernelManager):

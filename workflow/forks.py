@@ -33,7 +33,10 @@ IMPORTED = (
 
 
 def start_server() -> None:
-    """Start a server that ends with this process, and name it in the environment; on Linux."""
+    """Start a server that ends with this process, and name it in the environment.
+
+    The server needs `os.pidfd_open`.
+    """
     # the folder is closed to other users
     os.environ[ADDRESS] = f"{tempfile.mkdtemp()}/server"
     with socket.socket(socket.AF_UNIX) as listening:
@@ -122,11 +125,13 @@ class Forked:
         os.kill(self.pid, number)
 
 
-def launch(start, command: list[str], **options):
+def launch(command: list[str], **options):
     """Fork a kernel, or start it with Jupyter's function."""
+    from jupyter_client.launcher import launch_kernel  # a step's client does not need it
+
     environment = options["env"]
     if ADDRESS not in environment or environment | THREADS != environment:
-        return start(command, **options)
+        return launch_kernel(command, **options)
     return Forked(command[command.index("-m") + 1 :], environment, os.getcwd())
 
 

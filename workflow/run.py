@@ -128,7 +128,7 @@ def execute(arguments: argparse.Namespace, runs: Path) -> None:
     options += "--rerun-incomplete --keep-going --quiet rules host --show-failed-logs"
     here = ["--cores", arguments.cores, *(["--resources", "trainings=1"] if sweep.gpus() else [])]
     where = ["--profile", arguments.profile] if arguments.profile else here
-    if not arguments.profile and sys.platform == "linux":
+    if not arguments.profile and hasattr(os, "pidfd_open"):  # some builds for Linux lack it
         forks.start_server()
     try:
         snakemake([arguments.target, *options.split(), *where])

@@ -10,7 +10,7 @@ from scipy.linalg import sqrtm
 from sklearn.mixture import GaussianMixture
 
 from helpers import labelfree as gscore
-from helpers.labelfree import TAUS, fit_regression, skill
+from helpers.labelfree import TAUS, Estimate, describe_skill, fit_regression, skill
 
 VALIDATION = np.random.default_rng(4).normal(4, 1, 200)
 
@@ -258,6 +258,15 @@ def test_intervals_cover_as_often_as_they_say():
     assert alone < 0.6 and both == pytest.approx(0.9, abs=0.03)
 
 
+@pytest.mark.parametrize(("sets", "level"), [(8, 0.9), (18, 0.95)])
+def test_an_interval_needs_enough_sets(sets, level):
+    x = np.arange(sets + 1.0)
+    with pytest.raises(ValueError, match=f"at least {sets + 1} meta-training sets"):
+        fit_regression(x[:-1, None], x[:-1] / 20, [0.5]).interval([1.0], level)
+    low, high = fit_regression(x[:, None], x / 20, [0.5]).interval([1.0], level)
+    assert low == pytest.approx(high)
+
+
 def test_skill_is_its_definition():
     generator = np.random.default_rng(0)
     truths, predicted, learnt = generator.uniform(size=(3, 20))
@@ -277,3 +286,9 @@ def test_the_interval_of_a_skill_covers_about_as_often_as_it_says():
         low, high = skill(predicted, truths, [0.0], level=0.8)[1:]
         covered.append(low <= 0.5 <= high)
     assert np.mean(covered) == pytest.approx(0.8, abs=0.12)
+
+
+def test_a_skill_in_words():
+    words = [(0.1, 0.6, "better than"), (-0.1, 0.6, "no better"), (0, 0, "no"), (-1, -0.1, "worse")]
+    for *ends, text in words:
+        assert describe_skill(Estimate(0.0, *ends)).startswith(text)

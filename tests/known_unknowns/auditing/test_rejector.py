@@ -102,6 +102,7 @@ def test_p_values_are_of_the_images_that_were_kept(path):
     assert table["score"].tolist() == values.tolist()
     assert table["p_value"].tolist() == rule.p_values(values).tolist()
     assert abs((table["p_value"][200:] <= 0.5).mean() - 0.5) < 0.15
+    assert rule.p_values([values.min() - 1, values.max() + 1]).tolist() == [1 / 201, 1.0]
 
 
 def test_other_files_and_parts_are_refused(path):
