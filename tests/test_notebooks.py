@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+import pandas as pd
 import pytest
 
 from helpers.report import figures
@@ -73,10 +74,15 @@ def test_words_and_tables_are_counted_without_folds():
 
 
 @pytest.mark.parametrize("paper", CHAPTERS)
-def test_an_overview_is_short(paper):
-    words, tables = sizes((ROOT / "book" / f"{paper}.md").read_text(encoding="utf-8"))
+def test_an_overview_is_short_and_states_the_minutes(paper):
+    """They are rounded from the measured CPU seconds, which another machine may change a little."""
+    text = (ROOT / "book" / f"{paper}.md").read_text(encoding="utf-8")
+    words, tables = sizes(text)
     assert words <= 900 and len(tables) <= 5
     assert max(rows for rows, _ in tables) <= 10 and max(columns for _, columns in tables) <= 7
+    seconds = pd.read_parquet(ROOT / "benchmarks/results/pipeline.parquet")["seconds"][paper]
+    stated = re.search(r"need about (\d+) minutes of one CPU core at tier `mini`", text)[1]
+    assert abs(60 * int(stated) - seconds) <= 45
 
 
 @each
