@@ -63,7 +63,7 @@ def test_the_largest_tier_that_can_test_a_claim_judges_it(judged):
 
 
 def test_a_table_of_main_claims_names_other_tiers_with_another_verdict(judged, tmp_path):
-    """A book does not name `mini`, which gives no verdict."""
+    """A book leaves out `mini`, which shows methods only."""
     table = pd.DataFrame({"data_set": ["digits"], "backbone": "resnet8", "run": 0})
     tables = {("small", "openset_calibration"): table}
     shown = openings.main_claims(judged, tables, "{paper}")
