@@ -37,24 +37,25 @@ def runs(tmp_path, table_of):
     return folder.parent
 
 
-def test_pages_are_made_from_every_record_and_listed(runs, tmp_path, monkeypatch):
-    """The contents list exactly the pages that exist."""
-    monkeypatch.setattr(pages, "reproducibility", lambda *arguments: "another test makes it")
-    texts = pages.reference(runs, "mini", tmp_path)
+def test_pages_are_made_from_every_record_and_listed():
+    """The contents list exactly the pages that exist, and no page that is a part of another."""
+    texts = pages.reference()
     titles = {
         "methods": [f"`{name}`. " for name in scores.names()],
         "metrics": [f"## {record.title}\n" for record in metrics.RECORDS],
-        "data_sets": [f"## {card.title}\n" for card in data.cards()],
-        "networks": [f"| `{name}` |" for name in published.records()],
+        "data_sets": [f"{{dropdown}} {card.title} (" for card in data.cards()],
     }
+    titles["data_sets"] += [f"| `{name}` |" for name in published.records()]
     for page, expected in titles.items():
         assert expected and not [title for title in expected if title not in texts[page]]
     every = re.findall(r"automodule:: (.+)", "".join(texts.values()))
     assert len(every) == len(set(every)) and "helpers.papers.run" in every
     listed = [*book.parse_toc_data(book.contents())]
     sources = [*(ROOT / "book").rglob("*.md"), *(ROOT / "notebooks").rglob("*.ipynb")]
-    there = [path.relative_to(ROOT).with_suffix("").as_posix() for path in sources]
-    assert sorted(listed) == sorted(there + [f"book/reference/{name}" for name in texts])
+    there = {path.relative_to(ROOT).with_suffix("").as_posix() for path in sources}
+    prose = "".join(path.read_text("utf-8") for path in (ROOT / "book").glob("*.md"))
+    there -= {f"book/{name}" for name in re.findall(r"^```\{include\} (\w+)\.md$", prose, re.M)}
+    assert sorted(listed) == sorted(there | {f"book/reference/{name}" for name in texts})
 
 
 @pytest.fixture
@@ -71,7 +72,8 @@ def small_book(tmp_path, monkeypatch):
     (root / "book/extra.md").write_text("# Extra\n\n```{bibliography}\n:all:\n```\n")
     (root / book.TOC).write_text(yaml.safe_dump(toc))
     monkeypatch.setattr(book, "ROOT", root)
-    monkeypatch.setattr(pages, "reference", lambda *arguments, **keywords: {"api": "# API\n"})
+    monkeypatch.setattr(pages, "reference", lambda: {"api": "# API\n"})
+    monkeypatch.setattr(pages, "reproducibility", lambda *arguments, **keywords: "made elsewhere")
     monkeypatch.setattr(openings, "judge", lambda runs, tier: (None, {}))
     monkeypatch.setattr(openings, "write", lambda *arguments: {"toy": "What was found of toys."})
     monkeypatch.setattr(explore, "write", lambda: {})

@@ -66,6 +66,15 @@ def test_hard_words_are_rare(files):
     assert 1000 * len(HARD.findall(text)) <= ENGLISH["most"][files] * len(text.split())
 
 
+@pytest.mark.parametrize("files", ENGLISH["assigned"])
+def test_variables_name_their_content(files):
+    """In a loop, or at the start of a line of code or of a notebook."""
+    name = rf"(?:\w+, )*(?:{'|'.join(ENGLISH['names'])})\b(?:, \w+)*"
+    assigned = re.compile(rf'\bfor {name} in\b|^[\s"]*{name} = ', re.M)
+    count = sum(len(assigned.findall(path.read_text("utf-8"))) for path in ROOT.glob(files))
+    assert 0 < count <= ENGLISH["assigned"][files]
+
+
 @pytest.mark.parametrize("python", ["3.11", "3.12", "3.13"])
 def test_the_lock_satisfies_pyproject(python):
     environment = {"python_version": python, "python_full_version": f"{python}.1"}

@@ -83,9 +83,10 @@ def assemble(tree: Path, runs: Path, tier: str) -> None:
             add_notebook(tree, file.removeprefix("notebooks/"), runs, tier, of_tier)
     folder = tree / "book" / "reference"
     folder.mkdir()
-    texts = pages.reference(runs, tier, downloads=folder)
     found = openings.write(*openings.judge(runs, tier), folder)
-    endings = {".md": texts, ".txt": front.parts() | {"speed": pages.speed()}}
+    parts = front.parts() | {"speed": pages.speed()}
+    parts["reproducibility"] = pages.reproducibility(runs, tier, downloads=folder)
+    endings = {".md": pages.reference(), ".txt": parts}
     endings |= {"_found.txt": found, "_explore.txt": explore.write()}
     for ending, texts in endings.items():
         for name, text in texts.items():

@@ -153,7 +153,8 @@ def draw_verdicts(ax: Axes, verdicts: Mapping) -> None:
 
 def text(name: str, numbers: Mapping) -> str:
     """Return the text ``describe``, ``tally`` or ``quote`` about these numbers."""
-    return render("numbers.md", name=name, titles=SETS, keep=KEEP, percent=percent, **numbers)
+    names = {"titles": SETS, "scores": SCORES, "percent": percent}
+    return render("numbers.md", name=name, keep=KEEP, **names, **numbers)
 
 
 def percent(share: list[float]) -> str:

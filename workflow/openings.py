@@ -75,8 +75,10 @@ def findings(claims: pd.DataFrame) -> pd.DataFrame:
 def write(claims: pd.DataFrame, tables: Mapping, folder: Path) -> dict[str, str]:
     """Return the opening of each page as Markdown, and draw the figures into `folder`.
 
-    `claims` and `tables`, from `judge`, are the ledger and its results tables.
+    `claims` and `tables`, from `judge`, are the ledger and its results tables.  Tier ``mini`` is
+    left out, because it shows methods only: every book has the verdicts of the README.
     """
+    claims = claims[claims["tier"] != "mini"]
     lines = largest(claims)
     texts = {"intro": main_claims(claims, tables, "{{doc}}`{title} <{paper}>`")}
     for line in findings(claims).itertuples():

@@ -31,14 +31,13 @@ def render(template: str, **values) -> str:
     return TEMPLATES.get_template(template).render(values)
 
 
-def reference(runs: Path, tier: str, downloads: Path) -> dict[str, str]:
-    """Return every generated page, as Markdown, by its name; write downloads into a folder."""
+def reference() -> dict[str, str]:
+    """Return every generated page, as Markdown, by its name."""
+    records = published.records().values()
     return {
         "methods": render("methods.md", **infos()),
         "metrics": render("metrics.md", records=metrics.RECORDS, papers=CHAPTERS.values()),
-        "data_sets": render("data_sets.md", cards=data.cards()),
-        "networks": render("networks.md", records=published.records().values()),
-        "reproducibility": reproducibility(runs, tier, downloads),
+        "data_sets": render("data_sets.md", cards=data.cards(), records=records),
         "api": api(),
     }
 
@@ -71,7 +70,7 @@ def api() -> str:
 
 
 def reproducibility(runs: Path, tier: str, downloads: Path) -> str:
-    """Return the page of provenance, and write the results tables that it offers."""
+    """Return the provenance, for the page on quality, and write the results tables it offers."""
     files = sorted(runs.rglob("results.parquet"))
     if not files and runs.resolve() != ROOT / "notebooks":
         raise FileNotFoundError(f"{runs}: no results.parquet in it; first: make run TIER={tier}")
@@ -86,8 +85,6 @@ def reproducibility(runs: Path, tier: str, downloads: Path) -> str:
     with gzip.GzipFile(downloads / f"results_{tier}.csv.gz", "wb", 6, mtime=0) as file:
         csv.write_csv(numbers, file)  # pandas takes six times as long
     origins = table.groupby(["tier", "code", "device", "versions"], sort=False)["row"].count()
-    groups = table.groupby(["tier", "paper", "data_set", "backbone"], sort=False, as_index=False)
-    experiments = groups.agg(runs=("run", "nunique"), rows=("row", "count"))
-    values = {"origins": origins.items(), "experiments": experiments.to_dict("records")}
-    values |= {"tier": tier, "count": len(table), "has_tables": bool(files), "loads": json.loads}
+    values = {"origins": origins.items(), "has_tables": bool(files), "loads": json.loads}
+    values |= {"tier": tier, "count": len(table)}
     return render("reproducibility.md", **values)
