@@ -24,7 +24,7 @@ def rejection_threshold(train_scores, *, keep: float = 0.95) -> float:
     """Return the largest threshold that accepts at least the share `keep` of the scores.
 
     An observed score, never an interpolated one, so that "at least" holds exactly. After Zhu et
-    al. 2024, section 7: the 5th (1st) percentile for 95 % (99 %).
+    al. 2024, section 4.1: the 5th (1st) percentile for 95 % (99 %).
 
     Parameters
     ----------

@@ -160,8 +160,8 @@ def evaluate(
 def verdicts(claims: Sequence[Claim], checks: pd.DataFrame) -> pd.DataFrame:
     """Return one verdict for each claim, from its deciding effects over all cells.
 
-    An effect that contradicts the claim, has no data, or is not testable decides the verdict, in
-    this order; a claim is supported if every effect is.
+    An effect that contradicts the claim decides the verdict.  Otherwise, a claim is not testable if
+    an effect is not testable or lacks numbers, and supported if every effect is.
     """
     rows = []
     for claim in claims:
@@ -210,9 +210,7 @@ def _measure(effect: Effect, data_set: str, backbone: str, runs: dict) -> _Measu
     keys = [term.number for term in effect.terms]
     complete = [run for run in sorted(runs) if all(key in runs[run] for key in keys)]
     if not complete:
-        absent = [key for key in keys if not any(key in numbers for numbers in runs.values())]
-        what = "; ".join(map(_number_words, absent or keys))
-        return _Measured(data_set, backbone, note=f"no run has: {what}")
+        return _Measured(data_set, backbone, note="no run has all of its numbers")
 
     points, deviations, used = [], [], []
     for run in complete:
@@ -310,17 +308,13 @@ def _row(claim: Claim, effect: Effect, measured: _Measured, intervals: bool) -> 
 
 
 def _combine(verdicts: Iterable[Verdict]) -> Verdict:
-    return min(verdicts, key=_DECISIVE.index, default=Verdict.NO_DATA)
+    verdicts = {*verdicts}
+    first = min(verdicts, key=_DECISIVE.index, default=Verdict.NO_DATA)
+    return Verdict.NOT_TESTABLE if first == Verdict.NO_DATA and len(verdicts) > 1 else first
 
 
 def _places(rows: Iterable[dict]) -> str:
     return "; ".join(f"{row['data_set']}, {row['backbone']}" for row in rows)
-
-
-def _number_words(key: tuple[str, ...]) -> str:
-    """Return the columns `_NUMBER` of a row in words, as in "odin auroc on near"."""
-    *what, test_set = filter(None, key)
-    return " ".join(what if test_set == "test" else [*what, "on", test_set])
 
 
 def _in_words(row: dict) -> str:

@@ -169,10 +169,10 @@ def anchor(heading: str) -> str:
 def _decisive(checks: pd.DataFrame, verdict: Verdict) -> dict:
     """Return the effect with least clearance among the effects with the claim's verdict."""
     effects = checks[(checks["data_set"] == ALL) & checks["decides"]]
-    count, some = len(effects), effects[effects["effect"].notna()]
-    if verdict == Verdict.NO_DATA and len(some):  # numbers, but not all
-        verdict, lack = Verdict.NOT_TESTABLE, effects.loc[effects["effect"].isna(), "note"].iloc[0]
-        effects = some.assign(verdict=verdict, note=f"not testable: {lack}")
+    count, missing = len(effects), effects["effect"].isna()
+    if not (effects["verdict"] == verdict).any():  # numbers, but not all
+        note = f"not testable: some numbers are missing: {effects.loc[missing, 'check'].iloc[0]}"
+        effects = effects[~missing].assign(verdict=verdict, note=note)
     effects = effects[effects["verdict"] == verdict]
     size, side = effects["effect"], np.where(effects["relation"] == "<", -1.0, 1.0)
     ahead = side * (size - effects["margin"])

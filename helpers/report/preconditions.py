@@ -28,7 +28,7 @@ LEAST_AUROC = 0.55
 MOST_BEHIND = 0.02
 
 _FILE = Path(__file__).with_suffix(".yaml")
-PRECONDITIONS, _SHORT = yaml.safe_load(_FILE.read_text(encoding="utf-8")).values()
+PRECONDITIONS, _METHODS, _SHORT = yaml.safe_load(_FILE.read_text(encoding="utf-8")).values()
 
 FINE_TUNED = "networks are fine-tuned in this way, not trained from scratch"
 #: Text that the schedule of a tier and paper is short, with the schedule.
@@ -90,7 +90,8 @@ def untestable(claim: Claim, tier: str, paper: str) -> str:
     """Return why a claim cannot be tested at a tier, or ""; always "" for printed numbers."""
     training = {"pretrained": FINE_TUNED}.get(tier, SHORT.get((tier, paper), ""))
     departure = claim.departure if tier else ""
-    return join_texts(departure, training if "training" in claim.about else "")
+    about_training = training if "training" in claim.about else ""
+    return join_texts(_METHODS.get(tier, ""), departure, about_training)
 
 
 def weaknesses(claim: Claim, checks: pd.DataFrame, networks, tier: str, paper: str) -> pd.Series:

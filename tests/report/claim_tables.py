@@ -21,7 +21,7 @@ from helpers.report import results
 
 FILE = Path(__file__).with_name("claim_cases.yaml")
 AGREEING, CASES, DERIVED, PRINTED = yaml.safe_load(FILE.read_text(encoding="utf-8")).values()
-BASE = dict(tier="mini", data_set="cifar10_mini", backbone="resnet8", run=0, images=100)
+BASE = dict(tier="toy", data_set="cifar10_mini", backbone="resnet8", run=0, images=100)
 
 
 def table_of(records, **shared):

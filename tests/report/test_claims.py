@@ -77,7 +77,7 @@ def test_replicates_are_paired_across_test_sets():
     claim = Claim("easier", "", "", "", (Effect("far - near", terms, ">", 0.0),))
     row, absent = (evaluate([claim], t).iloc[-1] for t in (pd.concat([near, far]), near))
     assert row["low"] == pytest.approx(0.1) == row["high"]
-    assert (absent["verdict"], absent["note"]) == (Verdict.NO_DATA, "no run has: a ece on far")
+    assert (absent["verdict"], absent["note"]) == (Verdict.NO_DATA, "no run has all of its numbers")
 
 
 def test_the_spread_of_few_runs_is_not_understated():
@@ -130,10 +130,11 @@ def test_an_effect_on_the_wrong_side_contradicts_a_claim():
     reverse = Effect("b - a", (Term(1, "b", "ece"), Term(-1, "a", "ece")), ">", 0.0)
     absent = Effect("c", (Term(1, "c", "ece"),), ">", 0.0)
     table = numbers([0.5, 0.51], [0.4, 0.41])
-    pairs = (DIFFERENCE,), (DIFFERENCE, reverse), (DIFFERENCE, absent), (reverse, absent)
-    claims = [Claim(name, "", "", "", pair) for name, pair in zip("cdef", pairs, strict=True)]
+    pairs = [[DIFFERENCE], [DIFFERENCE, reverse], [DIFFERENCE, absent], [reverse, absent], [absent]]
+    claims = [Claim(name, "", "", "", pair) for name, pair in zip("cdefg", pairs, strict=True)]
     summed = verdicts(claims, evaluate(claims, table))
-    assert [*summed["verdict"]] == ["supported", "contradicted", "no data", "contradicted"]
+    expected = ["supported", "contradicted", "not testable", "contradicted", "no data"]
+    assert [*summed["verdict"]] == expected
     sentence = "a - b: +0.100 [+0.100, +0.100], expected > 0, supported."
     assert summed["sentence"].iloc[0] == sentence
 

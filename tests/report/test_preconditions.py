@@ -17,7 +17,7 @@ GAINS = [(0.05, "supported"), (-0.05, "contradicted")]
 FILES = [file for file in project_root().glob("results/*/*.parquet") if file.stem in PAPERS]
 
 
-def made_up(right, gain=0.05, *, method="network", tier="mini"):
+def made_up(right, gain=0.05, *, method="network", tier="toy"):
     """A results table: how often each network is right, and two methods on it."""
     pairs = []
     for backbone, share in right.items():
@@ -53,6 +53,14 @@ def test_fine_tuned_networks_say_nothing_about_training(gain, decided, about):
     assert verdict(fine_tuned, claims) == ("not testable" if about else decided)
     if about:
         assert claims.check(fine_tuned)["note"].str.contains(FINE_TUNED).all()
+
+
+@pytest.mark.parametrize(("gain", "decided"), GAINS)
+@pytest.mark.parametrize("tier", ["mini", "rehearsal"])
+def test_a_tier_that_shows_methods_gives_no_verdict(gain, decided, tier):
+    assert judged(gain)[0] == decided
+    verdict, note = judged(gain, tier=tier)
+    assert verdict == "not testable" and f"tier `{tier}`" in note
 
 
 def judged(gain, *, tier="toy", right=None, **claim):

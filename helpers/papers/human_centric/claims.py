@@ -18,7 +18,6 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from helpers.checks import known_name
 from helpers.metrics.correlation import spearman
 from helpers.metrics.ranks import critical_difference
 from helpers.papers.human_centric.parameters import FRESH, METHODS, PAPER_METHODS, ModelName
@@ -41,15 +40,14 @@ _NUMBERS = [  # of a network
 _MSP, _ERRORS, _ACCURACY = 0, slice(0, len(SCORES)), -1  # places in `_NUMBERS`
 
 
-def cases(table: pd.DataFrame, *, metric: str = "der99") -> pd.DataFrame:
-    """Return the average DER99 (or `metric`) of each network and score, float64 [networks, scores].
+def cases(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the average DER99 of each network and score, float64 [networks, scores].
 
     Means over runs and data sets; scores in the order of `METHODS`, NaN if a network lacks a score.
     """
-    known_name("metric", metric, ("der95", "der99"))
-    rows = table[(table["metric"] == metric) & (table["test_set"] == "average")]
+    rows = table[(table["metric"] == "der99") & (table["test_set"] == "average")]
     if rows.empty:
-        raise ValueError(f"table: no {metric} on the test set average")
+        raise ValueError("table: no der99 on the test set average")
     wide = rows.pivot_table("value", "backbone", "method", aggfunc="mean", sort=False)
     return wide[[name for name in METHODS if name in wide]].rename_axis(index=None, columns=None)
 

@@ -5,8 +5,8 @@ Every score on every network, by the detection error rate (DER) of thresholds th
 """
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -15,7 +15,6 @@ from helpers import metrics, scores
 from helpers.checks import known_name
 from helpers.data import Images, ImageStream
 from helpers.files import data_root
-from helpers.metrics.thresholds import DETECTION_ERROR_RATES
 from helpers.networks import published
 from helpers.networks.model import Model
 from helpers.papers.human_centric import parameters as names
@@ -38,19 +37,17 @@ class ScoreValues:
     sets: dict[str, np.ndarray]
 
     @classmethod
-    def of(cls, reference: np.ndarray, sets: Mapping[str, np.ndarray]) -> Self:
-        """Return values with the thresholds that the scores `reference` [N] give."""
-        keeps = DETECTION_ERROR_RATES.items()
-        return cls(
-            {name: metrics.rejection_threshold(reference, keep=keep) for name, keep in keeps},
-            dict(sets),
-        )
+    def of(cls, reference: np.ndarray, sets: Mapping, keeps: Mapping[str, float]) -> Self:
+        """Return values with thresholds that keep these shares of the scores `reference` [N]."""
+        given = {name: metrics.rejection_threshold(reference, keep=k) for name, k in keeps.items()}
+        return cls(given, dict(sets))
 
 
 def parts(parameters: Parameters) -> list[Part]:
     """Return every network and run; networks without training, and teachers, come first."""
-    for method in parameters.methods:  # now, and not hours later
-        scores.create(method, **parameters.score_arguments.get(method, {}))
+    for given in (parameters.score_arguments, *parameters.score_arguments_of.values()):
+        for method, arguments in given.items():  # now, and not hours later
+            scores.create(method, **arguments)
     main, trains = parameters.data_set, {name: parameters.trains(name) for name in parameters.names}
     waits = {name for name in trains if trains[name]} - {*parameters.teachers.values()}
     # parts of one ID set follow each other, and share its roles
@@ -142,9 +139,8 @@ def apply_score(outputs: RoleOutputs, method: str, parameters: Parameters) -> Sc
     if not train.correct.any():
         raise ValueError("train: no image is classified correctly, which thresholds are taken from")
     right = score.score_samples(train)[train.correct]
-    return ScoreValues.of(
-        right, {name: score.score_samples(images) for name, images in outputs.sets.items()}
-    )
+    tested = {name: score.score_samples(images) for name, images in outputs.sets.items()}
+    return ScoreValues.of(right, tested, parameters.keeps)
 
 
 def apply_fresh_threshold(
@@ -157,20 +153,21 @@ def apply_fresh_threshold(
     drawn = np.random.default_rng(parameters.seed).permutation(len(outputs.test))
     judged, reference = drawn[::2], drawn[1::2]
     right = reference[outputs.test.correct[reference]]
-    if not len(right):
-        raise ValueError("test: no image of the half for thresholds is classified correctly")
     kept = {
         name: np.flatnonzero((base != "test") | np.isin(indices, judged))
         for name, (base, _, indices) in outputs.sources.items()
     }
-    return ScoreValues.of(values.sets["test"][right], values.sets), kept
+    return ScoreValues.of(values.sets["test"][right], values.sets, parameters.keeps), kept
 
 
 def rows(
     parameters: Parameters, part: Part, outputs: Mapping[str, RoleOutputs], draw: Draw
 ) -> Iterator[dict]:
     """Yield the rows of a network: its accuracies, and each score in all variants."""
+    arguments = parameters.score_arguments_of.get(part.identity["data_set"], {}) if part else {}
+    parameters = parameters.replace(score_arguments=parameters.score_arguments | arguments)
     for answering, every in outputs.items():
+        every = replace(every, kinds=parameters.average_weights)
         # an image is drawn with all its versions, which are no independent cases
         weights = {
             name: draw(base, images)[:, chosen]
@@ -219,10 +216,9 @@ def _rows_of_score(
     except Exception as error:  # of one score; the other scores go on
         log.warning("score %s: %s", method, error)
         notes = f"{type(error).__name__}: {error}"
-        images = {variant: len(outputs.test) for variant, outputs in variants.items()}
         return [
-            {"variant": variant} | results.row("test", "failed", 1.0, count, notes=notes)
-            for variant, count in images.items()
+            {"variant": variant} | results.row("test", "failed", 1.0, len(o.test), notes=notes)
+            for variant, o in variants.items()
         ]
 
 
@@ -248,7 +244,7 @@ def error_rates(
             if name not in outputs.label_shifted:
                 accepted = np.mean(wrong & ~right)
                 yield results.row(name, f"{metric}_accepted", accepted, len(right))
-        yield from _rows_of_metric(metric, rates, outputs.groups)
+        yield from _rows_of_metric(metric, rates, outputs)
 
 
 def ranking(
@@ -258,8 +254,6 @@ def ranking(
 
     The mean over the label-shifted sets has replicates, if there are `weights`.
     """
-    left_out = ("input-shifted", "average")
-    groups = {name: sets for name, sets in outputs.groups.items() if name not in left_out}
     every = np.arange(len(outputs.test))
     for suffix, chosen in (("", every), ("_correct", np.flatnonzero(outputs.test.correct))):
         known = values.sets["test"][chosen]
@@ -271,22 +265,22 @@ def ranking(
                     replicates = weighted(*pair, weights["test"][:, chosen], weights[name])
                 rate = getattr(metrics, metric)(*pair)
                 rates[name] = rate, replicates, len(chosen) + len(each)
-            yield from _rows_of_metric(metric + suffix, rates, groups)
+            yield from _rows_of_metric(metric + suffix, rates, outputs)
 
 
-def _rows_of_metric(
-    metric: str, rates: Mapping[str, tuple], groups: Mapping[str, Sequence[str]]
-) -> Iterator[dict]:
-    """Yield a metric of each set, and its means over groups; all sets count equally.
+def _rows_of_metric(metric: str, rates: Mapping, outputs: RoleOutputs) -> Iterator[dict]:
+    """Yield a metric of each set, and its means over the groups of these sets.
 
     `rates` are values, replicates and numbers of images by set.  Only the group with intervals in
     claims and figures has replicates.
     """
-    resampled = "average" if "average" in groups else "label-shifted"
+    resampled, shares = "average" if "test" in rates else "label-shifted", outputs.shares
     for name, (rate, _, images) in rates.items():
         yield results.row(name, metric, rate, images)
-    for group, sets in groups.items():
-        if sets:
+    for group, sets in outputs.groups.items():
+        if sets and rates.keys() >= {*sets}:
             values, replicates, images = zip(*(rates[name] for name in sets), strict=True)
-            drawn = np.mean(replicates, axis=0) if group == resampled else ()
-            yield results.row(group, metric, np.mean(values), sum(images), drawn)
+            counts = [shares.get(name, 1.0) for name in sets]
+            drawn = np.average(replicates, axis=0, weights=counts) if group == resampled else ()
+            mean = np.average(values, weights=counts)
+            yield results.row(group, metric, mean, sum(images), drawn)

@@ -61,6 +61,7 @@ class ModelName(NamedTuple):
         return (re.match(r"\D*", name)[0].rstrip("_-") or name) + dot + tag
 
 
+KINDS = ("test", "input-shifted", "label-shifted")  # of test sets
 Method = Annotated[str, one_of("score", METHODS)]
 # imported when needed, since SciPy takes long
 _corruptions = one_of("corruption", lambda: import_module("helpers.data.corruptions").NAMES)
@@ -100,6 +101,11 @@ class Parameters(parameters.Parameters):
     runs: Repeats  # seeds of the training; a pretrained network has only run 0
     methods: Annotated[list[Method], Field(min_length=1)]
     score_arguments: dict[Method, Changes]
+    # of an ID set, instead of the above
+    score_arguments_of: dict[str, dict[Method, Changes]] = Field(default_factory=dict)
+    keeps: dict[str, parameters.Share]  # share of the correct images by metric; der99: 0.99
+    # of the test set, of all input-shifted and of all label-shifted sets; else sets count equally
+    average_weights: dict[str, Annotated[float, Field(gt=0)]] = Field(default_factory=dict)
     examples: Annotated[list[str], Field(min_length=1)]  # networks on the training page
     shown: str  # network of table 1 and figures 1 and 2
 
@@ -110,6 +116,8 @@ class Parameters(parameters.Parameters):
             ("set to corrupt", self.corrupted, [*id_sets, *self.input_shifted]),
             ("set of own classes", self.own_classes, self.input_shifted),
             ("near set", self.near, self.label_shifted),
+            ("ID set", self.score_arguments_of, id_sets),
+            ("average_weights", KINDS if self.average_weights else (), self.average_weights),
         ):
             for name in names:
                 known_name(kind, name, options)

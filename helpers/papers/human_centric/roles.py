@@ -4,7 +4,7 @@ Training images fit scores and give thresholds; test sets are shifted in input, 
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import PurePosixPath
@@ -208,6 +208,8 @@ class RoleOutputs:
     sources: dict[str, tuple[str, int, np.ndarray]]
     near: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
+    # weights of the kinds of sets in the average; without weights, all sets count equally
+    kinds: Mapping[str, float] = field(default_factory=dict)
 
     def averaged(self) -> Self:
         """Return the outputs without the sets of the variant `every far set`."""
@@ -222,6 +224,13 @@ class RoleOutputs:
             far = [name for name in self.label_shifted if name not in self.near]
             shifted |= {"near": [*self.near], "far": far}
         return shifted | {"average": [*self.sets]}
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """The weight of each test set in the average; the sets of a kind share its weight."""
+        sets = {"test": ["test"]} | self.groups
+        weights = {kind: self.kinds[kind] / len(sets[kind]) for kind in self.kinds if sets[kind]}
+        return {name: weight for kind, weight in weights.items() for name in sets[kind]}
 
     @property
     def sets(self) -> dict[str, Outputs]:

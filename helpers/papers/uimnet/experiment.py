@@ -82,7 +82,8 @@ class Choice:
     held: Mapping[int, int]  # number of validation images of each data seed
     likelihoods: pd.DataFrame  # NLL of these images [data seeds, trials]; NaN if a trial diverged
     chosen: int | None  # number of the chosen trial; None if all diverged
-    # by data seed: "primary" (the chosen trial), "ensemble" if several trials did not diverge
+    # by data seed: "primary" (the chosen trial), "ensemble" if several trials did not diverge, and
+    # "ensemble of 3" for the best three trials
     variants: Mapping[tuple[int, str], DomainOutputs]
 
 
@@ -119,9 +120,13 @@ def outputs(
     }
     likelihoods = pd.DataFrame(list(nll.values()), list(nll))
     chosen, variants = trials.choose_trial(likelihoods), {}
+    best = likelihoods.dropna(axis=1).mean().sort_values(kind="stable").index
     for seed, trained in models.trials.items():
         if chosen is not None:
             variants[seed, "primary"] = ask(algorithm, [trained[chosen]], roles[seed])
+        for size in (size for size in parameters.ensemble_sizes if size <= len(best)):
+            networks = [trained[number] for number in best[:size]]
+            variants[seed, f"ensemble of {size}"] = ask(algorithm, networks, roles[seed])
         trained = [trial for trial in trained if not trial.diverged]
         if len(trained) > 1:
             variants[seed, "ensemble"] = ask(algorithm, trained, roles[seed])
@@ -149,8 +154,8 @@ def rows(parameters: Parameters, part: Part, outputs: Choice, draw: Draw) -> Ite
         if chosen := outputs.variants.get((seed, "primary")):
             test = chosen.sets["test"]  # log K is the loss of guessing: see `claims.derive`
             yield {"run": seed} | results.row("test", "classes", test.num_classes, len(test))
-        for variant in ("primary", "ensemble"):
-            if model := outputs.variants.get((seed, variant)):
+        for (data_seed, variant), model in outputs.variants.items():
+            if data_seed == seed:
                 for row in measure(parameters, model, draw):
                     yield {"run": seed, "variant": variant} | row
 

@@ -61,6 +61,8 @@ class Parameters(parameters.Parameters):
     search: dict[SearchedName, dict[str, Any]]  # laws of the other trials; ``all``: of every one
     spectral: Annotated[list[Form], Field(min_length=1)]
     trials: Repeats  # with the defaults; also the networks of an ensemble
+    # of the best trials, in addition to the ensemble of all trials
+    ensemble_sizes: list[Annotated[int, Field(ge=2)]] = Field(default_factory=list)
     runs: Repeats  # data seeds, which decide which images are held out
     measures: list[Annotated[str, AfterValidator(checked)]]
     score_arguments: dict[Score, Changes]

@@ -8,22 +8,18 @@ from helpers.report.table import Table, categories, numbers, single
 
 HEADINGS = TEXTS["metrics"]
 NOTHING_PRINTED = TEXTS["printed"]
-_MODEL = ["data_set", "backbone", "spectral", "algorithm"]
 
 
 def domain_means(table: pd.DataFrame) -> pd.DataFrame:
     """Return means and standard deviations over the data seeds of one tier, one row per number.
 
-    The columns are from `split_columns` and `results.summary`.  ``networks`` is the number of
-    networks that predict together, "4 to 5" if data seeds differ.
+    The columns are from `split_columns` and `results.summary`.
     """
     single("table", table, "tier")
-    shown = table[table["variant"].isin(["primary", "ensemble"]) & table["metric"].isin(HEADINGS)]
+    shown = table[~table["variant"].str.startswith("trial") & table["metric"].isin(HEADINGS)]
     if shown.empty:
         raise ValueError(f"table: no number of {', '.join(HEADINGS)}")
     means = split_columns(results.summary(shown)).drop(columns=["paper", "test_set", "method"])
-    trained = means[_MODEL].apply(tuple, axis=1).map(_trained(split_columns(table)))
-    means = means.assign(networks=trained.where(means["variant"] == "ensemble", "1"))
     orders = {
         "data_set": (), "backbone": (), "measure": ["", *titles(means["measure"])],
         "algorithm": ALGORITHMS, "spectral": (), "calibration": ["before", "after"],
@@ -39,7 +35,7 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
     network, main = [n for n in parameters.sizes if n in {*table["backbone"]}][-1], TEXTS["main"]
     means = domain_means(table)
     means = means[(means["backbone"] == network) & (means["spectral"] == FREE)]
-    means = means[means["calibration"] == "before"]
+    means = means.query("calibration == 'before' and variant in ['primary', 'ensemble']")
     pairs = means["metric"].str.cat(means["measure"], " ").str.strip()
     means, pairs = (column[pairs.isin(main["columns"])] for column in (means, pairs))
     caption = main["caption"].format(
@@ -56,13 +52,3 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
     )
     layout = {"name": f"uimnet-{parameters.tier}-main", "caption": caption.rstrip()}
     return Table(cells, ["algorithm"], ["head"], data=means, separator="; ", **layout)
-
-
-def _trained(table: pd.DataFrame) -> dict[tuple, str]:
-    """Return the number of trials of each model that did not diverge, as in "5" or "4 to 5"."""
-    trained = table[table["variant"].str.startswith("trial ") & (table["metric"] == "nll")]
-    counts = trained.groupby([*_MODEL, "run"]).size().groupby(_MODEL).agg(["min", "max"])
-    return {
-        key: f"{most}" if fewest == most else f"{fewest} to {most}"
-        for key, fewest, most in counts.itertuples()
-    }

@@ -11,6 +11,7 @@ from helpers import metrics, scores
 from helpers.outputs import Head, Outputs
 from helpers.papers import run
 from helpers.papers.human_centric import experiment
+from helpers.papers.human_centric import parameters as names
 from helpers.papers.human_centric.experiment import RoleOutputs, apply_fresh_threshold, apply_score
 from helpers.papers.human_centric.roles import OwnClasses, ShiftRoles, outputs_with
 from tests.papers import toys
@@ -99,6 +100,21 @@ def test_rows_of_a_score_by_hand(made):
     }  # fmt: skip
     assert set(drawn["bootstrap"].map(len)) == {20}
     assert (drawn["bootstrap"].map(np.mean) - drawn["value"]).abs().max() < 0.1
+
+
+def test_kinds_of_sets_have_weights_and_id_sets_have_arguments(made):
+    weights, nearest = dict(zip(names.KINDS, (1, 3, 4), strict=True)), {"knn": {"k": 1}}
+    given = TINY.replace(average_weights=weights, keeps={"der90": 0.9}, methods=["knn"])
+    values, part = rows_of(made, "knn", given)["value"], run.parts(given)[0]
+    rates = [values[name, "der90"] for name in ("test", "in", "out")]
+    assert values["average", "der90"] == pytest.approx(np.dot(rates, [1, 3, 4]) / 8)
+    with pytest.raises(ValueError, match="unknown average_weights 'input-shifted'"):
+        TINY.replace(average_weights={"test": 1})
+    expected = rows_of(made, "knn", given.replace(score_arguments=nearest))["value"].tolist()
+    given = given.replace(score_arguments_of={part.identity["data_set"]: nearest})
+    found = pd.DataFrame(experiment.rows(given, part, {"primary": made}, run.draws(given)))
+    found = found.query("variant == 'primary' and method == 'knn'")["value"].tolist()
+    assert found == expected != values.tolist()
 
 
 def test_a_fresh_threshold_is_of_test_images_that_are_not_judged(made):

@@ -60,6 +60,13 @@ def test_every_algorithm_has_its_rows_and_what_fails_has_a_reason(rows):
     assert "erm/native" in set(table[table["variant"] == "ensemble"]["method"])
 
 
+def test_an_ensemble_of_the_best_trials(rows):
+    table = rows(measures=["msp"], ensemble_sizes=[2, 3])
+    values = table.pivot_table("value", ["method", "metric", "calibration"], "variant")
+    assert values["ensemble of 2"].to_numpy() == pytest.approx(values["ensemble"], nan_ok=True)
+    assert "ensemble of 3" not in values  # of two trials
+
+
 def test_numbers_by_hand(split, rows):
     odin = {"epsilon": 0.05}
     given = {"spectral": ["none", "weights"], "score_arguments": {"odin": odin}}
