@@ -11,15 +11,15 @@ from pathlib import Path
 
 from helpers.data import cards, subsample
 from helpers.networks import published
-from known_unknowns.bench import FeaturePack
+from known_unknowns.bench import FeaturePack, contest
 from known_unknowns.chapters import CHAPTERS, load
 
-#: Numbers of training images and of ID test images of a pack.
-TRAIN, TEST = 5000, 2000
+#: Numbers of training images, of ID test images, and of images of each other set in a pack.
+TRAIN, TEST, OTHERS = 5000, 2000, 250
 
 
 def make(parameters, part) -> FeaturePack:
-    """Return the pack of a part's network."""
+    """Return the pack of a part's network, with the change of each score's AUROC by 8 bits."""
     experiment = CHAPTERS["synthesis"].experiment
     roles = experiment.roles(parameters, part)
     model = experiment.models(parameters, part, roles)
@@ -36,7 +36,10 @@ def make(parameters, part) -> FeaturePack:
     }
     train = model.outputs(subsample(roles.train, TRAIN, seed=parameters.seed))
     test = model.outputs(roles.test)
-    return FeaturePack(part.name, id_set, model.head, train, test, near, far, facts)
+    pack = FeaturePack(part.name, id_set, model.head, train, test, near, far, facts)
+    before, after = (contest(given=[each]).means()["auroc"] for each in (pack, pack.rounded()))
+    facts["changes_of_auroc"] = (after - before).abs().max(axis=1).round(6).to_dict()
+    return pack
 
 
 def main(command_line: list[str] | None = None) -> None:
@@ -44,8 +47,7 @@ def main(command_line: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("folder", type=Path)
     folder = parser.parse_args(command_line).folder
-    parameters = load("synthesis", "pretrained", published_images=TEST)
-    folder.mkdir(parents=True, exist_ok=True)
+    parameters = load("synthesis", "pretrained", published_images=TEST, far_images=OTHERS)
     for part in CHAPTERS["synthesis"].experiment.parts(parameters):
         path = folder / f"{part.name}.safetensors"
         if not path.exists():

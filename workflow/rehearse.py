@@ -38,7 +38,6 @@ def make_data(steps: Collection[Step]) -> None:
         packs(root)
     if any(step.name.startswith(JUDGED) and Path(step.notebook).stem in ASKING for step in steps):
         networks(root)
-    print(f"data are in {root}", flush=True)
 
 
 def draw(label: str, name: str, size: tuple[int, int]) -> Image.Image:
@@ -128,7 +127,6 @@ def networks(root: Path) -> None:
         if not path.exists():
             with atomic_path(path) as temporary:
                 write_weights(parameters.pretrained.get(name, name), root, temporary)
-            print(f"weights of {name}: drawn", flush=True)
 
 
 def write_weights(name: str, root: Path, path: Path) -> None:

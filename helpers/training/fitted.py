@@ -282,11 +282,9 @@ class _Begun(models.Classifier):
 def _check_initial(initial: Pretrained, images: Images | ImageStream, recipe: Recipe) -> None:
     if initial.class_names != images.class_names:
         raise ValueError(
-            f"initial: '{initial.name}' knows other classes, or the same in another order, than "
-            f"{images.name}"
+            f"initial: '{initial.name}' has other classes, or another order, than {images.name}"
         )
     if recipe.objective in EQUIPPED:
         raise ValueError(
-            f"initial: objective '{recipe.objective}' has a head of its own, which "
-            f"'{initial.name}' lacks; train a network from scratch"
+            f"initial: objective '{recipe.objective}' has its own head; train it from scratch"
         )

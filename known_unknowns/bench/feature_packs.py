@@ -1,7 +1,7 @@
 """Feature packs: the features of training, test and unknown images in one small file.
 
-Features are stored in half precision, with the head, from which the logits are computed.  The pack
-also stores the measured rounding error.
+Features are stored in 8 bits, with the head, from which the logits are computed: the cube roots of
+each feature are rounded to 256 levels, so small values are finer than large values.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from helpers.outputs import Head, Outputs
 #: :meta hide-value:
 EMBEDDED = Path(__file__).parent / "packs"
 SIDES = ("near", "far")
-_VERSION = "2"  # of the files
-_MOST = float(np.finfo(np.float16).max)
+_VERSION = "3"  # of the files
+_HIGHEST = 255  # level, of 8 bits
 
 
 @dataclass(frozen=True)
@@ -62,26 +62,32 @@ class FeaturePack:
         return {"train": self.train, "test": self.test} | unknown
 
     def rounded(self) -> FeaturePack:
-        """Return the pack with features in half precision, as `read` returns it."""
-        parts = {
-            place: _outputs(self.head, outputs.features.astype(np.float16), outputs.labels)
-            for place, outputs in self.parts.items()
-        }
-        return _assemble(self.name, self.id_set, self.head, parts, self.facts)
+        """Return the pack with features in 8 bits, as `read` returns it."""
+        return _unpack(self._about(), self._arrays())
 
     def write(self, path: str | os.PathLike) -> None:
         """Write a safetensors file with its checksum inside, whole or not at all."""
-        arrays = {"head/weight": self.head.weight, "head/bias": self.head.bias}
-        for place, outputs in self.parts.items():
-            if np.abs(outputs.features).max() > _MOST:
-                raise ValueError(f"{place}: features of at most {_MOST:g} expected")
-            arrays[f"{place}/features"] = outputs.features.astype(np.float16)
-            arrays[f"{place}/labels"] = outputs.labels.astype(np.int16)
-        arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-        about = {"name": self.name, "id_set": self.id_set, "facts": dict(self.facts)}
-        metadata = {"feature_pack": _VERSION, "about": json.dumps(about, ensure_ascii=False)}
+        arrays = self._arrays()
+        about = json.dumps(self._about(), ensure_ascii=False)
+        metadata = {"feature_pack": _VERSION, "about": about}
         with atomic_path(path) as temporary:
             save_file(arrays, temporary, metadata | {"sha256": _checksum(arrays, metadata)})
+
+    def _about(self) -> dict:
+        return {"name": self.name, "id_set": self.id_set, "facts": dict(self.facts)}
+
+    def _arrays(self) -> dict[str, np.ndarray]:
+        roots = {place: np.cbrt(outputs.features) for place, outputs in self.parts.items()}
+        every = np.concatenate(list(roots.values()))
+        low = np.minimum(every.min(axis=0), 0)
+        step = (every.max(axis=0) - low) / _HIGHEST
+        arrays = {"head/weight": self.head.weight, "head/bias": self.head.bias}
+        arrays |= {"root/low": low, "root/step": step}
+        for place, outputs in self.parts.items():
+            levels = (roots[place] - low) / np.where(step > 0, step, 1)
+            arrays[f"{place}/features"] = np.rint(levels).astype(np.uint8)
+            arrays[f"{place}/labels"] = outputs.labels.astype(np.int16)
+        return {name: np.ascontiguousarray(array) for name, array in arrays.items()}
 
     @classmethod
     def read(cls, path: str | os.PathLike) -> FeaturePack:
@@ -95,14 +101,7 @@ class FeaturePack:
                 raise ValueError(f"version {_VERSION} of feature packs expected, got {version}")
             if metadata.pop("sha256", None) != _checksum(arrays, metadata):
                 raise ValueError("its contents do not match its checksum")
-            about = json.loads(metadata["about"])
-            head = Head(arrays["head/weight"], arrays["head/bias"])
-            places = [name.removesuffix("/labels") for name in arrays if name.endswith("/labels")]
-            parts = {
-                place: _outputs(head, arrays[f"{place}/features"], arrays[f"{place}/labels"])
-                for place in places
-            }
-            return _assemble(about["name"], about["id_set"], head, parts, about["facts"])
+            return _unpack(json.loads(metadata["about"]), arrays)
         except FileNotFoundError:
             raise
         except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
@@ -121,20 +120,21 @@ def packs(folder: str | os.PathLike | None = None) -> Iterator[FeaturePack]:
     return map(FeaturePack.read, files)
 
 
-def _outputs(head: Head, features: np.ndarray, labels: np.ndarray) -> Outputs:
-    features = features.astype(np.float32)
-    return Outputs(features @ head.weight.T + head.bias, features, labels)
-
-
-def _assemble(name, id_set, head, parts: Mapping[str, Outputs], facts) -> FeaturePack:
-    sides = {side: {} for side in SIDES}
-    for place, outputs in parts.items():
+def _unpack(about: Mapping, arrays: Mapping[str, np.ndarray]) -> FeaturePack:
+    head = Head(arrays["head/weight"], arrays["head/bias"])
+    parts, sides = {}, {side: {} for side in SIDES}
+    for name in arrays:
+        place, _, kind = name.rpartition("/")
+        if kind != "labels":
+            continue
+        roots = arrays["root/low"] + arrays["root/step"] * arrays[f"{place}/features"]
+        features = roots * roots * roots
+        outputs = Outputs(features @ head.weight.T + head.bias, features, arrays[name])
         side, _, data_set = place.partition("/")
-        if data_set:
-            sides[side][data_set] = outputs
+        (sides[side] if data_set else parts)[data_set or place] = outputs
     if not any(sides.values()):
         raise ValueError("no unknown images in it")
-    return FeaturePack(name, id_set, head, parts["train"], parts["test"], **sides, facts=facts)
+    return FeaturePack(about["name"], about["id_set"], head, **parts, **sides, facts=about["facts"])
 
 
 def _checksum(arrays: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -> str:

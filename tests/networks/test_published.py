@@ -174,9 +174,9 @@ def test_fine_tuning_wants_the_same_classes_and_a_plain_head(root, tmp_path):
     tune = partial(fit, initial=network, device="cpu", progress=False)
     recipe = Recipe(epochs=1, batch_size=8, learning_rate=0.01)
     for names in (few.class_names[::-1], few.class_names[:9]):
-        with pytest.raises(ValueError, match=f"initial: '{NAME}' knows other classes, or the sam"):
+        with pytest.raises(ValueError, match=f"initial: '{NAME}' has other classes, or another o"):
             tune(dataclasses.replace(few, class_names=names, labels=few.labels % 9), recipe)
-    with pytest.raises(ValueError, match=f"objective 'mimo' has a head of its own, .*'{NAME}' la"):
+    with pytest.raises(ValueError, match="objective 'mimo' has its own head; train it from"):
         tune(few, dataclasses.replace(recipe, objective="mimo"))
     assert not [*(tmp_path / "CACHE_ROOT").rglob("*.safetensors")]
     tuned = tune(few, recipe)

@@ -293,12 +293,17 @@ def test_an_export_tells_how_it_was_made_and_reproduces_its_accuracy(images, exp
     assert fit(images).outputs(images).correct.mean() == about["test_accuracy"]
 
 
-def test_weights_stay_exact_where_half_precision_loses_accuracy(images, monkeypatch, tmp_path):
-    network, values = fit(images), iter([0.5, 0.5 + 3e-4])
+@pytest.mark.parametrize("tried", [1, 2, 3, 4])
+def test_weights_are_as_exact_as_the_accuracy_needs(tried, images, monkeypatch, tmp_path):
+    network, values = fit(images), iter([0.5, *[0.5 + 3e-4] * (tried - 1), 0.5 + 1e-4])
     monkeypatch.setattr(exports, "_accuracy", lambda *arguments: next(values))
-    assert exports.save(network, images, tmp_path / "a.safetensors") == 0.5
+    assert exports.save(network, images, tmp_path / "a.safetensors") == 0.5 + 1e-4
     tensors, about = checkpoints.load(tmp_path / "a.safetensors")
-    assert about["stored"] == "float32" and checkpoints.digest(tensors) == network.sha256
+    assert about["stored"] == [*exports.FORMATS][tried - 1]
+    weights = network.classifier.named_parameters()
+    halved = {weight.ndim for name, weight in weights if tensors[name].dtype == torch.float16}
+    assert halved == [{1, 2, 4}, {2, 4}, {4}, set()][tried - 1]
+    assert (checkpoints.digest(tensors) == network.sha256) == (tried == 4)
 
 
 def test_a_modified_export_is_rejected_and_nothing_is_trained(images, exported):

@@ -11,6 +11,7 @@ from helpers.data import Images
 from helpers.networks import published, zoo
 from helpers.networks.model import Model
 from helpers.papers.run import Part
+from helpers.scores import base
 from known_unknowns.bench import packs
 
 NAME = "resnet20.akamaster_cifar10"
@@ -32,6 +33,8 @@ def stages(monkeypatch):
         models=lambda parameters, part, roles: Model(NAME, (zoo.load(NAME, progress=False),)),
     )
     monkeypatch.setitem(feature_packs.CHAPTERS, "synthesis", SimpleNamespace(experiment=stages))
+    few = {name: base._REGISTRY[name] for name in ("energy", "msp")}
+    monkeypatch.setattr(base, "_REGISTRY", few)
     monkeypatch.setattr(feature_packs, "load", lambda *given, **more: SimpleNamespace(seed=0))
 
 
@@ -42,6 +45,8 @@ def test_a_published_network_has_one_pack(stages, tmp_path):
     assert list(pack.parts) == ["train", "test", "near/near", "far/static"]
     assert pack.facts["network"] == {"source": published.records()[NAME].source,
                                      "licence": published.records()[NAME].licence}  # fmt: skip
+    changes = pack.facts["changes_of_auroc"]
+    assert changes.keys() == {"energy", "msp"} and max(changes.values()) < 0.02
     assert {len(outputs) for outputs in pack.parts.values()} == {24}
     before = (tmp_path / "out" / f"{NAME}.safetensors").stat().st_mtime_ns
     feature_packs.main([str(tmp_path / "out")])
