@@ -166,8 +166,7 @@ def gscore(changes=(), *, runs=3, spread=0.001, noise=0.02):
         add(network, "network", "accuracy", "primary", test_set="test")
         for run, metric in product(range(runs), CORRELATIONS):
             for method in map("/".join, product(DETECTORS, (UDE, *EVALUATORS))):
-                if metric in ("fpr95", "auroc"):
-                    add(network, method, f"rmse_{metric}", "primary", run=run)
+                add(network, method, f"rmse_{metric}", "primary", run=run)
                 if method.endswith(UDE):
                     add(network, method, f"pearson_{metric}", "primary", run=run)
         for run, variant in product(range(runs), VARIANTS):
