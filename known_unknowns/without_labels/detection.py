@@ -140,7 +140,7 @@ class DetectionEstimator:
 
         The interval is for the metric on these images and for the metric on more images like them.
         All numbers are NaN, *no answer*, if the mixture is too different from the mixtures of the
-        fit: fewer than 1 % of the images are shown to be unlike the validation images, or the
+        fit: fewer than 2 % of the images are shown to be unlike the validation images, or the
         curve is far from all curves.
 
         Parameters
@@ -214,7 +214,7 @@ class _CurveRegression:
         same = self.groups == _share_groups(curve[None])[0]
         curve = ((curve - self.centre) / self.scale)[None]
         strange = _distances(curve, self.curves).min() > self.reach
-        if strange or share_bound(self.validation, mixture) < SHARES[0]:
+        if strange or share_bound(self.validation, mixture) < 2 * SHARES[0]:
             return dict.fromkeys(self.weights, _NOTHING)
         near, result, sets = _kernel(curve, self.curves)[0], {}, len({*self.set_of[same]})
         for metric, weights in self.weights.items():

@@ -64,8 +64,8 @@ def derive(table: pd.DataFrame) -> pd.DataFrame:
     * ``least_skill_of_sizes``: the least skill of the predicted FPR95 over sizes.
     * ``mixed_gain``: in mixtures of drawn shares, the difference of absolute correlations with
       FPR95: UDE minus GMM, and GMM minus k-means.
-    * ``least_of_networks``, ``least_of_sizes``, ``least_of_ratios``: the least correlation with
-      FPR95 over networks and over variants.
+    * ``least_of_networks``, ``least_of_sizes``, ``least_of_ratios``, ``least_of_validations``: the
+      least correlation with FPR95 over networks and over variants.
     * ``accuracy_correlation``: Spearman's correlation over networks of accuracy and mean FPR95 over
       the sets that all networks have.
     """
@@ -80,8 +80,8 @@ def derive(table: pd.DataFrame) -> pd.DataFrame:
     ]
     columns = [*_PLACE, "method", "metric", "value", "bootstrap", "doubt"]
     derived = pd.DataFrame(rows, columns=columns).assign(calibration="", test_set="all")
-    words = {"accuracy_correlation": ""}
-    return derived.assign(evidence=derived["metric"].map(words).fillna(_skill_in_words(table)))
+    without = derived["metric"] == "accuracy_correlation"
+    return derived.assign(evidence=np.where(without, "", _skill_in_words(table)))
 
 
 def _skill_in_words(table: pd.DataFrame) -> str:
@@ -101,7 +101,7 @@ def _quantities(table: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame, s
     networks = table.loc[table["method"] == "network", "backbone"].nunique()
     whole = table[table["test_set"] == "all"]
     primary = whole[whole["variant"] == "primary"]
-    single = {metric: _correlations(primary, table, metric) for metric in _TITLES}
+    single = {name: _correlations(primary, table, name) for name in (*_TITLES, "fpr80", "fpr60")}
     turning = {metric: _turning(own, "detector") for metric, own in single.items()}
     for metric, own in single.items():
         for detector, numbers in own.groupby(level="detector", sort=False):
@@ -110,7 +110,7 @@ def _quantities(table: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame, s
         doubted, mean = {network for network, _ in turning[metric]}, _mean(own, detectors)
         yield _PROPOSED, f"correlation_{metric}", mean, doubted
     gain = (single["fpr95"] - single["auroc"]).dropna()
-    doubted = {network for pairs in turning.values() for network, _ in pairs}
+    doubted = {network for metric in _TITLES for network, _ in turning[metric]}
     yield _PROPOSED, "correlation_gain", _mean(gain, detectors), doubted
 
     for metric in _TITLES:
@@ -134,6 +134,7 @@ def _quantities(table: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame, s
     variants = whole[(whole["method"] == method) & (whole["metric"] == "pearson_fpr95")]
     yield method, "least_of_sizes", *_least_of(variants, "size", 50, np.inf)
     yield method, "least_of_ratios", *_least_of(variants, "ratio", 1 / 10, 10)
+    yield method, "least_of_validations", *_least_of(variants, "validation", 100, np.inf)
     skills = _squared_errors(whole[whole["method"] == method], table)
     yield method, "least_skill_of_sizes", _least_of(skills, "size", 50, np.inf)[0], set()
     mixed = whole[(whole["variant"] == "mixed") & (whole["metric"] == "pearson_fpr95")]

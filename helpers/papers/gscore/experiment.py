@@ -200,10 +200,8 @@ def rows(parameters: Parameters, part: Part, outputs: SuiteOutputs, draw: Draw) 
             test, tested = mixtures["test"], division[1]
             for metric, values in guesses[detector].items():
                 rmse = np.sqrt(np.mean((values - test.truths[metric])[tested] ** 2))
-                method, images = f"{detector}/{CONFIDENCE}", test.images[tested].sum()
-                yield {"run": run} | results.row(
-                    "all", f"rmse_{metric}", rmse, images, method=method
-                )
+                cell = "all", f"rmse_{metric}", rmse, test.images[tested].sum()
+                yield {"run": run} | results.row(*cell, method=f"{detector}/{CONFIDENCE}")
     for variant in mixing.variants(parameters):
         evaluators = [name for name in VARIED if name in parameters.evaluators]
         if variant.validation or variant.learnt or variant.one_sided:

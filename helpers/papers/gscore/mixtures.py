@@ -48,11 +48,13 @@ PRIMARY = Variant()
 
 def variants(parameters: Parameters) -> list[Variant]:
     """Return the variants in the parameters, without the primary one."""
+    validated = [Variant(f"validation {n}", validation=n) for n in parameters.validations]
     return [
         *(Variant(f"ratio {a}:{b}", ratio=(a, b)) for a, b in parameters.ratios),
         *(Variant(f"size {size}", size=size) for size in parameters.sizes),
-        *(Variant(f"validation {n}", validation=n) for n in parameters.validations),
+        *validated,
         Variant("mixed", drawn=True),
+        *(replace(each, name=f"mixed, {each.name}", drawn=True) for each in validated),
         *(Variant(f"shift {shift}", shift=shift) for shift in parameters.shifts),
         Variant("learnt", learnt=True),
         Variant("one-sided", one_sided=True),
@@ -93,8 +95,7 @@ def score_suite(
     if detector == parameters.detectors[0]:  # variants are of this detector alone
         known |= suite.shifted
         chosen = draw_places("learnt", len(suite.train), len(suite.validation), parameters.seed)
-        images = suite.train.subset(chosen), model.outputs(suite.train).subset(chosen)
-        learnt = scores.score(score, model, *images)
+        learnt = scores.score(score, model, suite.train.subset(chosen))
     again = suite.again if "images" in score.info.needs else {}
 
     def scores_of(roles: Mapping) -> dict[str, np.ndarray]:

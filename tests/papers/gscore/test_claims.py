@@ -16,7 +16,7 @@ def table():
 
 
 @pytest.mark.parametrize(("which", "undecided", "others"), [
-    ("msp/ude.* pearson_fpr95 primary", "backbones correlation detectors fpr95 ratios",
+    ("msp/ude.* pearson_fpr95 primary", "backbones correlation detectors fpr95 metrics ratios",
      {"RMSE of FPR95, k-means minus UDE + Wasserstein", "correlation with AUROC, MSP"}),
     ("odin/ude.* pearson_auroc", "correlation fpr95", {"correlation with FPR95, ODIN"}),
 ])  # fmt: skip

@@ -73,9 +73,10 @@ def test_every_number_has_its_row(table):
     assert taus["shared τ", 0, "msp/ude_kl"] == taus["primary", 0, f"msp/{UDE}"]
     usual = ["primary", "meta", "test", "shared τ"]
     other = table[~table["variant"].isin(usual)].groupby("variant")["method"]
-    names = {"ratio 1:2", "size 20", "validation 10", "mixed", "shift fog/3", "learnt", "one-sided"}
+    names = {"ratio 1:2", "size 20", "validation 10", "mixed", "mixed, validation 10",
+             "shift fog/3", "learnt", "one-sided"}  # fmt: skip
     assert {variant.name for variant in variants(PARAMETERS)} == names == {*other.groups}
-    for variant in ("validation 10", "learnt", "one-sided"):
+    for variant in ("validation 10", "mixed, validation 10", "learnt", "one-sided"):
         assert set(other.get_group(variant)) == {f"msp/{UDE}"}
     predicted = table[table["metric"] == "predicted_auroc"].groupby("run")["test_set"].agg(set)
     tested = [divide(SETS, number, PARAMETERS)[1] for number in range(2)]
@@ -174,6 +175,7 @@ def test_mixtures_of_the_variants(suite, network):
     assert sizes["ratio 1:2"] == [14, 29]
     assert np.abs(printed_shares() - sizes["mixed"][1] / sum(sizes["mixed"])).min() < 0.02
     assert sizes["mixed"][0] == 50 or sizes["mixed"][1] == 29
+    assert sizes["mixed, validation 10"] == sizes["mixed"]
     assert printed_shares()[0] == 3255 / (6990 + 3255) and len(printed_shares()) == 150
     assert len(scores.known["fog/3"]) == len(suite.test)
     seen = network.outputs(suite.train).probabilities.max(axis=1)
