@@ -264,9 +264,9 @@ def _watch(given: argparse.Namespace) -> int:
     _check_rejector(given)
     state = given.state or given.rejector.with_suffix(".watch.json")
     seen = look(given.rejector, given.file, state)
-    numbers = {"chance": CHANCE, "false_alarms": FALSE_ALARMS, "most": given.share}
+    numbers = {"usual": CHANCE, "false_alarms": FALSE_ALARMS, "most": given.share}
     print(*render("watched", file=given.file.name, **seen, **numbers), sep="\n")
-    return FAILS if seen["bound"] > given.share else HOLDS
+    return FAILS if seen["bound"] >= given.share else HOLDS
 
 
 def _accept(given: argparse.Namespace) -> int:

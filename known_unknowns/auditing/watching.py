@@ -58,7 +58,7 @@ def evidence(unlike, images, known: int, shares=SHARES) -> np.ndarray:
     least = (chance + (1 - chance) * np.asarray(shares))[:, None]
     most = least + (1 - least) * _MORE
     gains, losses = np.log(most / least), np.log1p(-most) - np.log1p(-least)
-    unlike, images = (np.asarray(counts)[..., None, None] for counts in (unlike, images))
+    unlike, images = (n[..., None, None] for n in np.broadcast_arrays(unlike, images))
     total, after = np.full(np.broadcast(unlike[0], gains).shape, -np.inf), []
     for look in range(len(unlike)):
         begun = np.logaddexp(total, -np.log((look + 1) * (look + 2)))

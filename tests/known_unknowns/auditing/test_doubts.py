@@ -1,6 +1,7 @@
 """Problems of the images and labels are found, and only real ones."""
 
 import re
+from dataclasses import replace  # noqa: F401 (for mistakes.yaml)
 
 import numpy as np
 import pytest
