@@ -135,8 +135,8 @@ def test_new_outputs_are_judged(file, arrays, tmp_path, capsys):
 def shown(page):
     """Return each command of a page whose output the page prints, with this output in words."""
     text = re.sub(r" \d+\.\d s  ", " ", page.read_text(encoding="utf-8"))
-    blocks = re.findall(r"^```console\n\$ known-unknowns (.*)\n((?s:.+?))^```", text, re.M)
-    return {command: output.split() for command, output in blocks if "$ " not in output}
+    block = r"^```console\n(?:\$ .*\n)*\$ known-unknowns (.*[^\\])\n(?!```)((?s:.+?))^```"
+    return {command: output.split() for command, output in re.findall(block, text, re.M)}
 
 
 def test_a_page_shows_what_the_commands_print(tmp_path, monkeypatch, capsys):
