@@ -94,19 +94,23 @@ def risk_threshold(scores, correct, *, risk: float, confidence: float = 0.95) ->
     lowered image by image, and at each step the hypothesis "the risk is too large" is
     rejected while
 
-    .. math:: P(\operatorname{Bin}(m, \text{risk}) \le e) \le (1 - \text{confidence}) / g
+    .. math:: P(\operatorname{Bin}(m, \text{risk}) \le e) \le \alpha
 
-    with e errors among the m images above. Each of the g walks ends at the first hypothesis
-    that is not rejected, and the lowest threshold of all walks is returned. The walks start at
-    ranks that double and depend only on N, `risk` and `confidence`; with a single start, one
-    early error could end the only walk.
+    with e errors among the m images above. Each of the g starts brings (1 − confidence) / g to
+    :math:`\alpha`. A walk ends at the first hypothesis that is not rejected. A walk that
+    reaches the next start keeps its share, and adds the share of this start (the fallback
+    procedure, Wiens and Dmitrienko 2005). The lowest threshold of all walks is returned. The
+    starts are ranks that double, and depend only on N, `risk` and `confidence`; with a single
+    start, one early error could end the only walk.
 
     A walk errs only if it passes the first threshold at or below its start at which the risk
     is too large. This threshold depends on the images. But between this threshold and the last
     larger threshold with too large a risk, and above the larger threshold, errors follow a
-    binomial law with at least `risk`.
+    binomial law with at least `risk`. No share passes this threshold, so the shares of all
+    starts that can err add up to at most 1 − confidence.
 
-    Ties are walked in random order with a fixed seed; only thresholds between ties are returned.
+    Hypotheses inside ties are not tested. If a start lies inside a tie, ties have a random
+    order with a fixed seed; a start among the highest scores, all equal, moves to their end.
 
     Examples
     --------
@@ -116,15 +120,14 @@ def risk_threshold(scores, correct, *, risk: float, confidence: float = 0.95) ->
     """
     scores = float_array("scores", scores)
     correct = correct_array(correct, length=len(scores))
-    starts = _starts(len(scores), risk, confidence)
-    if not starts:
+    if not _starts(len(scores), risk, confidence):
         raise ValueError(
             f"scores: at least {images_needed(risk, confidence)} images expected to promise a risk "
             f"of {risk:g} with confidence {confidence:g}, got {len(scores)}; bring more, or ask "
             "for a larger risk or a smaller confidence"
         )
     ranked, errors = _rank(scores, correct)
-    accepted = _count_accepted(ranked, errors, risk, confidence)
+    accepted, level = _count_accepted(ranked, errors, risk, confidence)
     if not accepted:
         shown = larger_risk(scores, correct, risk=risk, confidence=confidence)
         advice = f"bring more, or, of new images, ask for about {shown:g}" if shown else ""
@@ -138,7 +141,7 @@ def risk_threshold(scores, correct, *, risk: float, confidence: float = 0.95) ->
         threshold=float(ranked[accepted - 1]),
         coverage=accepted / len(scores),
         risk=float(wrong / accepted),
-        bound=float(_upper_bound(wrong, accepted, (1 - confidence) / len(starts))),
+        bound=float(_upper_bound(wrong, accepted, level)),
     )
 
 
@@ -156,7 +159,7 @@ def larger_risk(scores, correct, *, risk: float, confidence: float = 0.95) -> fl
     ranked, errors = _rank(scores, correct_array(correct, length=len(scores)))
     rounded = sorted({float(f"{value:.2g}") for value in np.geomspace(risk, 1, 60)[1:-1]})
     wishes = (value for value in rounded if risk < value < 1)
-    return next((r for r in wishes if _count_accepted(ranked, errors, r, confidence)), None)
+    return next((r for r in wishes if _count_accepted(ranked, errors, r, confidence)[0]), None)
 
 
 def coverage_threshold(scores, *, coverage: float) -> float:
@@ -231,34 +234,42 @@ def _rank(scores: np.ndarray, correct: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return scores[order], np.cumsum(~correct[order])
 
 
-def _count_accepted(scores: np.ndarray, errors: np.ndarray, risk: float, confidence: float) -> int:
-    """Return how many images the lowest threshold of all walks accepts; 0 if there is none."""
-    starts = _starts(len(scores), risk, confidence)
+def _count_accepted(scores, errors, risk: float, confidence: float) -> tuple[int, float]:
+    """Return how many images the lowest threshold of all walks accepts, and its test's level."""
+    starts, total = _starts(len(scores), risk, confidence), len(scores)
     if not starts:  # too few images, even without an error
-        return 0
-    ranks = np.arange(1, len(scores) + 1)
+        return 0, 0.0
+    ends = np.append(scores[:-1] > scores[1:], True)
+    moved = np.maximum(starts, ends.argmax() + 1)
+    tested = np.unique([*np.flatnonzero(ends), *moved - 1])
+    p_values = np.zeros(total)
     # A rounding error must not undo an equality, as at the first rank and without any error.
-    stands = bdtr(errors, ranks, risk) > (1 - confidence) / len(starts) * (1 + 1e-9)
-    between_ties = np.append(scores[:-1] > scores[1:], True)
-    accepted = 0
-    for start in starts:
-        failed = np.flatnonzero(stands[start - 1 :])
-        passed = start - 1 + failed[0] if len(failed) else len(scores)
-        # The image at the start is the evidence for thresholds below it only.
-        usable = ranks[start:passed][between_ties[start:passed]]
-        accepted = max(accepted, int(usable[-1]) if len(usable) else 0)
-    return accepted
+    p_values[tested] = bdtr(errors[tested], tested + 1, risk) * (1 - 1e-9)
+    accepted, level, used = 0, 0.0, 0.0
+    for start, rank, last in zip(starts, moved, [*moved[1:] - 1, total], strict=True):
+        if not level:  # the image at the start is the evidence for thresholds below it only
+            begin = start if start == rank else 0
+        level += (1 - confidence) / len(starts)
+        failed = np.flatnonzero(p_values[rank - 1 : last] > level)
+        passed = rank - 1 + failed[0] if len(failed) else last
+        usable = np.flatnonzero(ends[begin:passed])
+        if len(usable):
+            accepted, used = begin + int(usable[-1]) + 1, level
+        if len(failed):
+            level = 0.0
+    return accepted, used
 
 
 def _starts(images: int, risk: float, confidence: float) -> list[int]:
     """Return the ranks at which walks start, each twice the previous rank.
 
-    The first is the smallest rank at which a walk without error continues; all are below `images`.
+    The first is the smallest rank at which a walk without error continues.  A single start is
+    below `images`, and the last of several starts below a third of `images`.
     """
     starts: list[int] = []
     while True:
         count = len(starts) + 1
         first = _run_length(risk, 1 - (1 - confidence) / count)
-        if first * 2 ** (count - 1) >= images:
+        if first * 2 ** (count - 1) * (3 if starts else 1) >= images:
             return starts
         starts = [first * 2**i for i in range(count)]

@@ -244,9 +244,8 @@ def audit(
             known, correct, numbers[measuring], list(map(str, kinds)), *wished
         )
     left_aside = render(
-        "left_aside", compared=ranking.COMPARED, fitted=FITTED, copied=doubts.COPIES_AMONG,
-        largest=max(map(len, (validation, *inputs.ood.values()))) // 2, half=len(validation) // 2,
-        learnt_from=max(len(validation), len(inputs.train or ())),
+        "left_aside", compared=ranking.COMPARED, fitted=FITTED, half=len(validation) // 2,
+        largest=max(map(len, (validation, *inputs.ood.values()))) // 2,
     )  # fmt: skip
     audited.notes = [*(str(warning.message) for warning in caught), *left_aside]
     audited.rejector = _rejector(audited) if deployed else None

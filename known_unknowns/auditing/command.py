@@ -1,8 +1,9 @@
-"""The command ``known-unknowns``: audit a file of outputs, accept new outputs, rank a score.
+"""The command ``known-unknowns``: audit outputs, accept or watch new outputs, rank a score.
 
     known-unknowns demo
     known-unknowns audit outputs.npz --risk 0.05
     known-unknowns accept outputs_audit/rejector.safetensors new.npz
+    known-unknowns watch outputs_audit/rejector.safetensors new.npz
     known-unknowns bench my_score.py
 
 Modules are imported when they are needed, so that the first output appears at once.
@@ -58,10 +59,11 @@ def _parser() -> argparse.ArgumentParser:
         "demo": f"audit a published network that comes with the package, into {DEMO}",
         "audit": "from the outputs of a classifier to a report, audit.json and a rejector",
         "accept": "judge new outputs with the rejector of an audit, as CSV",
+        "watch": "count the images unlike the validation images, day by day, and raise an alarm",
         "bench": "rank your score among all others, on features of published networks",
     }
     added = {name: commands.add_parser(name, help=words) for name, words in titles.items()}
-    _, audit, accept, bench = added.values()
+    _, audit, accept, watch, bench = added.values()
     audit.formatter_class = argparse.RawDescriptionHelpFormatter
     audit.epilog = inspect.getdoc(_audit)
     network = audit.add_argument_group("or a network of timm and folders, in place of FILE")
@@ -83,8 +85,11 @@ def _parser() -> argparse.ArgumentParser:
         (network, "--production", "unlabelled images", folder),
         (network, "--classes", "names of the classes in the model's order, a line each", path),
         (network, "--download", "fetch the weights", switch),
-        (accept, "rejector", "rejector.safetensors", path),
-        (accept, "file", "new outputs, in a file as for audit", path),
+        *((command, "rejector", "rejector.safetensors", path) for command in (accept, watch)),
+        *((command, "file", "new outputs, in a file as for audit", path)
+          for command in (accept, watch)),
+        (watch, "--share", "of unlike images without alarm (0.02)", share | {"default": 0.02}),
+        (watch, "--state", "where the counts are kept (REJECTOR.watch.json)", path),
         (accept, "--out", "where to, a CSV file (default: the screen)", path),
         (bench, "file", "a Python file that registers a score; it is executed", path),
         (bench, "--packs", "a folder of feature packs (default: those that come along)", path),
@@ -126,7 +131,7 @@ def _version(given: argparse.Namespace) -> int:
 
     if not given.version:
         raise ValueError(
-            "a command expected: demo, audit, accept or bench; begin with "
+            "a command expected: demo, audit, accept, watch or bench; begin with "
             "`known-unknowns demo`, or see --help"
         )
     print(f"known-unknowns {__version__}")
@@ -239,16 +244,37 @@ def _demo(given: argparse.Namespace) -> int:
     return HOLDS
 
 
-def _accept(given: argparse.Namespace) -> int:
+def _check_rejector(given: argparse.Namespace) -> None:
+    """Refuse a file that is no rejector, and swapped arguments."""
     from helpers.checkpoints import is_checkpoint
+
+    if given.rejector.exists() and not is_checkpoint(given.rejector):
+        swapped = "; the two files look swapped" if is_checkpoint(given.file) else ""
+        expected = f"expected: {given.command} REJECTOR OUTPUTS{swapped}"
+        raise ValueError(f"{given.rejector} is no rejector; {expected}")
+
+
+def _watch(given: argparse.Namespace) -> int:
+    """Print the count of a look and the bound; return `FAILS` for an alarm."""
+    from helpers.checks import open_share
+    from known_unknowns.auditing.sentences import render
+    from known_unknowns.auditing.watching import CHANCE, FALSE_ALARMS, look
+
+    open_share("share", given.share)
+    _check_rejector(given)
+    state = given.state or given.rejector.with_suffix(".watch.json")
+    seen = look(given.rejector, given.file, state)
+    numbers = {"usual": CHANCE, "false_alarms": FALSE_ALARMS, "most": given.share}
+    print(*render("watched", file=given.file.name, **seen, **numbers), sep="\n")
+    return FAILS if seen["bound"] >= given.share else HOLDS
+
+
+def _accept(given: argparse.Namespace) -> int:
     from helpers.files import atomic_path
     from known_unknowns.auditing.inputs import read_new
     from known_unknowns.auditing.rejector import Rejector
 
-    if given.rejector.exists() and not is_checkpoint(given.rejector):
-        swapped = "; the two files look swapped" if is_checkpoint(given.file) else ""
-        expected = f"expected: accept REJECTOR OUTPUTS{swapped}"
-        raise ValueError(f"{given.rejector} is no rejector; {expected}")
+    _check_rejector(given)
     if given.out is not None:
         _check_place(given.out)
     rejector = Rejector.load(given.rejector)

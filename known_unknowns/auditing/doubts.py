@@ -23,15 +23,6 @@ from known_unknowns.auditing.thresholds import share
 NAMED = 5
 #: Largest number of classes for which the best order is computed.
 ORDERED = 2_000
-#: Largest number of images in the search for near copies; of a larger set, a random subset.
-COPIES_AMONG = 10_000
-#: Cosine distance of the features below which two images are near copies; the smallest distance
-#: among 2,000 test images of CIFAR-10 is 0.007 (ResNet-20, ResNet-56, DenseNet-100).
-NEAR = 1e-3
-#: Rank of a neighbour whose usual distance is at least twenty times that of a near copy.
-NEIGHBOUR = 10
-#: Smallest number of features: in fewer dimensions images are close together by chance.
-WIDTH = 16
 _ROWS = ("before", "after", "negated")
 
 
@@ -125,54 +116,14 @@ def _of_copies(inputs: Inputs) -> Iterator[Doubt]:
         "copies": [i for i, digest in enumerate(digests) if first.setdefault(digest, i) != i],
         "learnt": [i for i, digest in enumerate(digests) if digest in learnt],
     }
-    # among images that are equal to the last bit, only the first can be a near copy of other images
-    single = np.setdiff1d(np.arange(len(part)), [*places["copies"], *places["learnt"]])
-    compared = min(len(part), COPIES_AMONG) if len(single) > COPIES_AMONG else len(part)
-    single = _drawn(single)
-    places["near_copies"] = single[_near(part.features[single])]
-    if train is not None:
-        some = train.features[_drawn(np.arange(len(train)))]
-        places["near_learnt"] = single[_near(part.features[single], some)]
     for name, rows in places.items():
         if len(rows):
             named = _named([inputs.files[row] if inputs.files else str(row) for row in rows])
             yield _doubt(
-                name, count=len(rows), images=compared if "near" in name else len(part),
+                name, count=len(rows), images=len(part),
                 named=named if inputs.files else f"rows {named}",
                 what="features and logits" if part.features.shape[1] else "logits",
             )  # fmt: skip
-
-
-def _near(features: np.ndarray, others: np.ndarray | None = None) -> np.ndarray:
-    """Return the rows close to a row of `others`, or to another row of the same array."""
-    if features.shape[1] < WIDTH or not len(features):
-        return np.zeros(0, np.int64)
-    rows = _unit(features)
-    columns, near = rows if others is None else _unit(others), []
-    if len(columns) <= NEIGHBOUR:
-        return np.zeros(0, np.int64)
-    # if the images of a class are close together, copies are even closer
-    usual = 1 - np.partition(rows[:256] @ columns.T, -NEIGHBOUR, axis=1)[:, -NEIGHBOUR]
-    limit = 1 - min(NEAR, np.median(usual) / 20)
-    for start in range(0, len(rows), 1024):
-        similar = rows[start : start + 1024] @ columns.T
-        if others is None:
-            similar[np.arange(len(similar)), start + np.arange(len(similar))] = -1
-        near.append(similar.max(axis=1) >= limit)
-    return np.flatnonzero(np.concatenate(near))
-
-
-def _unit(features: np.ndarray) -> np.ndarray:
-    """Return rows scaled to length one; rows of zeros do not change."""
-    length = np.linalg.norm(features, axis=1, keepdims=True)
-    return features / np.where(length > 0, length, 1)
-
-
-def _drawn(places: np.ndarray) -> np.ndarray:
-    """Return at most `COPIES_AMONG` of these indices, drawn at random, in their order."""
-    if len(places) <= COPIES_AMONG:
-        return places
-    return np.sort(np.random.default_rng(0).choice(places, COPIES_AMONG, replace=False))
 
 
 def _digests(outputs: Outputs) -> list[bytes]:

@@ -89,7 +89,6 @@ def facts(audit: SimpleNamespace) -> dict:
         "larger_risk": lambda: guarantees.larger_risk(
             scores, correct, risk=wished[0], confidence=wished[1]
         ),
-        "smaller_risk": lambda: _smaller_risk(scores, correct, *wished),
         "taken": accepted_unlabelled(audit),
     }
 
@@ -99,21 +98,6 @@ def accepted_unlabelled(audit: SimpleNamespace) -> tuple[float, float, float] | 
     if audit.threshold is None or "production" not in audit.samples:
         return None
     return share(audit.samples["production"] >= audit.threshold.value)
-
-
-def _smaller_risk(scores, correct, wished: float, confidence: float) -> dict | None:
-    """Return a smaller risk that rejects some images, and how many images it needs (0: these)."""
-    wrong = float((~correct).mean())
-    options = [float(f"{part * wrong:.1g}") for part in (0.8, 0.5, 0.3)]
-    for risk in options:
-        if 0 < risk < wished:
-            threshold = promise_risk(scores, correct, {}, risk, confidence)
-            if not threshold.problem and threshold.coverage[0] <= NEARLY_ALL:
-                return {"risk": risk, "images": 0}
-    if 0 < options[1] < wished:
-        images = 4 * guarantees.images_needed(options[1], confidence)
-        return {"risk": options[1], "images": images}
-    return None
 
 
 def read_requirement(text: str, sets: Iterable[str] | None = None) -> SimpleNamespace:

@@ -13,7 +13,7 @@ from helpers import metrics
 from helpers.checks import known_name
 from helpers.metrics.records import KINDS
 from known_unknowns.checks.cases import QUALITIES, MetricCase
-from known_unknowns.checks.running import Checks, does_not_apply, hold, peak, refusal, refused
+from known_unknowns.checks.running import Checks, does_not_apply, hold, refusal, refused
 
 RANKING = ("group", "scores")
 BOUNDED = ("shares", "probabilities", "rows", "unknown")
@@ -226,22 +226,6 @@ def form_does_not_matter(trial):
     for what, (change, rtol) in FORMS.items():
         changed = trial.arguments(**dict.fromkeys(trial.arrays(), change))
         close(trial.value(changed), trial.value(), what, rtol)
-
-
-@checks
-def memory_grows_with_the_images(trial):
-    """Four times the images take less than six times the memory: no pairs of images are made."""
-    if trial.case != checks.case:
-        does_not_apply("memory is measured at one size alone")
-    peaks = []
-    for images in (1000, 4000):
-        given = trial.at(replace(trial.case, images=images)).arguments()
-        trial.value(given)  # imports and caches of the first call do not count
-        peaks.append(peak(partial(trial.function, **given)))
-    hold(
-        peaks[1] < 6 * peaks[0] + 2**16,
-        f"the peak of 1,000 images is {peaks[0] / 1e3:.3g} kB, of 4,000 {peaks[1] / 1e3:.3g} kB",
-    )
 
 
 def first_becomes(value: float, kind: type = float) -> Callable[[np.ndarray], np.ndarray]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import traceback
-import tracemalloc
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -102,16 +101,6 @@ def _fail(check: Callable, subject, case) -> tuple | None:
         kind = f"{type(error).__name__}: {error}, in line {place.lineno} of {file}"
         return (type(error), place.filename, place.lineno), f"it raised {kind}"
     return None
-
-
-def peak(call: Callable) -> int:
-    """Return the largest memory, in bytes, that a call takes."""
-    tracemalloc.start()
-    try:
-        call()
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
 
 
 def refusal(call: Callable, what: str, *words: str) -> None:

@@ -22,7 +22,6 @@ from known_unknowns.checks.running import (
     hold,
     numbers,
     numbers_or_refusal,
-    peak,
     refusal,
     refused,
     same,
@@ -227,24 +226,6 @@ def level_matters_as_said(trial):
     hold(
         close != (level in trial.needs),
         f"info.needs {told} the {level}, and the largest change is {abs(after - before).max():.3g}",
-    )
-
-
-@checks
-def memory_does_not_grow(trial):
-    """Four times the images to fit to and to score take less than 1.2 times the memory at the
-    peak, beyond outputs (which may be mapped) and a few copies of the scores.
-    """
-    if trial.case != checks.case:
-        does_not_apply("memory is measured at one size alone")
-    peaks, _ = [], trial.test
-    for images in (5000, 20_000):
-        large = trial.at(images=images // 4, classes=32, width=128, train=images)
-        call = partial(large.scores, large.test, large.train)
-        peaks.append(peak(call))
-    hold(
-        peaks[1] < 1.2 * peaks[0] + 4 * 8 * (images // 4),
-        f"the peak of 5,000 images is {peaks[0] / 1e6:.3g} MB, of 20,000 {peaks[1] / 1e6:.3g} MB",
     )
 
 

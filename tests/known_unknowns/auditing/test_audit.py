@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from helpers.outputs import Outputs
-from known_unknowns.auditing import Inputs, audit, auditing, doubts, findings, ranking, read_outputs
+from known_unknowns.auditing import Inputs, audit, auditing, findings, ranking, read_outputs
 from known_unknowns.auditing.rejector import Rejector
 from known_unknowns.auditing.report import bars
 
@@ -129,14 +129,13 @@ def test_large_audits_use_random_subsets_but_guarantees_use_all(inputs, monkeypa
     whole = audit(inputs, risk=0.2, replicates=2)
     monkeypatch.setattr(ranking, "COMPARED", 90)
     monkeypatch.setattr(auditing, "FITTED", 80)
-    monkeypatch.setattr(doubts, "COPIES_AMONG", 70)
     sizes = []
     monkeypatch.setattr(auditing, "fit_temperature", lambda *p: sizes.append(len(p[1])) or 1.0)
     audited = audit(inputs, risk=0.2, replicates=2)
     assert sizes == [80] and audited.accuracy == whole.accuracy
     assert len(audited.samples["validation"]) == 150
     assert np.array_equal(audited.measuring, whole.measuring)
-    for text in ("at most 90 ID images, and as many", "80 images of the half", "among 70 valid"):
+    for text in ("at most 90 ID images, and as many", "80 images of the half"):
         assert any(text in note for note in audited.notes)
 
 

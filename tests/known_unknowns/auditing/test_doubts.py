@@ -1,13 +1,13 @@
 """Problems of the images and labels are found, and only real ones."""
 
 import re
-from dataclasses import replace
+from dataclasses import replace  # noqa: F401 (for mistakes.yaml)
 
 import numpy as np
 import pytest
 
 from helpers.outputs import Outputs
-from known_unknowns.auditing.doubts import _near, doubt_share, find_doubts, likely_label_errors
+from known_unknowns.auditing.doubts import doubt_share, find_doubts, likely_label_errors
 from known_unknowns.auditing.inputs import Inputs
 
 
@@ -58,37 +58,6 @@ def test_the_labels_of_a_poor_model_are_not_suspected(kind):
 def test_nothing_is_found_where_nothing_is_wrong(inputs):
     assert names(inputs) == []
     assert [len(doubt_share(0.1, stated)) for stated in (0.2, 0.05, 0)] == [0, 1, 0]
-
-
-def crowded(width, tightness, seed=0):
-    """Return features of ten classes; a small `tightness` puts the images of a class together."""
-    generator = np.random.default_rng(seed)
-    centres = generator.normal(size=(10, width))
-    return centres[np.arange(400) % 10] + tightness * generator.normal(size=(400, width))
-
-
-@pytest.mark.parametrize(("width", "tightness"), [(16, 1), (16, 0.01), (512, 0.1)])
-def test_near_copies_are_found_however_dense_a_class_is(width, tightness):
-    features = crowded(width, tightness)
-    assert not len(_near(features)) and not len(_near(features[:200], features[200:]))
-    noise = np.random.default_rng(1).normal(size=(5, width)) * tightness / 100
-    near = features[[3, 14, 15, 65, 92]] + noise
-    assert _near(np.concatenate([features, near])).tolist() == [3, 14, 15, 65, 92, *range(400, 405)]
-    assert _near(near, features).tolist() == [0, 1, 2, 3, 4]
-    assert not any(len(_near(few)) for few in (crowded(3, 1), np.ones((9, 64)), np.eye(8, 20)))
-
-
-def test_near_copies_are_named(inputs):
-    part = replace(inputs.validation, features=crowded(16, 0.5)[:300].astype(np.float32))
-    both = part.subset([*range(300), 5, 7])
-    both.features[300:, 0] *= 1.001
-    (doubt,) = find_doubts(Inputs("a toy", both, tuple("abcd")))
-    assert doubt.name == "near_copies" and "4 of 302" in doubt.sentence
-    assert "(rows 5, 7, 300, 301)" in doubt.sentence
-    train = both.subset([300, 301, *range(9)])
-    train.features[2:] = crowded(16, 9, seed=5)[:9]
-    (doubt,) = find_doubts(Inputs("a toy", part, tuple("abcd"), train=train))
-    assert doubt.name == "near_learnt" and "(rows 5, 7)" in doubt.sentence
 
 
 def test_changed_labels_are_suspected_and_others_are_not(inputs):

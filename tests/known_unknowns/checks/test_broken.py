@@ -30,11 +30,6 @@ def aurc_by_argsort(confidence, correct):
     return float((np.cumsum(wrong) / np.arange(1, len(wrong) + 1)).mean())
 
 
-def auroc_by_pairs(known, unknown):
-    known, unknown = np.asarray(known, float)[:, None], np.asarray(unknown, float)
-    return float(np.mean((known > unknown) + (known == unknown) / 2))
-
-
 def auroc_of_errors(confidence, correct):
     correct, confidence = np.asarray(correct, bool), np.asarray(confidence)
     return metrics.auroc(confidence[correct], confidence[~correct])
@@ -133,11 +128,6 @@ def adds_up(score, train_outputs, head):
     Theirs.fit(score, train_outputs, head)
     score.mean = score.total = getattr(score, "total", 0.0) + score.mean
     return score
-
-
-def keeps_the_images(score, train_outputs, head):
-    score.kept = train_outputs.logits.astype(np.float64)
-    return Theirs.fit(score, train_outputs, head)
 
 
 def means_of_classes(score, train_outputs, head):

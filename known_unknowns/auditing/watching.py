@@ -1,0 +1,104 @@
+"""A monitor that may look at new images every day.
+
+An image is *unlike* the validation images if its score is below the k-th smallest of the n scores
+that a rejector keeps. A known image is unlike with a probability B that follows
+:math:`\\operatorname{Beta}(k, n + 1 - k)`; half of the error probability is for an upper bound b of
+B. If at most a share s of the images has changed or is of unknown classes, an image is unlike with
+probability at most :math:`p = b + s (1 - b)`.
+
+Against each share s, the evidence after T looks is the mixture of likelihood ratios
+
+.. math:: \\sum_{j \\le T} \\frac{1}{j (j + 1)} \\prod_{i \\ge j} \\Big(\\frac{q}{p}\\Big)^{u_i}
+          \\Big(\\frac{1 - q}{1 - p}\\Big)^{m_i - u_i}
+
+averaged over some q above p, with :math:`u_i` of :math:`m_i` images unlike at look i. It is a
+nonnegative supermartingale as long as the share is at most s, so it ever reaches 2 / α with
+probability at most α / 2 (Ville's inequality; Ramdas et al. 2023). Sums over the start j find a
+change at any time.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+from scipy.special import betaincinv, logsumexp
+
+from helpers.files import atomic_path, sha256_file
+from known_unknowns.auditing.inputs import read_new
+from known_unknowns.auditing.rejector import Rejector
+
+#: Share of the known images that are unlike by chance.
+CHANCE = 0.05
+#: Probability of any alarm, over all looks, without a reason.
+FALSE_ALARMS = 0.05
+#: Shares that the monitor tests.
+SHARES = np.arange(200) / 200
+_MORE = np.array([0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64])
+
+
+def rank_of_cut(known: int) -> int:
+    """Return the rank, among the scores of known images, of the score that unlike images miss."""
+    return max(1, round(CHANCE * known))
+
+
+def evidence(unlike, images, known: int, shares=SHARES) -> np.ndarray:
+    """Return the logarithm of the evidence against each share after each look, [T, ..., S].
+
+    `unlike` and `images` have the numbers of each look, [T, ...]; `known` scores set the cut.
+
+    >>> log = evidence([5] * 30 + [15] * 30, [100] * 60, 10_000, shares=[0.02])
+    >>> [int(look) for look in np.flatnonzero(log[:, 0] > np.log(2 / FALSE_ALARMS))[:1]]
+    [33]
+    """
+    rank = rank_of_cut(known)
+    chance = betaincinv(rank, known + 1 - rank, 1 - FALSE_ALARMS / 2)
+    least = (chance + (1 - chance) * np.asarray(shares))[:, None]
+    most = least + (1 - least) * _MORE
+    gains, losses = np.log(most / least), np.log1p(-most) - np.log1p(-least)
+    unlike, images = (n[..., None, None] for n in np.broadcast_arrays(unlike, images))
+    total, after = np.full(np.broadcast(unlike[0], gains).shape, -np.inf), []
+    for look in range(len(unlike)):
+        begun = np.logaddexp(total, -np.log((look + 1) * (look + 2)))
+        total = begun + unlike[look] * gains + (images[look] - unlike[look]) * losses
+        after.append(logsumexp(total, axis=-1) - np.log(len(_MORE)))
+    return np.array(after)
+
+
+def look(rejector: str | os.PathLike, file: Path, state: Path) -> dict:
+    """Count the unlike images of a file, store the count, and return all counts and a bound.
+
+    A file with equal content counts once. ``bound`` is a share of images unlike the validation
+    images that was exceeded at some time, with confidence 1 − `FALSE_ALARMS` for all looks.
+
+    Raises
+    ------
+    ValueError
+        No scores of known images in the rejector, outputs of another model, or a state that
+        belongs to another rejector or is no state.
+    """
+    rule, digest, name = Rejector.load(rejector), sha256_file(rejector), sha256_file(file)[:16]
+    logits, features, _ = read_new(file)
+    scores, stored = rule.score_samples(logits, features), {"rejector": digest, "looks": {}}
+    rule.p_values(scores[:1])  # refuses a rejector without scores of known images
+    if state.exists():
+        try:
+            stored = json.loads(state.read_text(encoding="utf-8"))
+            owner, _ = stored["rejector"], np.reshape([*stored["looks"].values()], (-1, 2))
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            raise ValueError(f"{state} is no state of a monitor; name another file") from error
+        if owner != digest:
+            raise ValueError(f"{state} belongs to another rejector; name another file")
+    cut = rule.known[rank_of_cut(len(rule.known)) - 1]
+    stored["looks"].setdefault(name, [int((scores < cut).sum()), len(scores)])
+    with atomic_path(state) as temporary:
+        temporary.write_text(json.dumps(stored, indent=1), encoding="utf-8")
+    counts = np.array([*stored["looks"].values()])
+    reached = evidence(*counts.T, len(rule.known)).max(axis=0) >= np.log(2 / FALSE_ALARMS)
+    unlike, images = stored["looks"][name]
+    return {
+        "unlike": unlike, "images": images, "looks": len(counts), "total": int(counts[:, 1].sum()),
+        "bound": float(SHARES[reached].max(initial=0)),
+    }  # fmt: skip
