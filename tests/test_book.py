@@ -15,9 +15,10 @@ import book
 from helpers import data, metrics, scores
 from helpers.networks import published
 from helpers.report import results
+from tests.mistakes import beside
 
 ROOT = Path(__file__).resolve().parent.parent
-LINKS = yaml.safe_load(Path(__file__).with_name("links.yaml").read_text("utf-8"))
+LINKS = beside(__file__, "links.yaml")
 
 
 @pytest.fixture

@@ -4,17 +4,16 @@ import os
 import subprocess
 import sys
 import tarfile
-from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
 
 from helpers.data import class_lists, wordnet
 from helpers.data.hypernyms import Hypernyms
 from helpers.data.wordnet_rules import keywords
+from tests.mistakes import beside
 
-KEYWORDS = yaml.safe_load(Path(__file__).with_name("keywords.yaml").read_text("utf-8"))
+KEYWORDS = beside(__file__, "keywords.yaml")
 
 
 def test_names():

@@ -2,21 +2,19 @@
 
 import inspect
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torchvision
-import yaml
 from PIL import Image
 from sklearn.datasets import load_digits
 
 from helpers.data import EMBEDDED, cards, load, names, write_pack
 from helpers.data.cards import find
 from helpers.data.sources import torchvision_set
+from tests.mistakes import beside
 
-FILE = Path(__file__).with_name("sources.yaml")
-REMEDIES, FOLDERS = yaml.safe_load(FILE.read_text("utf-8")).values()
+REMEDIES, FOLDERS = beside(__file__, "sources.yaml").values()
 
 
 def test_embedded_cifar10():

@@ -1,16 +1,15 @@
 """From the scores of a mixture to a Gscore, and from there to a metric, its interval and skill."""
 
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
 from scipy.linalg import sqrtm
 from sklearn.mixture import GaussianMixture
 
 from helpers import labelfree as gscore
 from helpers.labelfree import TAUS, Estimate, describe_skill, fit_regression, skill
+from tests.mistakes import beside
 
 VALIDATION = np.random.default_rng(4).normal(4, 1, 200)
 
@@ -169,7 +168,7 @@ def test_mixtures_in_a_ratio():
     assert gscore.counts_in_ratio(5, 9, (1, 100)) == (1, 9)
 
 
-MISTAKES = yaml.safe_load(Path(__file__).with_name("mistakes.yaml").read_text("utf-8"))
+MISTAKES = beside(__file__, "mistakes.yaml")
 LINE = fit_regression([[0.0]] * 9 + [[1.0]], np.r_[:10] / 10, [0.5])
 FUNCTIONS = vars(gscore) | {
     "interval of ten sets": LINE.interval,

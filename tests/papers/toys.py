@@ -1,15 +1,13 @@
 """Toy images, and results tables of them, that the tests of all papers share."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-import yaml
 
 from helpers.data import Images
 from helpers.papers import load, run
+from tests.mistakes import beside
 
-TINY = yaml.safe_load(Path(__file__).with_name("tiny.yaml").read_text("utf-8"))
+TINY = beside(__file__, "tiny.yaml")
 
 
 def tiny(part, paper):

@@ -2,20 +2,19 @@
 
 import shutil
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
 from PIL import Image
 
 from helpers import data
 from helpers.papers.unknown_detection import roles
+from tests.mistakes import beside
 from tests.papers.toys import tiny
 
 PARAMETERS = tiny("roles", "unknown_detection")
 BARE = PARAMETERS.replace(aside=[], resized="")
-OVERLAPS = yaml.safe_load(Path(__file__).with_name("overlaps.yaml").read_text())
+OVERLAPS = beside(__file__, "overlaps.yaml")
 CIFAR = BARE.replace(data_set="cifar100", superclasses={}, validation_share=0.2)
 
 
