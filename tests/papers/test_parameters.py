@@ -1,22 +1,20 @@
 """Parameters: what a file and a caller may give, and what is refused in which words."""
 
-from pathlib import Path
 from typing import Annotated, Literal
 
 import pytest
-import yaml
 
+from helpers.modules import ROOT
 from helpers.papers import PAPERS, REHEARSAL, parameters, run
 from helpers.papers.parameters import DataSet, Only, Score, load, read, values_of
 from tests.mistakes import beside, refusals
 
-ROOT = Path(__file__).resolve().parents[2]
 PAPER = "openset_calibration"
 MINI_TEXT = (ROOT / f"params/mini/{PAPER}.yaml").read_text()
 BAD_FILES, SIZES = (beside(__file__, name) for name in ("bad_files.yaml", "sizes.yaml"))
 MISTAKES = {  # by paper, values in place of those of mini, and by message the values with a mistake
-    file.parent.name: yaml.safe_load(file.read_text())
-    for file in Path(__file__).parent.glob("*/mistakes.yaml")
+    file.parent.name: beside(file, file.name)
+    for file in (ROOT / "tests/papers").glob("*/mistakes.yaml")
 }
 
 
