@@ -1,4 +1,7 @@
-"""Tables of what functions refuse: by function and message, lists of arguments by name."""
+"""Tables of cases beside their tests: of any kind, and of what functions refuse.
+
+The latter are lists of arguments by name, by function and message.
+"""
 
 import pkgutil
 from pathlib import Path
@@ -7,12 +10,16 @@ import pytest
 import yaml
 
 
+def beside(test: str, name: str):
+    """Return what a file of YAML beside a test holds."""
+    return yaml.safe_load(Path(test).with_name(name).read_text("utf-8"))
+
+
 def mistakes_of(test: str) -> list:
     """Return the cases of the file mistakes.yaml beside a test."""
-    text = Path(test).with_name("mistakes.yaml").read_text("utf-8")
     return [
         pytest.param((function, message, arguments), id=f"{function}-{message}")
-        for function, cases in yaml.safe_load(text).items()
+        for function, cases in beside(test, "mistakes.yaml").items()
         for message, calls in cases.items()
         for arguments in calls
     ]
@@ -28,3 +35,15 @@ def refused(function: str, message: str, arguments: dict, objects: dict) -> None
 
     with pytest.raises(ValueError, match=message):
         list(pkgutil.resolve_name(function)(**meant(arguments)))  # a generator begins
+
+
+def refusals(test: str, objects: dict):
+    """Return a test that each mistake beside a test is refused, and that no file is written."""
+
+    @pytest.mark.parametrize("case", mistakes_of(test))
+    def refuse(case, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        refused(*case, objects)
+        assert not list(tmp_path.iterdir())
+
+    return refuse

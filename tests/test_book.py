@@ -14,26 +14,22 @@ import yaml
 import book
 from helpers import data, metrics, scores
 from helpers.networks import published
-from helpers.report import results
+from tests.mistakes import beside
 
 ROOT = Path(__file__).resolve().parent.parent
-LINKS = yaml.safe_load(Path(__file__).with_name("links.yaml").read_text("utf-8"))
+LINKS = beside(__file__, "links.yaml")
 
 
 @pytest.fixture
-def runs(tmp_path, table_of):
-    """Return a folder of runs with one executed notebook and one results table."""
+def runs(tmp_path):
+    """Return a folder of runs with one executed notebook."""
     folder = tmp_path / "repository" / "runs" / "mini" / "openset_calibration"
     folder.mkdir(parents=True)
     title = nbformat.v4.new_markdown_cell("# Dataset\n\n$$\np_k = \\exp(z_k)\n$$\n")
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    about = {"kernelspec": kernel, "papermill": {"duration": 2.5}}
     cells = [title, nbformat.v4.new_code_cell("1 + 1")]
-    notebook = nbformat.v4.new_notebook(cells=cells, metadata=about)
+    notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
     nbformat.write(notebook, folder / "dataset.ipynb")
-    record = {"method": "closed-set", "metric": "ece", "calibration": "after", "value": 0.125}
-    table = table_of([record], paper="openset_calibration", data_set="digits")
-    results.write(table, folder / "results.parquet")
     return folder.parent
 
 

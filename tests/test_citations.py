@@ -3,7 +3,6 @@
 import json
 import re
 from datetime import date
-from pathlib import Path
 
 import pages
 import yaml
@@ -11,9 +10,9 @@ from pybtex.database import parse_file
 
 import helpers
 from helpers import data, metrics
+from helpers.modules import ROOT
 from helpers.papers import PAPERS
 
-ROOT = Path(__file__).resolve().parent.parent
 ENTRIES = parse_file(str(ROOT / "book" / "references.bib")).entries
 IDENTIFIERS = {"doi": r"10\.\d{4,9}/\S+", "eprint": r"\d{4}\.\d{4,5}",
                "url": r"https?://[\w.-]+(/\S*)?", "isbn": r"[\dX-]{10,17}"}  # fmt: skip

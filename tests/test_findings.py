@@ -15,7 +15,7 @@ from helpers.data.packs import read_pack, write_pack
 from helpers.outputs import Head, Outputs
 from known_unknowns.auditing import Inputs
 from known_unknowns.auditing.rejector import Rejector
-from tests.mistakes import mistakes_of, refused
+from tests.mistakes import refusals
 
 CLASSES, WIDTH = 4, 6
 
@@ -86,11 +86,7 @@ OBJECTS = {
 }
 
 
-@pytest.mark.parametrize("case", mistakes_of(__file__))
-def test_it_is_refused_by_name(case, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    refused(*case, OBJECTS)
-    assert not list(tmp_path.iterdir())
+test_it_is_refused_by_name = refusals(__file__, OBJECTS)
 
 
 def test_outputs_cannot_be_changed_through_the_object():

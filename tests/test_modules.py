@@ -1,13 +1,12 @@
 """Which networks, and what else is kept, a change of the code makes anew."""
 
 import shutil
-from pathlib import Path
 
 import pytest
-import yaml
 
 from helpers import modules
 from helpers.networks.recipe import OBJECTIVES
+from tests.mistakes import beside
 
 OUTPUTS = ("helpers.networks.inference", "helpers.networks.models.create")
 TRAINING = ("helpers.training.loop.train", "helpers.networks.models.create")
@@ -20,8 +19,7 @@ def codes(root):
     return {name: modules.code(names, root) for name, names in asked.items()}
 
 
-FILE = Path(__file__).with_name("changes_of_code.yaml")
-CHANGES = yaml.safe_load(FILE.read_text("utf-8"))
+CHANGES = beside(__file__, "changes_of_code.yaml")
 
 
 @pytest.fixture(scope="module")

@@ -67,19 +67,13 @@ def sizes(markdown: str) -> tuple[int, list[tuple[int, int]]]:
     return len(words), [(len(table) - 2, table[1].count("|") - 1) for table in tables]
 
 
-def test_words_and_tables_are_counted_without_folds():
-    table = "| a | b |\n| --- | --- |\n" + "| 1 | 2 |\n" * 11
-    fold = f"```{{dropdown}} More\nin a fold\n{table}```\n"
-    assert sizes(f"two words\n\n{table}\n{fold}\nthree more words") == (5, [(11, 2)])
-
-
 @pytest.mark.parametrize("paper", CHAPTERS)
 def test_an_overview_is_short_and_states_the_minutes(paper):
     """They are rounded from the measured CPU seconds, which another machine may change a little."""
     text = (ROOT / "book" / f"{paper}.md").read_text(encoding="utf-8")
     words, tables = sizes(text)
     assert words <= 900 and len(tables) <= 5
-    assert max(rows for rows, _ in tables) <= 10 and max(columns for _, columns in tables) <= 7
+    assert all(rows <= 10 and columns <= 7 for rows, columns in tables)
     seconds = pd.read_parquet(ROOT / "benchmarks/results/pipeline.parquet")["seconds"][paper]
     stated = re.search(r"need about (\d+) minutes of one CPU core at tier `mini`", text)[1]
     assert abs(60 * int(stated) - seconds) <= 45
@@ -89,19 +83,16 @@ def test_an_overview_is_short_and_states_the_minutes(paper):
 def test_a_page_is_short(path):
     """What a page shows before its reader opens a fold; the limits are the design's."""
     markdown = "\n".join(cell["source"] for cell in cells(path, "markdown"))
-    words, sizes_of_tables = sizes(markdown)
-    assert words <= 1000
-    assert max((rows for rows, _ in sizes_of_tables), default=0) <= 10
-    assert max((columns for _, columns in sizes_of_tables), default=0) <= 7
+    words, tables = sizes(markdown)
     code = [cell for cell in cells(path, "code") if not FOLDS & {*cell["tags"]}]
     shown = [out.get("data", {}) for cell in code for out in cell["outputs"]]
     html = "\n".join("".join(data.get("text/html", "")) for data in shown)
     html = re.sub("<details.*?</details>", "", html, flags=re.S)
-    tables = re.findall("<table.*?</table>", html, re.S)
-    rows = [re.findall("<tr.*?</tr>", table.split("</thead>")[-1], re.S) for table in tables]
-    assert len(tables) + len(sizes_of_tables) <= 5
-    assert max(map(len, rows), default=0) <= 10
-    assert max(len(re.findall("<t[hd]", row)) for table in rows for row in table) <= 7
+    for table in re.findall("<table.*?</table>", html, re.S):
+        rows = re.findall("<tr.*?</tr>", table.split("</thead>")[-1], re.S)
+        tables.append((len(rows), max(len(re.findall("<t[hd]", row)) for row in rows)))
+    assert words <= 1000 and len(tables) <= 5
+    assert all(rows <= 10 and columns <= 7 for rows, columns in tables)
     assert sum("image/png" in data for data in shown) <= 5
 
 

@@ -3,13 +3,12 @@
 from pathlib import Path
 
 import numpy as np
-import pytest
 from PIL import Image
 
 from helpers.data import Images, ImageStream
 from helpers.data.hypernyms import Hypernyms
 from helpers.data.packs import LARGEST_TILE
-from tests.mistakes import mistakes_of, refused
+from tests.mistakes import refusals
 
 BLACK, NUMBERS = np.zeros((6, 8, 8, 3), np.uint8), np.zeros(6, np.int64)
 ZOO = ("a", "bee", "c"), "zoo", "test"
@@ -26,8 +25,4 @@ OBJECTS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", mistakes_of(__file__))
-def test_bad_input_is_named_and_nothing_is_written(case, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    refused(*case, OBJECTS)
-    assert not list(tmp_path.iterdir())
+test_bad_input_is_named_and_nothing_is_written = refusals(__file__, OBJECTS)

@@ -4,17 +4,16 @@ import os
 import subprocess
 import sys
 import tarfile
-from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
 
 from helpers.data import class_lists, wordnet
 from helpers.data.hypernyms import Hypernyms
 from helpers.data.wordnet_rules import keywords
+from tests.mistakes import beside
 
-KEYWORDS = yaml.safe_load(Path(__file__).with_name("keywords.yaml").read_text("utf-8"))
+KEYWORDS = beside(__file__, "keywords.yaml")
 
 
 def test_names():
@@ -27,6 +26,7 @@ def test_all_classes_of_imagenet_are_nouns():
     """By wnids, there and back; Tiny ImageNet's are ImageNet's, whose names are WordNet's."""
     imagenet, tiny = map(class_lists.wnids_of, ("imagenet", "tiny_imagenet_64"))
     assert (len(imagenet), len(tiny)) == (1000, 200)
+    assert not wordnet.knows("qqqq") and not wordnet.knows("")
     assert tiny.items() <= imagenet.items()
     for wnid, name in imagenet.items():
         synset = wordnet.noun(wnid)
@@ -54,14 +54,6 @@ def test_the_archive_is_wordnet_3_0_with_its_licence():
     assert sum(not line.startswith(b"  ") for line in entries) == 82115
     assert len(list(wordnet.reader().all_lemma_names("n"))) == 117798
     assert licence == wordnet.ARCHIVE.with_name("wordnet-3.0-LICENSE.txt").read_bytes()
-
-
-def test_wnids_are_offsets_of_this_version():
-    """The paper prints the first two; they go back and forth."""
-    for wnid, name in (("n02437136", "camel"), ("n02330245", "mouse"), ("n00001740", "entity")):
-        synset = wordnet.noun(wnid)
-        assert synset.lemma_names()[0] == name and wordnet.wnid(synset) == wnid
-    assert not wordnet.knows("qqqq") and not wordnet.knows("")
 
 
 def test_processes_that_unpack_at_once_agree(tmp_path):

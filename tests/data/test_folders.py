@@ -14,6 +14,7 @@ from helpers.data.directories import list_images
 from helpers.data.listing import Listing
 from helpers.data.pixels import random_crop
 from helpers.data.stream import ImageStream
+from tests.data.test_images import left_half
 
 
 @pytest.fixture
@@ -173,11 +174,6 @@ def test_batches_do_not_depend_on_workers_or_batch_size(folder, augment):
     # the same image in another place is cropped otherwise, and so it is with another seed
     assert (images[0] != images[3]).any() == augment
     assert (read(stream, order, augment=augment, seed=2)[1] != images).any() == augment
-
-
-def left_half(image):
-    """Return the left half of an image of any size as 8 x 4 pixels, channels first."""
-    return np.asarray(image.resize((8, 8)).crop((0, 0, 4, 8))).transpose(2, 0, 1)
 
 
 def test_in_order_is_the_evaluation_of_all_images(folder):

@@ -12,6 +12,11 @@ def some(count=6, size=8, seed=0, **changes):
     return Images(**fields | {"name": "noise", "split": "test"} | changes)
 
 
+def left_half(image):
+    """Return the left half of an image of any size as 8 x 4 pixels, channels first."""
+    return np.asarray(image.resize((8, 8)).crop((0, 0, 4, 8))).transpose(2, 0, 1)
+
+
 def test_subsets_and_classes_by_index_mask_and_name():
     """−1 for a class that a model does not know, even for all of them; no image is lost."""
     images = some(coarse_labels=np.arange(6) // 3, coarse_class_names=("x", "y"))
@@ -81,10 +86,6 @@ def test_concatenate_joins_classes_by_name_and_keeps_the_order():
 def test_a_transform_makes_what_a_model_wants_of_every_image():
     """Called on each image as Pillow shows it, in order, whatever the size of a batch."""
     images = some(count=7)
-
-    def left_half(image):
-        return np.asarray(image.crop((0, 0, 4, 8))).transpose(2, 0, 1)
-
     batches = list(images.in_order(batch_size=3, transform=left_half))
     assert [*map(len, batches)] == [3, 3, 1]
     together = np.concatenate(batches).transpose(0, 2, 3, 1)

@@ -2,21 +2,20 @@
 
 import inspect
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torchvision
-import yaml
 from PIL import Image
 from sklearn.datasets import load_digits
 
-from helpers.data import EMBEDDED, cards, load, names, write_pack
+from helpers.data import cards, load, names
 from helpers.data.cards import find
 from helpers.data.sources import torchvision_set
+from tests.mistakes import beside
+from tests.papers.toys import pack
 
-FILE = Path(__file__).with_name("sources.yaml")
-REMEDIES, FOLDERS = yaml.safe_load(FILE.read_text("utf-8")).values()
+REMEDIES, FOLDERS = beside(__file__, "sources.yaml").values()
 
 
 def test_embedded_cifar10():
@@ -28,7 +27,6 @@ def test_embedded_cifar10():
     # of the shapes and the labels, too
     assert train.sha256 == "89c2b8b66d9138844a0e235b21f21b71925666d9d90d3f19e7ac22dc4c13f4da"
     assert test.sha256 == "01cb0c5fdc59ee93dec94fc5263b25dae00627cbab436ac742c81196307507ba"
-    assert (EMBEDDED / "cifar10_mini.zip").stat().st_size <= 12e6
 
 
 def test_digits_are_split_by_class_in_order():
@@ -46,9 +44,7 @@ def test_digits_are_split_by_class_in_order():
 
 def test_packs_are_found_in_the_root(root):
     """And the rest of a pack whose writing was killed is not."""
-    content = {"name": "holiday", "class_names": ["sea"], "origin": {"title": "Holiday"}}
-    splits = {"test": (np.zeros((4, 16, 16, 3), np.uint8), [0] * 4)}
-    write_pack(root / "holiday.zip", splits=splits, **content)
+    pack(root, "holiday", ["sea"], {"test": 4}, size=16)
     (root / ".holiday.zip.x1y2.zip").write_bytes(b"PK")
     assert "holiday" in names() and not names()[0].startswith(".")
     assert load("holiday", "test", size=8).images.shape == (4, 8, 8, 3)

@@ -3,22 +3,19 @@
 import inspect
 import re
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 
 from helpers import metrics
 from helpers.metrics import ranks
 from helpers.papers import PAPERS
 from known_unknowns.checks import parametrize_with_checks
-from tests.mistakes import mistakes_of, refused
+from tests.mistakes import beside, refusals, refused
 
-FILE = Path(__file__).with_name("arguments.yaml")
 # of each kind of argument what is good for one image, and what is not: how the message begins
-KINDS, ARGUMENTS = yaml.safe_load(FILE.read_text("utf-8")).values()
+KINDS, ARGUMENTS = beside(__file__, "arguments.yaml").values()
 OBJECTS = {"no rows": np.empty((0, 2))}
 
 
@@ -54,9 +51,7 @@ def ranked(function, values, **options):
     return getattr(ranks, function)(kind(**values), **options)
 
 
-@pytest.mark.parametrize("case", mistakes_of(__file__))
-def test_bad_options_and_records_are_named(case):
-    refused(*case, {})
+test_bad_options_and_records_are_named = refusals(__file__, {})
 
 
 BUILDING_BLOCKS = "_|weighted_|resample_|answer_confidence|calibration_error$|.*squared_errors"

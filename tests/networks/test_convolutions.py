@@ -10,7 +10,6 @@ import subprocess
 import sys
 from copy import deepcopy
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import torch
@@ -18,11 +17,11 @@ from torch import nn
 from torch.autograd.functional import jacobian
 from torch.nn.functional import conv2d
 
+from helpers.modules import ROOT
 from helpers.networks import convolutions, models
 from helpers.networks.recipe import SPECTRAL_FORMS, Recipe
 from helpers.networks.spectral import SpectralNorm
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 NARROW = [Recipe(width=width, spectral_norm=1.0) for width in (2, 4, 6, 8, 12)]
 CHANNELS_LAST = torch.channels_last
 TIMES = 20  # calls of a shortcut: a write past a buffer does not always kill

@@ -1,25 +1,20 @@
 """Parameters: what a file and a caller may give, and what is refused in which words."""
 
-from pathlib import Path
 from typing import Annotated, Literal
 
 import pytest
-import yaml
 
+from helpers.modules import ROOT
 from helpers.papers import PAPERS, REHEARSAL, parameters, run
 from helpers.papers.parameters import DataSet, Only, Score, load, read, values_of
-from tests.mistakes import mistakes_of, refused
+from tests.mistakes import beside, refusals
 
-ROOT = Path(__file__).resolve().parents[2]
 PAPER = "openset_calibration"
 MINI_TEXT = (ROOT / f"params/mini/{PAPER}.yaml").read_text()
-BAD_FILES, SIZES = (
-    yaml.safe_load(Path(__file__).with_name(name).read_text("utf-8"))
-    for name in ("bad_files.yaml", "sizes.yaml")
-)
+BAD_FILES, SIZES = (beside(__file__, name) for name in ("bad_files.yaml", "sizes.yaml"))
 MISTAKES = {  # by paper, values in place of those of mini, and by message the values with a mistake
-    file.parent.name: yaml.safe_load(file.read_text())
-    for file in Path(__file__).parent.glob("*/mistakes.yaml")
+    file.parent.name: beside(file, file.name)
+    for file in (ROOT / "tests/papers").glob("*/mistakes.yaml")
 }
 
 
@@ -36,9 +31,7 @@ def test_a_mistake_is_refused_in_one_line_before_anything_is_trained(paper, mess
     assert "\n" not in str(refused.value)
 
 
-@pytest.mark.parametrize("case", mistakes_of(__file__))
-def test_a_call_that_cannot_be_answered_is_refused(case):
-    refused(*case, {"mini parameters": load(PAPER, "mini")})
+test_bad_calls_are_refused = refusals(__file__, {"mini parameters": load(PAPER, "mini")})
 
 
 @pytest.fixture

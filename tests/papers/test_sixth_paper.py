@@ -7,12 +7,12 @@ import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import nbformat
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-PAPER = Path(__file__).with_name("sixth_paper")
+from helpers.modules import ROOT
+
+PAPER = ROOT / "tests/papers/sixth_paper"
 SOURCE = 'tier = "mini"\noutput = "runs"\noverrides = {}'
 PARAMETERS = nbformat.v4.new_code_cell(SOURCE, metadata={"tags": ["parameters"]})
 NOTEBOOK = nbformat.v4.new_notebook(cells=[PARAMETERS])

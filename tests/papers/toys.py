@@ -1,15 +1,13 @@
 """Toy images, and results tables of them, that the tests of all papers share."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-import yaml
 
-from helpers.data import Images
+from helpers.data import Images, write_pack
 from helpers.papers import load, run
+from tests.mistakes import beside
 
-TINY = yaml.safe_load(Path(__file__).with_name("tiny.yaml").read_text("utf-8"))
+TINY = beside(__file__, "tiny.yaml")
 
 
 def tiny(part, paper):
@@ -25,6 +23,17 @@ def images(n, seed=0, name="tiny", *, classes=("a", "b", "c"), shade=None):
     pixels = generator.integers(0, 40, (n, 16, 16, 3)) + level[:, None, None, None]
     labels = labels if shade is None else np.full(n, -1)
     return Images(pixels.astype(np.uint8), labels, classes, name, "test")
+
+
+def pack(root, name, class_names, splits, size=32, **coarse):
+    """Write a data set of noise, of each class as many images as a split has."""
+    generator, parts = np.random.default_rng(list(name.encode())), {}
+    for split, each in splits.items():
+        labels = np.repeat(np.arange(len(class_names)), each)
+        pixels = generator.integers(0, 256, (len(labels), size, size, 3), dtype=np.uint8)
+        parts[split] = (pixels, labels.tolist(), *([(labels // 2).tolist()] if coarse else []))
+    more = {"splits": parts, "origin": {"title": name.title()}, **coarse}
+    write_pack(root / f"{name}.zip", name=name, class_names=class_names, **more)
 
 
 def pixels_of(images):

@@ -4,12 +4,10 @@
 """
 
 from itertools import product
-from pathlib import Path
 from re import search
 
 import numpy as np
 import pandas as pd
-import yaml
 
 from helpers.papers import PAPERS
 from helpers.papers.gscore.parameters import DETECTORS
@@ -18,9 +16,9 @@ from helpers.papers.uimnet.names import ALGORITHMS, MEASURES
 from helpers.papers.unknown_detection.composition import PAPER_UNION
 from helpers.papers.unknown_detection.parameters import METHODS
 from helpers.report import results
+from tests.mistakes import beside
 
-FILE = Path(__file__).with_name("claim_cases.yaml")
-AGREEING, CASES, DERIVED, PRINTED = yaml.safe_load(FILE.read_text(encoding="utf-8")).values()
+AGREEING, CASES, DERIVED, PRINTED = beside(__file__, "claim_cases.yaml").values()
 BASE = dict(tier="toy", data_set="cifar10_mini", backbone="resnet8", run=0, images=100)
 
 

@@ -2,11 +2,10 @@
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from helpers.papers import PAPERS
 from helpers.report import results
-from tests.mistakes import mistakes_of, refused
+from tests.mistakes import refusals
 from tests.report.claim_tables import table_of
 from tests.report.test_claims import CLAIM, NOISE, numbers
 
@@ -30,8 +29,4 @@ OBJECTS = {
 }
 
 
-@pytest.mark.parametrize("case", mistakes_of(__file__))
-def test_bad_input_is_refused_and_leaves_no_file(case, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    refused(*case, OBJECTS)
-    assert not list(tmp_path.iterdir())
+test_bad_input_is_refused_and_leaves_no_file = refusals(__file__, OBJECTS)

@@ -1,19 +1,16 @@
 """Claims as lines of a file, and what a table says to them."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 
 from helpers.report.claim_files import read_claims
 from helpers.report.claims import Claim, Effect, Term, Verdict, evaluate, verdicts
+from tests.mistakes import beside
 
 DIFFERENCE = Effect("a - b", (Term(1, "a", "ece"), Term(-1, "b", "ece")), ">", 0.0)
 CLAIM = Claim("better", "a exceeds b", "Table I", "a - b > 0", (DIFFERENCE,))
-FILE = Path(__file__).with_name("effects.yaml")
-EFFECTS, REFUSED, SIDES, COMBINED = yaml.safe_load(FILE.read_text("utf-8")).values()
+EFFECTS, REFUSED, SIDES, COMBINED = beside(__file__, "effects.yaml").values()
 NOISE = np.random.default_rng(0).standard_normal(200)
 
 

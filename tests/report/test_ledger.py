@@ -6,20 +6,19 @@ again (``python -m tests.report.test_ledger``) and read the difference.
 
 import io
 import json
-from pathlib import Path
 
 import pandas as pd
 import pytest
 from docutils.nodes import make_id
 
+from helpers.modules import ROOT
 from helpers.papers import PAPERS
 from helpers.report import results
 from helpers.report.claims import Verdict
 from helpers.report.ledger import LARGER, anchor, ledger, read, tally
 from tests.report.claim_tables import table_of
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-FILE = Path(__file__).with_name("ledger.csv")
+FILE = ROOT / "tests/report/ledger.csv"
 TIERS = sorted({file.parent.name for file in ROOT.glob("results/*/*.parquet")})
 LEFT_OUT = ["text", "source", "check", "needs", "clearance", "notebook", "anchor"]
 NO_RESULTS = "no results of this tier"

@@ -2,12 +2,12 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-import yaml
 
 from helpers.report import published
+from tests.mistakes import beside
 
 KEY = ["data_set", "test_set", "backbone", "method", "calibration", "metric"]
-TABLES = yaml.safe_load(Path(__file__).with_name("printed_tables.yaml").read_text("utf-8"))
+TABLES = beside(__file__, "printed_tables.yaml")
 FILE = Path(__file__).with_name("printed_cells.csv")  # read from the papers
 CELLS = pd.read_csv(FILE, comment="#", dtype=str, keep_default_na=False).to_dict("records")
 

@@ -1,12 +1,10 @@
 """Contracts of all scores, the registry, bad input, and what scores share."""
 
 from collections import Counter
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import yaml
 
 import helpers.scores
 from helpers.outputs import Head, Outputs
@@ -15,7 +13,7 @@ from helpers.scores.info import LACKING, NEEDS, lacking
 from helpers.scores.openset import OpenMax
 from known_unknowns.checks import parametrize_with_checks
 from known_unknowns.checks.cases import ScoreCase
-from tests.mistakes import mistakes_of, refused
+from tests.mistakes import beside, refusals
 
 SCORES = [helpers.scores.create(name) for name in helpers.scores.names()]
 for score in SCORES:
@@ -64,13 +62,10 @@ def openmax(**arguments):
 
 
 OBJECTS = {"fitted OpenMax": openmax(), "unfitted OpenMax": OpenMax(), "no rows": np.empty((0, 3))}
-FILE = Path(__file__).with_name("by_hand.yaml")
-*_, READ, KINDS = yaml.safe_load(FILE.read_text("utf-8")).values()
+*_, READ, KINDS = beside(__file__, "by_hand.yaml").values()
 
 
-@pytest.mark.parametrize("case", mistakes_of(__file__))
-def test_bad_arguments_and_bad_input_are_named(case):
-    refused(*case, OBJECTS)
+test_bad_arguments_and_bad_input_are_named = refusals(__file__, OBJECTS)
 
 
 def test_moments_and_gaussians_are_computed_once_for_all_scores(monkeypatch):

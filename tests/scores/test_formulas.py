@@ -1,11 +1,8 @@
 """Scores of outputs: hand-worked numbers, formulas, and the scores of pytorch-ood."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
-import yaml
 from pytorch_ood import detector
 
 import helpers.scores
@@ -13,9 +10,9 @@ from helpers.outputs import Head, Outputs
 from helpers.scores import neighbours
 from helpers.scores.neighbours import Bank, draw
 from helpers.scores.shaping import percentiles_by_feature
+from tests.mistakes import beside
 
-FILE = Path(__file__).with_name("by_hand.yaml")
-LAYERS, BY_HAND, PEERS, *_ = yaml.safe_load(FILE.read_text("utf-8")).values()
+LAYERS, BY_HAND, PEERS, *_ = beside(__file__, "by_hand.yaml").values()
 HEADS = {name: Head(*(np.array(one, float) for one in layer)) for name, layer in LAYERS.items()}
 
 

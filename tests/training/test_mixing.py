@@ -3,20 +3,18 @@
 import math
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-import yaml
 from PIL import Image, ImageOps
 
 from helpers.networks.recipe import Recipe
 from helpers.training.mixing import OPERATIONS, apply, augmix
 from helpers.training.search import applied, trials
+from tests.mistakes import beside
 
-FILE = Path(__file__).with_name("by_hand.yaml")
-*_, TONES, SPACE, DEFAULTS = yaml.safe_load(FILE.read_text("utf-8")).values()
+*_, TONES, SPACE, DEFAULTS = beside(__file__, "by_hand.yaml").values()
 COARSE = np.random.default_rng(0).integers(0, 256, (6, 4, 4, 3), dtype=np.uint8)
 SMOOTH = [Image.fromarray(colours).resize((32, 32)) for colours in COARSE]
 

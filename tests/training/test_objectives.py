@@ -1,11 +1,8 @@
 """Objectives: each by hand, or against the formula of its paper; each resumes to the last bit."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
-import yaml
 from torch import nn
 
 from helpers import checkpoints
@@ -18,9 +15,9 @@ from helpers.training.objectives.crl import ranking_loss
 from helpers.training.objectives.erm import Batch
 from helpers.training.objectives.stylised import mix_amplitudes
 from tests.data.test_images import some as noise
+from tests.mistakes import beside
 
-FILE = Path(__file__).with_name("by_hand.yaml")
-LOSSES, NOISE, STRONG, RANKING, *_ = yaml.safe_load(FILE.read_text("utf-8")).values()
+LOSSES, NOISE, STRONG, RANKING, *_ = beside(__file__, "by_hand.yaml").values()
 
 
 class Fixed(nn.Sequential):

@@ -2,18 +2,17 @@
 
 import dataclasses
 import io
-from pathlib import Path
 
 import arrange
 import pytest
-import yaml
 from PIL import Image
 
 from helpers.data import cards, class_lists, corruptions, locate, open_stream
+from tests.mistakes import beside
 
 WNIDS = list(class_lists.wnids_of("imagenet"))[:12]  # 10 comes before 2
 V2 = "imagenetv2-matched-frequency-format-val"
-BROKEN = yaml.safe_load(Path(__file__).with_name("broken_archives.yaml").read_text("utf-8"))
+BROKEN = beside(__file__, "broken_archives.yaml")
 PLACES = class_lists.names_of("places365")
 
 

@@ -5,14 +5,14 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import background
 import pytest
 
 from helpers import checkpoints
+from helpers.modules import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
+PATHS = {"PYTHONPATH": os.pathsep.join([str(ROOT / "workflow"), str(ROOT)])}
 #: What trains in the place of the worktree's own command: a tiny network, a checkpoint an epoch.
 STUB = """
 import functools, os, sys, time
@@ -55,8 +55,7 @@ def stub(tmp_path):
 def queue(tmp_path, stub, cache, *names, **changes):
     folder = tmp_path / cache / "queue"
     folder.mkdir(parents=True, exist_ok=True)
-    paths = os.pathsep.join([str(ROOT / "workflow"), str(ROOT)])
-    environment = os.environ | {"PYTHONPATH": paths, "CACHE_ROOT": str(tmp_path / cache)} | changes
+    environment = os.environ | PATHS | {"CACHE_ROOT": str(tmp_path / cache)} | changes
     command = [sys.executable, "-c", QUEUE, str(folder), str(stub), *names]
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
 
@@ -127,8 +126,7 @@ def test_the_command_trains_at_the_lowest_priority():
 
 
 def test_an_entry_is_exported_with_its_accuracy(tmp_path):
-    paths = os.pathsep.join([str(ROOT / "workflow"), str(ROOT)])
-    environment = os.environ | {"PYTHONPATH": paths, "CACHE_ROOT": str(tmp_path)}
+    environment = os.environ | PATHS | {"CACHE_ROOT": str(tmp_path)}
     # not by the command, whose priority lets a busy machine stop it
     code = "import background; background.train('unknown_detection', 'mini', '0/baseline')"
     asked = [sys.executable, "-c", code]

@@ -3,12 +3,11 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import nbformat
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+from helpers.modules import ROOT
 
 
 def run_pytest(folder, *arguments, expected=1):

@@ -1,6 +1,5 @@
 """README, openings and front picture: the verdicts of the ledger, in words and in numbers."""
 
-from pathlib import Path
 from types import SimpleNamespace
 
 import front
@@ -9,7 +8,6 @@ import openings
 import pandas as pd
 import pytest
 import readme
-import yaml
 from pytest import approx
 
 from helpers import data
@@ -19,8 +17,9 @@ from helpers.report.claims import Verdict
 from helpers.report.ledger import PUBLISHED, ledger
 from helpers.scores.calibration import softmax
 from known_unknowns.bench import packs
+from tests.mistakes import beside
 
-EXAMPLES = yaml.safe_load(Path(__file__).with_name("sentences.yaml").read_text("utf-8"))
+EXAMPLES = beside(__file__, "sentences.yaml")
 LINE, SENTENCES = EXAMPLES["line"], EXAMPLES["sentences"]
 NETWORK = "resnet20.akamaster_cifar10"
 

@@ -37,17 +37,13 @@ def test_a_notebook_without_parameters_cell_is_refused(tmp_path):
         plan.declared(str(tmp_path / "empty.ipynb"))
 
 
-@pytest.mark.parametrize(("changed", "message"), [
-    ({"held_out": ["brid"]}, r"in held_out 'brid'.* 'bird'"),
-    ({"replicatse": 3}, "unknown parameter 'replicatse'; did you mean 'replicates'"),
-    ({"replicates": "many"}, "replicates"),
-])  # fmt: skip
-def test_a_slip_in_a_parameter_file_is_refused(changed, message, tmp_path, monkeypatch):
+def test_a_slip_in_a_parameter_file_is_refused(tmp_path, monkeypatch):
+    """Other slips: tests/papers/test_parameters.py."""
     monkeypatch.setattr(plan, "ROOT", tmp_path)
     values = yaml.safe_load((ROOT / "params/mini/gscore.yaml").read_text())
     (file := tmp_path / "params/mini/gscore.yaml").parent.mkdir(parents=True)
-    file.write_text(yaml.safe_dump(values | changed))
-    with pytest.raises(ValueError, match=rf"^params/mini/gscore\.yaml: .*{message}"):
+    file.write_text(yaml.safe_dump(values | {"held_out": ["brid"]}))
+    with pytest.raises(ValueError, match=r"^params/mini/gscore\.yaml: .*held_out 'brid'.* 'bird'"):
         plan.plan("mini")
 
 

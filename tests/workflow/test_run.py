@@ -2,16 +2,15 @@
 
 import sys
 from contextlib import nullcontext
-from pathlib import Path
 
 import pandas as pd
 import plan
 import pytest
 import run
-import yaml
 
-FILE = Path(__file__).with_name("command_lines.yaml")
-CHOSEN, REFUSED = yaml.safe_load(FILE.read_text("utf-8")).values()
+from tests.mistakes import beside
+
+CHOSEN, REFUSED = beside(__file__, "command_lines.yaml").values()
 STEPS = dict.fromkeys(["uimnet/training", "uimnet/figures", "gscore/figures"])
 
 

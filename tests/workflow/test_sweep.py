@@ -5,15 +5,13 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import sweep
 
+from helpers.modules import ROOT
 from helpers.report import results
-
-ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 def test_parts_and_values_of_the_command_line(capsys):

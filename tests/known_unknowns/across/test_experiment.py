@@ -1,11 +1,9 @@
 """The five papers together, on a made-up problem (mistakes.yaml) that takes seconds to train."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
 
 from helpers import data, metrics, scores
 from helpers.networks import zoo
@@ -19,9 +17,10 @@ from known_unknowns.across.experiment import ModelOutputs, gscore_line, unknown_
 from known_unknowns.across.measures import MEASURES
 from known_unknowns.across.roles import ComparisonRoles
 from known_unknowns.chapters import load
+from tests.mistakes import beside
 from tests.papers.toys import images
 
-GIVEN = yaml.safe_load(Path(__file__).with_name("mistakes.yaml").read_text("utf-8"))
+GIVEN = beside(__file__, "mistakes.yaml")
 PARAMETERS = load("synthesis", "mini").replace(**GIVEN["shared"], **GIVEN["own"])
 PUBLISHED = "resnet20.akamaster_cifar10"
 

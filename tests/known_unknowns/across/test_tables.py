@@ -1,12 +1,10 @@
 """The common table: its layout, and the agreement of its measures."""
 
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 from scipy import stats
 
 from helpers.files import project_root
@@ -14,8 +12,9 @@ from helpers.papers import PAPERS
 from helpers.report.ledger import ledger, tally
 from known_unknowns.across import tables
 from known_unknowns.across.measures import MEASURES
+from tests.mistakes import beside
 
-GIVEN = yaml.safe_load(Path(__file__).with_name("mistakes.yaml").read_text("utf-8"))
+GIVEN = beside(__file__, "mistakes.yaml")
 
 
 @pytest.fixture(scope="module")

@@ -1,14 +1,12 @@
 """Outputs of an artificial model, as a file would hold them."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-import yaml
 
 from known_unknowns.auditing import read_outputs
+from tests.mistakes import beside
 
-MISTAKES = yaml.safe_load(Path(__file__).with_name("mistakes.yaml").read_text("utf-8"))
+MISTAKES = beside(__file__, "mistakes.yaml")
 
 
 def pytest_generate_tests(metafunc):

@@ -5,21 +5,20 @@ import re
 import unittest
 from functools import partial
 from itertools import count
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import yaml
 
 import helpers.scores
 from helpers import metrics
 from helpers.scores import base
 from known_unknowns import checks
 from known_unknowns.checks import METRIC_CHECKS, SCORE_CHECKS, check_metric, check_score
+from tests.mistakes import beside
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
-BROKEN = yaml.safe_load(Path(__file__).with_name("broken.yaml").read_text("utf-8"))
+BROKEN = beside(__file__, "broken.yaml")
 METRICS, TAKES, SCORES, REFUSED = BROKEN.values()
 CALLS = count()
 

@@ -1,11 +1,9 @@
 """Estimates without labels: definitions, bounds and intervals that are kept, and bad input."""
 
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
 from scipy.stats import betabinom, false_discovery_control
 
 from helpers.labelfree import PREDICTED, counts_at_share
@@ -14,6 +12,7 @@ from known_unknowns import without_labels
 from known_unknowns.guarantees import coverage_threshold
 from known_unknowns.without_labels import BINS, DetectionEstimator, MetaSets, detection
 from known_unknowns.without_labels import accuracy_bracket as bracket
+from tests.mistakes import beside
 
 
 def test_bounds_of_the_share_are_kept():
@@ -206,7 +205,7 @@ def test_strange_images_give_a_number_in_its_range_or_a_refusal(name):
 HALF, HELD, ONES = np.full((60, 2), 0.5), np.arange(60.0), np.ones(60)
 META = MetaSets(HELD, dict.fromkeys("abc", HELD))
 MASK = np.arange(60) < 49
-BAD = yaml.safe_load(Path(__file__).with_name("mistakes.yaml").read_text("utf-8"))
+BAD = beside(__file__, "mistakes.yaml")
 
 
 @pytest.mark.parametrize("call", BAD)

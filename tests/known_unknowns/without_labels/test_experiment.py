@@ -135,7 +135,9 @@ def test_the_summary_by_share_by_hand(table_of):
     assert "share" not in summary.index
 
 
-TABLE = project_root() / "results/pretrained/without_labels.parquet"
+@pytest.fixture(scope="module")
+def table():
+    return results.read(project_root() / "results/pretrained/without_labels.parquet")
 
 
 def coverage(table, method, low, truth, high=None):
@@ -157,9 +159,8 @@ def too_low(cells, level):
     return {*cells.index[cells["held"] < bound].get_level_values("variant")}
 
 
-def test_intervals_and_bounds_hold_for_every_share_and_new_kind_in_the_committed_table():
+def test_intervals_and_bounds_hold_for_every_share_and_new_kind_in_the_committed_table(table):
     """Without an answer nothing has to hold. If known images change, intervals are too short."""
-    table = results.read(TABLE)
     for metric in ("auroc", "fpr95"):
         cells = coverage(table, "msp/curve_regression", f"low_{metric}", metric, f"high_{metric}")
         assert all("shift" in variant for variant in too_low(cells, 0.9))
@@ -169,8 +170,7 @@ def test_intervals_and_bounds_hold_for_every_share_and_new_kind_in_the_committed
     assert by_share(table).loc["which ones", "list"].loc["known images on it"].max() <= 10
 
 
-def test_the_page_has_the_numbers_of_the_committed_table():
-    table = results.read(TABLE)
+def test_the_page_has_the_numbers_of_the_committed_table(table):
     new = [by_share(table, "msp", f"{DRAWN}, new {kind}")["all"] for kind in KINDS]
     new = pd.concat(new, axis=1).xs("regression on the P–P curve", level="estimator")
     page = (project_root() / "book/without_labels.md").read_text("utf-8")
@@ -178,8 +178,7 @@ def test_the_page_has_the_numbers_of_the_committed_table():
         assert f"{each.min():.0f} to {each.max():.0f} % of the mixtures" in page
 
 
-def test_what_the_audit_says_of_the_bracket_is_what_the_committed_table_shows():
-    table = results.read(TABLE)
+def test_what_the_audit_says_of_the_bracket_is_what_the_committed_table_shows(table):
     summary = by_share(table)
     for question in ("accuracy", "accuracy of accepted images"):
         held = summary.loc[question, "bracket"].loc["brackets that hold"]

@@ -126,7 +126,7 @@ def test_the_sets_are_divided_differently_in_each_run(suite, monkeypatch):
 
 
 def test_predictions_are_those_of_the_line_and_of_redrawn_mixtures():
-    """The line learns from its sets; how often intervals cover: tests/labelfree."""
+    """The line learns from its sets; intervals by their definition: tests/labelfree."""
     generator = np.random.default_rng(0)
     known = {part: generator.normal(size=60) for part in ("meta", "test")}
     sets = {f"{k}": generator.normal(-1 - k / 10, 1, 400) for k in range(24)}

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from helpers import data
-from helpers.data import write_pack
 from helpers.papers import run
 from helpers.papers.gscore.roles import roles
-from tests.papers.toys import pixels_of, tiny
+from tests.papers.toys import pack, pixels_of, tiny
 
 PUBLISHED = "resnet20.akamaster_cifar10"
 MINI = tiny("roles", "gscore")
@@ -70,11 +69,8 @@ def test_a_published_network_has_its_roles_from_test_images():
 
 def test_packs_are_loaded_in_one_size_and_are_data_sets_that_are_used(root):
     """Of each the split that there is; those that share classes are left out, with the reason."""
-    pixels = np.random.default_rng(0).integers(0, 256, (40, 48, 48, 3), np.uint8)
     for name, split in (("pebbles", "sample"), ("moss", "val"), ("pacs_photo", "test")):
-        splits = {"train": (pixels[:5], [0] * 5), split: (pixels, [0] * 40)}
-        about = {"name": name, "class_names": ["x"], "origin": {"title": name}}
-        write_pack(root / f"{name}.zip", splits=splits, **about)
+        pack(root, name, ["x"], {"train": 5, split: 40}, size=48)
     (root / ".half_written.zip").touch()
     suite = suite_of(packs=True)
     splits = {name: images.split for name, images in suite.sets.items()}

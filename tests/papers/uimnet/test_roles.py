@@ -1,10 +1,7 @@
 """ImageNot: branches of classes, the published lists, and the roles of images."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-import yaml
 
 from helpers import data, scores
 from helpers.networks import models
@@ -12,6 +9,7 @@ from helpers.papers.parameters import load
 from helpers.papers.uimnet.names import ALGORITHMS, MEASURES, RECORDS, score_of
 from helpers.papers.uimnet.roles import partition, split
 from helpers.papers.uimnet.trials import algorithm_of
+from tests.mistakes import beside
 from tests.papers.toys import pixels_of
 
 MINI = load("uimnet", "mini")
@@ -19,8 +17,7 @@ NAMES = list("abcdefg")
 CLASSES = data.load("cifar10_mini", "test").class_names
 
 
-FILE = Path(__file__).with_name("branches.yaml")
-DIVIDED = yaml.safe_load(FILE.read_text("utf-8"))
+DIVIDED = beside(__file__, "branches.yaml")
 
 
 @pytest.mark.parametrize(("means", "most", "inside", "outside"), DIVIDED)

@@ -2,20 +2,17 @@
 
 import shutil
 from itertools import product
-from pathlib import Path
 
-import numpy as np
 import pytest
-import yaml
 from PIL import Image
 
-from helpers import data
 from helpers.papers.unknown_detection import roles
-from tests.papers.toys import tiny
+from tests.mistakes import beside
+from tests.papers.toys import pack, tiny
 
 PARAMETERS = tiny("roles", "unknown_detection")
 BARE = PARAMETERS.replace(aside=[], resized="")
-OVERLAPS = yaml.safe_load(Path(__file__).with_name("overlaps.yaml").read_text())
+OVERLAPS = beside(__file__, "overlaps.yaml")
 CIFAR = BARE.replace(data_set="cifar100", superclasses={}, validation_share=0.2)
 
 
@@ -35,17 +32,6 @@ def test_the_draw_depends_on_the_seed_and_keeps_given_classes():
     for drawn in draws:
         assert len(drawn) == 40 and "3d" in drawn
         assert all(len(set(names) & set(drawn)) == 2 for names in families.values())
-
-
-def pack(root, name, class_names, splits, **coarse):
-    """Write a data set of noise, of each class as many images as a split has."""
-    generator, parts = np.random.default_rng(list(name.encode())), {}
-    for split, each in splits.items():
-        labels = np.repeat(np.arange(len(class_names)), each)
-        pixels = generator.integers(0, 256, (len(labels), 32, 32, 3), dtype=np.uint8)
-        parts[split] = (pixels, labels.tolist(), *([(labels // 2).tolist()] if coarse else []))
-    more = {"splits": parts, "origin": {"title": name}, **coarse}
-    data.write_pack(root / f"{name}.zip", name=name, class_names=class_names, **more)
 
 
 @pytest.fixture
