@@ -2,7 +2,8 @@
 
     python workflow/refresh.py
 
-Times, progress bars and the error stream are left out, so that a review shows real changes.
+Times, progress bars and the error stream are left out, so that a review shows real changes, and so
+is the plain text of a table that is stored as HTML.
 Figures get a palette, which makes their files a third as large.
 """
 
@@ -10,8 +11,6 @@ import base64
 import io
 import os
 import sys
-from collections.abc import Iterable
-from pathlib import Path
 
 import nbformat
 import numpy as np
@@ -19,8 +18,8 @@ from kernels import INJECTED
 from nbconvert.preprocessors import CoalesceStreamsPreprocessor
 from nbformat import NotebookNode
 from PIL import Image
+from step import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
 RUNS = ROOT / "runs" / "mini"
 _VISIBLE, _FEW = 12, 0.005  # of 255 levels of a colour; share of the pixels
 _SLIGHT = 7  # levels on average
@@ -55,6 +54,8 @@ def with_outputs(notebook: NotebookNode, executed: NotebookNode) -> NotebookNode
             for counted in (each for each in (cell, *cell.outputs) if "execution_count" in each):
                 counted.execution_count = number
             reduce_pictures(cell.outputs)
+            for data in (out.get("data", {}) for out in cell.outputs):
+                data.pop("text/plain" if "text/html" in data else "", None)
     notebook.metadata = {
         "kernelspec": notebook.metadata["kernelspec"],
         "language_info": {"name": "python"},
@@ -62,7 +63,7 @@ def with_outputs(notebook: NotebookNode, executed: NotebookNode) -> NotebookNode
     return CoalesceStreamsPreprocessor().preprocess(notebook, {})[0]
 
 
-def reduce_pictures(outputs: Iterable[NotebookNode]) -> None:
+def reduce_pictures(outputs: list[NotebookNode]) -> None:
     """Give the pictures of a cell few colours."""
     for output in outputs:
         if picture := output.get("data", {}).get("image/png"):
@@ -80,7 +81,7 @@ def few_colours(png: bytes) -> bytes:
     pixels = np.asarray(picture.convert("RGBA"), int)
     if picture.mode not in ("RGB", "RGBA") or pixels[..., 3].min() < 255:
         return png
-    for colours in (64, 256):
+    for colours in (16, 64, 256):
         few = picture.convert("RGB").quantize(colours, dither=Image.Dither.NONE)
         changed = np.abs(pixels[..., :3] - np.asarray(few.convert("RGB"))).max(axis=2)
         if (changed > _VISIBLE).mean() <= _FEW or (colours == 256 and changed.mean() <= _SLIGHT):

@@ -1,6 +1,8 @@
 """The results table: one row per number, with its meaning and its source.
 
-Tables are parquet files, which contain only data; reading them executes no code.
+Tables are parquet files, which contain only data; reading them executes no code.  Bootstrap
+replicates keep 13 binary digits, which halves the files: a relative change of 1.2e-4 at most.  The
+ends of the ledger's intervals move by 0.04% of the width (median; 2.7% for the narrowest).
 """
 
 from __future__ import annotations
@@ -49,6 +51,9 @@ _PACKAGES = ("numpy", "torch", "torchvision", "timm")
 _DIGEST = b"known_unknowns.sha256"  # key of the digest of a file's content
 _REPLICATES = "bootstrap.list.element"  # how parquet names the numbers of a list
 _REMEDY = "delete the file and rerun the notebook that writes it"
+# One page for each column. Above level 9, less than a hundredth of the size is gained.
+_PARQUET = {"compression": "zstd", "compression_level": 9, "write_statistics": False}
+_PARQUET |= {"data_page_size": 1 << 26, "dictionary_pagesize_limit": 1 << 26}
 _STORED = SCHEMA.remove(0)  # "row" is computed; it would be half of a large file
 _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode
 
@@ -132,17 +137,12 @@ def _write(arrow: pa.Table, path: str | os.PathLike) -> None:
     arrow = arrow.drop_columns("row").replace_schema_metadata({_DIGEST: _digest(arrow)})
     columns = [_REPLICATES if name == "bootstrap" else name for name in _STORED.names]
     files = []
-    for split in ([], [_REPLICATES], ["value", _REPLICATES]):
-        # the bytes of numbers separately: smaller if replicates differ, larger if many are equal
+    for split in ([_REPLICATES], ["value", _REPLICATES]):
+        # the bytes of numbers separately: smaller if they differ, larger if many are equal
+        words = [name for name in columns if name not in split]
+        parts = dict.fromkeys(split, "BYTE_STREAM_SPLIT")
         file = io.BytesIO()
-        pq.write_table(
-            arrow,
-            file,
-            compression="zstd",
-            compression_level=6,  # above 6, hundredths of the size for eight times the time
-            use_dictionary=[name for name in columns if name not in split],
-            column_encoding=dict.fromkeys(split, "BYTE_STREAM_SPLIT"),
-        )
+        pq.write_table(arrow, file, use_dictionary=words, column_encoding=parts, **_PARQUET)
         files.append(file.getvalue())
     with atomic_path(path) as temporary:
         Path(temporary).write_bytes(min(files, key=len))
@@ -216,7 +216,11 @@ def _arrow(table: pd.DataFrame, where: str) -> pa.Table:
     if len(twice):
         shown = ", ".join(f"{name}={value}" for name, value in twice.iloc[0].items())
         raise ValueError(f"{where}: the same identity columns twice: {shown}")
-    return arrow
+    drawn = arrow["bootstrap"].combine_chunks()
+    fractions, exponents = np.frexp(drawn.flatten().to_numpy())
+    rounded = pa.array(np.ldexp(np.rint(fractions * 2**13), exponents - 13))
+    drawn = pa.ListArray.from_arrays(drawn.offsets, rounded)
+    return arrow.set_column(SCHEMA.names.index("bootstrap"), SCHEMA.field("bootstrap"), drawn)
 
 
 def _problems(arrow: pa.Table) -> Iterator[tuple[str, str]]:

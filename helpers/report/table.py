@@ -74,7 +74,8 @@ class Table:
             rows = self._lay_out(self.cells["rows"].fillna(""), " ").fillna("")
             titles = rows.map(lambda names: f"rows {names.strip()}" if names.strip() else "")
             shown = shown.set_tooltips(titles, as_title_attribute=True)
-        page = shown.to_html(doctype_html=whole)
+        shown.cell_ids = False  # no rule needs them, and they would double the page
+        page = re.sub(r"\n\s+(?=<t[dh]\b)", "", shown.to_html(doctype_html=whole))  # a line a row
         wide = len(text.columns) > _FULL_WIDTH and not whole
         return f'<div class="full-width">{page}</div>' if wide else page
 
