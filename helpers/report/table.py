@@ -24,6 +24,8 @@ _FILE = Path(__file__).with_suffix(".yaml")
 _LAYOUT, _TURNED, _LATEX, _MARKS = yaml.safe_load(_FILE.read_text(encoding="utf-8")).values()
 _UPRIGHT = 10  # columns; the headings of more are turned, so that the numbers give the width
 _FULL_WIDTH = 20  # columns; a table of more takes the margin of the book's pages, too
+# What no rule needs, and would double the page: lines, identifiers and classes of cells.
+_BULK = re.compile(r'\n\s+(?=<t[dh]\b)|(?<=<t[dh]) id="\S*"| class="(?:data|row_h)[^"]*" ?')
 _CODE = re.compile(r"`([^`]+)`")  # of a caption, which is Markdown
 
 
@@ -74,8 +76,7 @@ class Table:
             rows = self._lay_out(self.cells["rows"].fillna(""), " ").fillna("")
             titles = rows.map(lambda names: f"rows {names.strip()}" if names.strip() else "")
             shown = shown.set_tooltips(titles, as_title_attribute=True)
-        shown.cell_ids = False  # no rule needs them, and they would double the page
-        page = re.sub(r"\n\s+(?=<t[dh]\b)", "", shown.to_html(doctype_html=whole))  # a line a row
+        page = _BULK.sub("", shown.to_html(doctype_html=whole))
         wide = len(text.columns) > _FULL_WIDTH and not whole
         return f'<div class="full-width">{page}</div>' if wide else page
 
