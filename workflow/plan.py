@@ -60,7 +60,7 @@ def tables_of(step: Step) -> list[str]:
     papers = {part for name in (step.name, *step.needs) for part in name.split("/")[:2]}
     if any(not paper.main_claim for name, paper in CHAPTERS.items() if name in papers):
         papers = {*CHAPTERS, *PARAMETERS_OF}
-    files = [file for name in papers for file in ROOT.glob(f"results/*/{name}.parquet")]
+    files = [file for name in papers for file in ROOT.glob(f"results/*/{name}*.parquet")]
     return sorted(str(file.relative_to(ROOT)) for file in files)
 
 
