@@ -2,8 +2,7 @@
 
     python workflow/refresh.py
 
-Times, progress bars and the error stream are left out, so that a review shows real changes, and so
-is the plain text of a table that is stored as HTML.
+Times, progress bars and the error stream are left out, so that a review shows real changes.
 Figures get a palette, which makes their files a third as large.
 """
 
@@ -54,8 +53,6 @@ def with_outputs(notebook: NotebookNode, executed: NotebookNode) -> NotebookNode
             for counted in (each for each in (cell, *cell.outputs) if "execution_count" in each):
                 counted.execution_count = number
             reduce_pictures(cell.outputs)
-            for data in (out.get("data", {}) for out in cell.outputs):
-                data.pop("text/plain" if "text/html" in data else "", None)
     notebook.metadata = {
         "kernelspec": notebook.metadata["kernelspec"],
         "language_info": {"name": "python"},
