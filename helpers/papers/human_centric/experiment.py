@@ -164,7 +164,7 @@ def rows(
     parameters: Parameters, part: Part, outputs: Mapping[str, RoleOutputs], draw: Draw
 ) -> Iterator[dict]:
     """Yield the rows of a network: its accuracies, and each score in all variants."""
-    arguments = parameters.score_arguments_of.get(part.identity["data_set"], {}) if part else {}
+    arguments = parameters.score_arguments_of.get(part.identity["data_set"], {})
     parameters = parameters.replace(score_arguments=parameters.score_arguments | arguments)
     for answering, every in outputs.items():
         every = replace(every, kinds=parameters.average_weights)

@@ -55,7 +55,8 @@ def made():
 def rows_of(outputs, method, parameters=TINY, *, variant="primary"):
     """Return the rows of one score, by test set and metric."""
     parameters = parameters.replace(methods=[method])
-    rows = experiment.rows(parameters, None, {"primary": outputs}, run.draws(parameters))
+    part, draw = run.parts(parameters)[0], run.draws(parameters)
+    rows = experiment.rows(parameters, part, {"primary": outputs}, draw)
     rows = pd.DataFrame(rows).query("variant == @variant and method != 'network'")
     return rows.set_index(["test_set", "metric"])
 
@@ -112,8 +113,7 @@ def test_kinds_of_sets_have_weights_and_id_sets_have_arguments(made):
         TINY.replace(average_weights={"test": 1})
     expected = rows_of(made, "knn", given.replace(score_arguments=nearest))["value"].tolist()
     given = given.replace(score_arguments_of={part.identity["data_set"]: nearest})
-    found = pd.DataFrame(experiment.rows(given, part, {"primary": made}, run.draws(given)))
-    found = found.query("variant == 'primary' and method == 'knn'")["value"].tolist()
+    found = rows_of(made, "knn", given)["value"].tolist()
     assert found == expected != values.tolist()
 
 
