@@ -13,7 +13,7 @@ from safetensors.torch import load, save
 
 from helpers import cache, checkpoints
 from helpers.data import Images, ImageStream
-from helpers.networks import devices, inference, models
+from helpers.networks import backbones, devices, inference
 from helpers.networks.inference import compute
 from helpers.networks.recipe import Recipe
 from helpers.training import exports, fitted, loop, objectives
@@ -34,7 +34,7 @@ def problem(n=40):
 
 def weights(recipe=TINY, images=None, **options):
     """Train a network; return the digest of its weights, the history and itself."""
-    classifier = models.create(recipe, 3)
+    classifier = backbones.create(recipe, 3)
     history = train(classifier, images or problem(), recipe, progress=False, **options)
     return checkpoints.digest(classifier.state_dict()), history, classifier
 
@@ -105,8 +105,9 @@ def test_an_infinite_loss_names_the_step_and_the_learning_rate(monkeypatch):
 NEEDING = "outlier_exposure", "distillation", "rnd"
 OBJECTS = {f"a recipe of {name}": replace(TINY, objective=name) for name in NEEDING}
 OBJECTS |= {
-    "two classes": models.create(TINY, 2), "three classes": models.create(TINY, 3), "tiny": TINY,
-    "images": problem(), "labels from -1": replace(problem(), labels=problem().labels - 1),
+    "two classes": backbones.create(TINY, 2), "three classes": backbones.create(TINY, 3),
+    "tiny": TINY, "images": problem(),
+    "labels from -1": replace(problem(), labels=problem().labels - 1),
     "small images": replace(problem(), images=problem().images[:, :8, :8]),
 }  # fmt: skip
 
@@ -217,7 +218,7 @@ def test_what_is_learnt_beside_erm_shares_its_network(images, monkeypatch):
     trained, logits = count(monkeypatch, "train"), []
     for name in ("oc", "erm", "rnd"):
         recipe = replace(SHORT, objective=name)
-        network, classifier = fit(images, recipe), models.create(recipe, 3)
+        network, classifier = fit(images, recipe), backbones.create(recipe, 3)
         history = loop.train(classifier, images, recipe, progress=False)
         assert checkpoints.digest(classifier.state_dict()) == network.sha256
         assert history.drop(columns="seconds").equals(network.history.drop(columns="seconds"))

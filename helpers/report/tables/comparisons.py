@@ -85,11 +85,9 @@ def head_stand_ins(part: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
 
 
 def numbers_beside(part: pd.DataFrame, scale: float, pattern: str) -> list[str]:
-    """Return our mean and deviation of each row; in brackets the paper's, and the difference.
-
-    The unit σ of the difference is the paper's deviation, or ours if the paper prints none.
-    """
+    """Return our mean and deviation of each row; in brackets the paper's, and the difference."""
     printed = part.assign(mean=part["paper"], std=part.get("paper_std", float("nan")))
+    # in the paper's deviations, or in ours if it prints none
     distances = (part["mean"] - part["paper"]) / printed["std"].fillna(part["std"])
     words = distances.map(lambda size: f"; {number(size, '+.1f')} σ", na_action="ignore").fillna("")
     texts = zip(*(numbers(side, scale, pattern) for side in (part, printed)), words, strict=True)
