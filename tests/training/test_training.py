@@ -20,7 +20,7 @@ from helpers.training import exports, fitted, loop, objectives
 from helpers.training.augmentation import PADDING, crop_and_flip, pad
 from helpers.training.batches import batches_of
 from helpers.training.loop import learning_rate, train
-from tests.mistakes import mistakes_of, refused
+from tests.mistakes import refusals
 
 TINY = Recipe(width=4, stem_stride=2, epochs=3, batch_size=8, learning_rate=0.05)
 
@@ -112,10 +112,8 @@ OBJECTS |= {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", mistakes_of(__file__))
-def test_wrong_names_arguments_laws_and_images_are_refused(case):
-    """Impossible laws even where no trial would draw from them."""
-    refused(*case, OBJECTS)
+# impossible laws even where no trial would draw from them
+test_wrong_names_arguments_laws_and_images_are_refused = refusals(__file__, OBJECTS)
 
 
 def test_schedules():
