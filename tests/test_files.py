@@ -52,7 +52,7 @@ def test_a_damaged_file_is_set_aside_named_and_made_anew(tmp_path, caplog):
 
 def test_keys_differ_with_content_and_code():
     assert cache.key(a=1) != cache.key(a=1.5) != cache.key(b=1)
-    first, second = "helpers.networks.models.create", "helpers.outputs"
+    first, second = "helpers.networks.backbones.create", "helpers.outputs"
     both = cache.code(first, second)
     assert cache.code(first) != cache.code(second) != both == cache.code(second, first)
 

@@ -33,8 +33,8 @@ import yaml
 from jupyter_book.sphinx import build_sphinx
 from kernels import INJECTED
 from plan import notebooks_of, plan
-from refresh import reduce_pictures
 from sphinx_external_toc.parsing import parse_toc_data
+from store_outputs import reduce_pictures
 
 from helpers.papers import PAPERS
 from known_unknowns.chapters import CHAPTERS, OTHERS, package_of

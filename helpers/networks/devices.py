@@ -13,7 +13,7 @@ import torch
 
 if TYPE_CHECKING:
     from helpers.data import Images, ImageStream
-    from helpers.networks.models import Classifier
+    from helpers.networks.backbones import Classifier
 
 #: Versions that decide a network's numbers in addition to our code, for the keys of the cache.
 VERSIONS = {"torch": torch.__version__} | {name: version(name) for name in ("timm", "torchvision")}

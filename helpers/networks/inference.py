@@ -18,8 +18,8 @@ from helpers.outputs import Outputs
 
 if TYPE_CHECKING:
     from helpers.data import Images, ImageStream
+    from helpers.networks.backbones import Classifier
     from helpers.networks.model import Network
-    from helpers.networks.models import Classifier
 
 
 def compute_once(network: Network, images: Images | ImageStream, key: str, **options) -> Outputs:

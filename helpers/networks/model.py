@@ -12,7 +12,7 @@ from helpers.outputs import Head, Outputs, ensemble
 
 if TYPE_CHECKING:
     from helpers.data import Images, ImageStream
-    from helpers.networks.models import Classifier
+    from helpers.networks.backbones import Classifier
 
 
 class Network(Protocol):

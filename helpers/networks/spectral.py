@@ -8,8 +8,8 @@ from torch.func import functional_call
 from torch.nn.grad import conv2d_input
 
 from helpers.checks import known_name
-from helpers.networks.convolutions import convolve
 from helpers.networks.recipe import SPECTRAL_FORMS
+from helpers.networks.safe_convolutions import convolve
 
 _LEAST = 1e-12  # of a norm that is divided by: weights of zero stay zero
 _FIRST = 20  # iterations with which the search for the most stretched input begins

@@ -28,10 +28,10 @@ from helpers.checks import known_name
 from helpers.data.class_lists import wnids_of
 from helpers.data.images import Images
 from helpers.data.stream import ImageStream
-from helpers.networks import cifar, published, timm_weights
+from helpers.networks import published, published_cifar, timm_weights
+from helpers.networks.backbones import Classifier
 from helpers.networks.devices import VERSIONS, default_device, device_name
 from helpers.networks.inference import compute_once
-from helpers.networks.models import Classifier
 from helpers.outputs import Head, Outputs
 
 TOLERANCE = 1e-3  # of the largest logit, between a network's own logits and its head's
@@ -214,7 +214,7 @@ def _published(name: str, weights: Path | str | None) -> tuple[nn.Module, str, d
     path = timm_weights.existing(weights) if weights is not None else record.locate()
     tensors = record.read(path, own=weights is not None)
     try:
-        model = cifar.create(
+        model = published_cifar.create(
             record.architecture, len(record.class_names), tensors, **record.arguments
         )
     except ValueError as error:

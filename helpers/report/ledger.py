@@ -85,9 +85,8 @@ def ledger(
     rows = []
     for name, paper in papers.items():
         for place, tier in enumerate([*tiers, PUBLISHED]):
-            heading = LARGER if 0 < place < len(tiers) else paper.claims_heading
-            shared = {"notebook": f"notebooks/{name}/figures", "anchor": anchor(heading)}
-            shared |= {"paper": name, "tier": tier}
+            shared = {"notebook": f"notebooks/{name}/figures", "paper": name, "tier": tier}
+            shared["anchor"] = anchor(LARGER if 0 < place < len(tiers) else paper.claims_heading)
             judged = _judge(paper.claims.CLAIMS, tables.get((tier, name)), tier)
             rows += [row | shared for row in judged]
     return pd.DataFrame(rows)[list(COLUMNS)]

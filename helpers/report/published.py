@@ -33,8 +33,7 @@ def load(paper: str) -> pd.DataFrame:
     """
     known_name("paper", paper, papers())
     path = _FOLDER / paper / "printed.csv"
-    with path.open(encoding="utf-8") as file:
-        place = file.readline().strip("# \n")
+    place = path.read_text(encoding="utf-8").partition("\n")[0].strip("# ")
     numbers = pd.read_csv(
         path, comment="#", dtype={"table": str}, keep_default_na=False, na_values={"std": [""]}
     )

@@ -17,8 +17,8 @@ from tqdm import tqdm
 from helpers import checkpoints
 from helpers.checks import label_array
 from helpers.data.images import Images
+from helpers.networks.backbones import Classifier
 from helpers.networks.devices import default_device, reproducible
-from helpers.networks.models import Classifier
 from helpers.networks.recipe import PATCHES, Recipe
 from helpers.training import objectives
 from helpers.training.batches import Batches, batches_of, sample_of, shuffled

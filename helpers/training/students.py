@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from helpers.networks.backbones import Classifier
 from helpers.networks.inference import compute
-from helpers.networks.models import Classifier
 from helpers.networks.recipe import Recipe
 from helpers.training.loop import learning_rate, optimiser_of, set_rate
 

@@ -11,7 +11,7 @@ from scipy.stats import multivariate_normal
 
 import helpers.scores
 from helpers.data import Images
-from helpers.networks import models
+from helpers.networks import backbones
 from helpers.networks.inference import compute
 from helpers.networks.model import Model
 from helpers.networks.recipe import Recipe
@@ -169,7 +169,7 @@ def noisy():
     """Random weights, random images."""
     pixels = np.random.default_rng(0).integers(40, 216, (9, 32, 32, 3), dtype=np.uint8)
     images = Images(pixels, np.full(9, -1), tuple("abc"), "noise", "test")
-    classifier = models.create(Recipe(width=8, stem_stride=2), 3)
+    classifier = backbones.create(Recipe(width=8, stem_stride=2), 3)
     classifier.set_normalisation(pixels)
     return classifier.eval(), images
 

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from helpers import checkpoints
-from helpers.networks import heads, models
+from helpers.networks import backbones, heads
 from helpers.networks.recipe import Recipe
 from helpers.training import objectives
 from helpers.training.loop import train
@@ -59,7 +59,7 @@ def recipe_of(name="erm", arguments=None, **changed):
 def trained(name, arguments=None, *, n=24, options=None, **changed):
     """Train a network; return the digest of its weights and its losses."""
     recipe = recipe_of(name, arguments, **changed)
-    classifier, teacher = models.create(recipe, 3), models.create(recipe_of(), 3, seed=9)
+    classifier, teacher = backbones.create(recipe, 3), backbones.create(recipe_of(), 3, seed=9)
     options = {"outliers": noise(20, 16, seed=1), "progress": False} | (options or {})
     losses = train(classifier, noise(n, 16), recipe, teacher=teacher, **options)["loss"]
     assert np.isfinite(losses).all()

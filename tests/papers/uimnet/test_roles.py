@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from helpers import data, scores
-from helpers.networks import models
+from helpers.networks import backbones
 from helpers.papers.parameters import load
 from helpers.papers.uimnet.names import ALGORITHMS, MEASURES, RECORDS, score_of
 from helpers.papers.uimnet.roles import partition, split
@@ -53,7 +53,7 @@ def test_listed_classes_are_in_domain_and_as_many_of_the_others_out_domain():
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_the_record_of_an_algorithm_agrees_with_its_network(name):
     record, recipe = RECORDS[name], algorithm_of(MINI, "resnet8", name).recipe
-    assert (record.native == "native") == (models.create(recipe, 3).native is not None)
+    assert (record.native == "native") == (backbones.create(recipe, 3).native is not None)
     assert record.passes == (recipe.block_dropout > 0)
     for measure in MEASURES:
         assert score_of(measure, name, ensemble=True) in scores.names()

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from helpers.networks import convolutions, spectral
+from helpers.networks import safe_convolutions, spectral
 from helpers.networks.heads import Native, equip
 from helpers.networks.recipe import FOUR_STAGES, Recipe
 from helpers.outputs import Head
@@ -148,7 +148,7 @@ class Classifier(nn.Module):
 
     def __init__(self, backbone: nn.Module, *, dropout: float = 0.0, native: Native | None = None):
         super().__init__()
-        convolutions.protect(backbone)
+        safe_convolutions.protect(backbone)
         self.backbone, self.native = backbone, native
         self.dropout = nn.Dropout(dropout)
         self.register_buffer("mean", torch.zeros(3, 1, 1))
