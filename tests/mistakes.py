@@ -20,7 +20,7 @@ def refused(function: str, message: str, arguments: dict, objects: dict) -> None
 
     def meant(value):
         if isinstance(value, dict):
-            return {name: meant(one) for name, one in value.items()}
+            return {name: meant(item) for name, item in value.items()}
         return [*map(meant, value)] if isinstance(value, list) else objects.get(value, value)
 
     with pytest.raises(ValueError, match=message):

@@ -14,7 +14,7 @@ TRAINING = ("helpers.training.loop.train", "helpers.networks.backbones.create")
 
 def codes(root):
     """Return what stands for the code of each training, of outputs and of all."""
-    asked = {one: (*TRAINING, f"helpers.training.objectives.{one}") for one in OBJECTIVES}
+    asked = {name: (*TRAINING, f"helpers.training.objectives.{name}") for name in OBJECTIVES}
     asked |= {"outputs": OUTPUTS, "all": ("helpers",)}
     return {name: modules.code(names, root) for name, names in asked.items()}
 

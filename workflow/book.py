@@ -83,11 +83,11 @@ def assemble(tree: Path, runs: Path, tier: str) -> None:
             add_notebook(tree, file.removeprefix("notebooks/"), runs, tier, of_tier)
     folder = tree / "book" / "reference"
     folder.mkdir()
-    found = openings.write(*openings.judge(runs, tier), folder)
+    findings = openings.write(*openings.judge(runs, tier), folder)
     parts = front.parts() | {"speed": pages.speed()}
     parts["reproducibility"] = pages.reproducibility(runs, tier, downloads=folder)
     endings = {".md": pages.reference(), ".txt": parts}
-    endings |= {"_found.txt": found, "_explore.txt": explore.write()}
+    endings |= {"_found.txt": findings, "_explore.txt": explore.write()}
     for ending, texts in endings.items():
         for name, text in texts.items():
             (folder / f"{name}{ending}").write_text(text, encoding="utf-8")

@@ -169,7 +169,7 @@ class Classifier(nn.Module):
 
         A network of several inputs also accepts that number of concatenated images, [B, 3 M, H, W].
         """
-        mean, std = (one.repeat(images.shape[1] // 3, 1, 1) for one in (self.mean, self.std))
+        mean, std = (value.repeat(images.shape[1] // 3, 1, 1) for value in (self.mean, self.std))
         x = (images.to(mean.dtype) - mean) / std
         x = self.backbone.forward_features(x)
         return self.dropout(self.backbone.forward_head(x, pre_logits=True))

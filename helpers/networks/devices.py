@@ -128,7 +128,7 @@ def batch_size(network: Classifier, images: Images | ImageStream, **view) -> int
         if isinstance(output, torch.Tensor):
             largest = max(largest, output.numel() * output.element_size())
 
-    hooks = [one.register_forward_hook(look) for one in network.modules()]
+    hooks = [module.register_forward_hook(look) for module in network.modules()]
     try:
         with torch.inference_mode():
             network(image)

@@ -53,8 +53,8 @@ def _resnet_name(name: str) -> str:
 
 
 def _densenet_name(name: str) -> str:
-    if found := re.fullmatch(r"block(\d)\.layer\.(\d+)\.(bn|conv)(.+)", name):
-        block, layer, kind, rest = found.groups()
+    if match := re.fullmatch(r"block(\d)\.layer\.(\d+)\.(bn|conv)(.+)", name):
+        block, layer, kind, rest = match.groups()
         kind = {"bn": "norm"}.get(kind, kind)
         return f"features.denseblock{block}.denselayer{int(layer) + 1}.{kind}{rest}"
     name = re.sub(r"^trans(\d)\.bn1", r"features.transition\1.norm", name)

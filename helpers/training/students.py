@@ -30,8 +30,8 @@ def teach(
     The network computes the features of each training image once, without crop or flip.  Epochs,
     batches, optimiser and schedule are the recipe's.
     """
-    found = compute(classifier, images, device=device, image_size=recipe.image_size)
-    features = torch.from_numpy(found.features).to(device)
+    outputs = compute(classifier, images, device=device, image_size=recipe.image_size)
+    features = torch.from_numpy(outputs.features).to(device)
     native = classifier.native.train()
     optimiser = optimiser_of(native, recipe, device)
     size = min(recipe.batch_size, len(features))

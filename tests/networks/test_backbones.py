@@ -62,7 +62,7 @@ def test_depth_counts_the_layers(backbone, depth):
 def test_cifar_resnet20_has_the_published_number_of_parameters():
     """He et al. (2016), table 6: 0.27 M. (0.2697 M with parameter-free shortcuts, theirs.)"""
     weights = backbones.create(Recipe(depth=20, width=16), 10).backbone.named_parameters()
-    assert sum(one.numel() for name, one in weights if "downsample" not in name) == 269_722
+    assert sum(weight.numel() for name, weight in weights if "downsample" not in name) == 269_722
 
 
 def test_same_seed_same_weights():

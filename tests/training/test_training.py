@@ -238,8 +238,8 @@ def test_training_in_bfloat16_keeps_its_weights_in_float32(images, monkeypatch):
     """Any processor can emulate it: other numbers than float32, a loss that falls."""
     monkeypatch.setattr(devices, "computes_bfloat16", lambda: True)
     recipe = replace(SHORT, epochs=8)
-    each = (replace(recipe, precision=one) for one in ("bfloat16", "float32", "auto"))
-    half, exact, usual = (fit(images, one, device="cpu") for one in each)
+    each = (replace(recipe, precision=precision) for precision in ("bfloat16", "float32", "auto"))
+    half, exact, usual = (fit(images, settings, device="cpu") for settings in each)
     assert half.sha256 != exact.sha256 == usual.sha256
     assert {tensor.dtype for tensor in half.weights.values()} == {torch.float32, torch.int64}
     assert half.history["loss"].iloc[-1] < half.history["loss"].iloc[0]
