@@ -34,7 +34,7 @@ def runs(tmp_path):
 
 
 def test_pages_are_made_from_every_record_and_listed():
-    """The contents list exactly the pages that exist, and no page that is a part of another."""
+    """The contents list exactly the pages that exist: about forty, and no part of another page."""
     texts = pages.reference()
     titles = {
         "methods": [f"`{name}`. " for name in scores.names()],
@@ -46,12 +46,12 @@ def test_pages_are_made_from_every_record_and_listed():
         assert expected and not [title for title in expected if title not in texts[page]]
     every = re.findall(r"automodule:: (.+)", "".join(texts.values()))
     assert len(every) == len(set(every)) and "helpers.papers.run" in every
-    listed = [*book.parse_toc_data(book.contents())]
+    listed = sorted(book.parse_toc_data(book.contents()))
     sources = [*(ROOT / "book").rglob("*.md"), *(ROOT / "notebooks").rglob("*.ipynb")]
     there = {path.relative_to(ROOT).with_suffix("").as_posix() for path in sources}
     prose = "".join(path.read_text("utf-8") for path in (ROOT / "book").glob("*.md"))
     there -= {f"book/{name}" for name in re.findall(r"^```\{include\} (\w+)\.md$", prose, re.M)}
-    assert sorted(listed) == sorted(there | {f"book/reference/{name}" for name in texts})
+    assert len(listed) <= 43 and listed == sorted(there | {f"book/reference/{n}" for n in texts})
 
 
 @pytest.fixture

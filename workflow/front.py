@@ -134,7 +134,7 @@ def draw_accepted(ax: Axes, accepted: Mapping) -> None:
         if bold:
             y = low[0] - 7 if score == "msp" else high[0] + 2
             ax.text(x[0], y, f"{middle[0]:.0f} %", ha="center", **style)
-    ax.set_xticks(range(len(KINDS)), ["its own\nmistakes", "similar\nobjects", "other\npictures"])
+    ax.set_xticks(range(len(KINDS)), ["mistakes", "near-OOD\n(similar)", "far-OOD\n(other)"])
     ax.set(xlim=(-0.5, 2.15), ylim=(0, 92), yticks=[0, 25, 50, 75])
     ax.tick_params(length=0)
     ax.grid(axis="y", color="#e5e5e5")

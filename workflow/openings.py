@@ -181,7 +181,8 @@ def figure(claims: pd.DataFrame, folder: Path) -> str:
     rest = len(claims) - len(drawn)
     rows = zip(drawn["text"], drawn["verdict"], strict=True)
     listing = " ".join(f"{text.rstrip('.')} ({verdict})." for text, verdict in rows)
-    return render("found.md", paper=paper, listing=listing, rest=rest)
+    reasons = [*drawn["note"].str.extract(r"doubted: ((?:[^;(]|\(.*\))*)")[0].dropna().unique()]
+    return render("found.md", paper=paper, listing=listing, rest=rest, reasons=reasons)
 
 
 def _save(ax: Axes, folder: Path, name: str) -> None:

@@ -173,7 +173,7 @@ def test_intervals_and_bounds_hold_for_every_share_and_new_kind_in_the_committed
 def test_the_page_has_the_numbers_of_the_committed_table(table):
     new = [by_share(table, "msp", f"{DRAWN}, new {kind}")["all"] for kind in KINDS]
     new = pd.concat(new, axis=1).xs("regression on the P–P curve", level="estimator")
-    page = (project_root() / "book/without_labels.md").read_text("utf-8")
+    page = (project_root() / "notebooks/beyond/without_labels.ipynb").read_text("utf-8")
     for _, each in new.drop("error (RMSE)", level="number").iterrows():
         assert f"{each.min():.0f} to {each.max():.0f} % of the mixtures" in page
 
