@@ -86,10 +86,10 @@ def networks_in_words(backbones: Iterable[str]) -> str:
 
 def untestable(claim: Claim, tier: str, paper: str) -> str:
     """Return why a claim cannot be tested at a tier, or ""; always "" for printed numbers."""
-    place, departure = f"{tier}/{paper}", claim.departure if tier else ""
-    training = {"pretrained": FINE_TUNED}.get(tier, SHORT.get(place, ""))
+    key, departure = f"{tier}/{paper}", claim.departure if tier else ""
+    training = {"pretrained": FINE_TUNED}.get(tier, SHORT.get(key, ""))
     about_training = training if "training" in claim.about else ""
-    return join_texts(_METHODS.get(tier, ""), LEAKS.get(place, ""), departure, about_training)
+    return join_texts(_METHODS.get(tier, ""), LEAKS.get(key, ""), departure, about_training)
 
 
 def weaknesses(claim: Claim, checks: pd.DataFrame, networks, tier: str, paper: str) -> pd.Series:

@@ -113,11 +113,11 @@ def _of_figure_2(table: pd.DataFrame) -> pd.DataFrame:
 
 def at_paper_weights(table: pd.DataFrame) -> pd.DataFrame:
     """Return the average DER99 at the paper's weights, without replicates: sets have none."""
-    place = ["data_set", "backbone", "run", "method"]
+    cell = ["data_set", "backbone", "run", "method"]
     table = table[~table["metric"].str.startswith("fpr_at_tpr")]  # no average of kinds of sets
-    rates = table[table["metric"] == "der99"].pivot(index=place, columns="test_set", values="value")
+    rates = table[table["metric"] == "der99"].pivot(index=cell, columns="test_set", values="value")
     means = rates.reindex(columns=[*KINDS]) @ np.array(PAPER_SETS) / sum(PAPER_SETS)
-    weighted = means.reindex(pd.MultiIndex.from_frame(table[place])).to_numpy(float)
+    weighted = means.reindex(pd.MultiIndex.from_frame(table[cell])).to_numpy(float)
     average = table["metric"].eq("der99") & table["test_set"].eq("average") & ~np.isnan(weighted)
     value = table["value"].where(~average, weighted)
     return table.assign(value=value, bootstrap=[()] * len(table))
