@@ -73,8 +73,8 @@ def test_names_state_their_content(files):
     """Names of variables, parameters, attributes and functions, in code and in notebooks."""
     names = []
     for path in ROOT.glob(files):
-        notebook = path.suffix == ".ipynb"
-        code = cells(path, "code") if notebook else [{"source": path.read_text("utf-8")}]
+        text = [{"source": path.read_text("utf-8")}]
+        code = cells(path, "code") if path.suffix == ".ipynb" else text
         for node in ast.walk(ast.parse("\n".join(cell["source"] for cell in code))):
             if not isinstance(getattr(node, "ctx", None), ast.Load):
                 names += map(vars(node).get, ("id", "arg", "attr", "name"))
@@ -101,8 +101,7 @@ def test_conda_has_the_same_pins():
     environment = yaml.safe_load((ROOT / "environment.yml").read_text())
     assert f"python{PROJECT['requires-python']}" in environment["dependencies"]
     listed = environment["dependencies"][-1]["pip"]
-    editable = f"--editable .[{','.join(EXTRAS)}]"
-    assert {"--constraint requirements.lock", editable} <= set(listed)
+    assert {"--constraint requirements.lock", f"--editable .[{','.join(EXTRAS)}]"} <= set(listed)
     pinned = [Requirement(line) for line in listed if not line.startswith("--")]
     assert set(map(str, pinned)) <= set(map(str, PINS))
     assert {pin.name for pin in pinned} == {requirement.name for requirement in DIRECT}

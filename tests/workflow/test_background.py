@@ -128,11 +128,10 @@ def test_the_command_trains_at_the_lowest_priority():
 def test_an_entry_is_exported_with_its_accuracy(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("CACHE_ROOT", str(tmp_path))
     monkeypatch.setattr("sweep.end_with_parent", lambda: None)
-    asked = "unknown_detection", "mini", "0/baseline"
-    background.train(*asked)
+    background.train("unknown_detection", "mini", "0/baseline")
     (path,) = tmp_path.glob("exports/mini/networks/unknown_detection/0-baseline.safetensors")
     about = checkpoints.load(path)[1]
     assert f"0-baseline: accuracy {about['test_accuracy']:.4f}" in capsys.readouterr().out
     assert len(about["class_names"]) == 5 and len(about["commit"]) == 40
-    background.train(*asked)
+    background.train("unknown_detection", "mini", "0/baseline")
     assert "exported already" in capsys.readouterr().out
