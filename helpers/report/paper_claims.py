@@ -31,22 +31,21 @@ class Second:
     """Second numbers that must agree before an effect is supported or contradicted.
 
     They are of a `variant`, if a table has it; an effect without numbers of this variant is decided
-    by the deciding variant alone.  Or they are of other test sets: `test_sets` are pairs of test
-    sets; an effect on the first is undecided if a table lacks the second.
+    by the deciding variant alone.  Or `compute` returns them from the deciding rows; an effect that
+    then lacks numbers is undecided, unless these numbers have no `intervals`.
     """
 
     name: str
     variant: str = ""
-    test_sets: tuple[tuple[str, str], ...] = ()
+    compute: Callable[[pd.DataFrame], pd.DataFrame] | None = None
+    intervals: bool = True
 
     def rows(self, table: pd.DataFrame, judged: pd.DataFrame, usual: bool) -> pd.DataFrame | None:
         """Return these second numbers for the rows `judged` of the usual or another variant."""
-        if self.variant:
-            rows = table[table["variant"] == self.variant]
-            return rows if usual and len(rows) else None
-        rows = judged[~judged["test_set"].isin([first for first, _ in self.test_sets])]
-        names = {second: first for first, second in self.test_sets}
-        return rows.assign(test_set=rows["test_set"].replace(names))
+        if self.compute:
+            return self.compute(judged)
+        rows = table[table["variant"] == self.variant]
+        return rows if usual and len(rows) else None
 
 
 @dataclass(frozen=True)
@@ -67,7 +66,7 @@ class Claims:
     claims: tuple[Claim, ...]
     derive: Callable[[pd.DataFrame], pd.DataFrame] | None = None
     every_variant: bool = False
-    second: Second | None = None
+    seconds: tuple[Second, ...] = ()
     judges: str = "primary"
     resampled: str = "images"
     printed: Callable[[pd.DataFrame], pd.DataFrame] | None = None
@@ -92,10 +91,11 @@ class Claims:
         barred = preconditions.unlearnt(table), preconditions.behind(table, printed)
         given = *barred, table["tier"].iloc[0] if len(table) else ""
         checks = self._evaluate(rows, *given)
-        again = self.second.rows(table, rows, variant == usual) if self.second else None
-        if again is None:
-            return checks
-        return _agree(checks, self._evaluate(again, *given), self.second)
+        for second in self.seconds:
+            if (again := second.rows(table, rows, variant == usual)) is not None:
+                others = self._evaluate(again, *given, intervals=second.intervals)
+                checks = _agree(checks, others, second)
+        return checks
 
     def check_published(self) -> pd.DataFrame | None:
         """Compute the effects from the paper's own printed numbers; None if unavailable.
@@ -107,9 +107,7 @@ class Claims:
         numbers = published.load(self.paper)
         numbers = numbers.assign(run=0, bootstrap=[()] * len(numbers))
         checks = self._evaluate(self.printed(numbers), {}, {}, PRINTED, intervals=False)
-        effects = {
-            (claim.id, effect.name): effect for claim in self.claims for effect in claim.effects
-        }
+        effects = {(claim.id, e.name): e for claim in self.claims for e in claim.effects}
         for claim, name, value, source in published.in_text(self.paper).itertuples(index=False):
             verdict = effects[claim, name].verdict(value, value)
             row = checks[["claim", "check", "data_set"]].eq([claim, name, ALL]).all(axis=1)
@@ -178,14 +176,16 @@ def _agree(checks: pd.DataFrame, others: pd.DataFrame, second: Second) -> pd.Dat
     lacking = verdict == Verdict.NO_DATA
     why = f"by the {name} it is " + verdict.map(str)
     why = why.mask(lacking, f"there are no numbers by the {name}")
-    agree = (verdict == checks["verdict"]) | (lacking & bool(second.variant))
+    alone = bool(second.variant) or not second.intervals  # decides an effect without others
+    agree = (verdict == checks["verdict"]) | (lacking & alone)
     left = _leave_undecided(checks, why.mask(agree, ""))
-    same = (checks[values] == others[values]).all(axis=1) | others["effect"].isna()
+    same = np.isclose(checks["effect"], others["effect"]) | others["effect"].isna()
     words = [
-        f"by the {name} {effect} [{low}, {high}]"
+        f"by the {name} {effect} [{low}, {high}]".removesuffix(" [–, –]")
         for effect, low, high in others[values].map(lambda value: number(value, "+.3f")).to_numpy()
     ]
-    return left.assign(second=np.where(same, "", words))
+    before = checks.get("second", [""] * len(checks))
+    return left.assign(second=list(map(join_texts, before, np.where(same, "", words))))
 
 
 def _name_stand_ins(claim: Claim, checks: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:

@@ -28,11 +28,9 @@ LEAST_AUROC = 0.55
 MOST_BEHIND = 0.02
 
 _FILE = Path(__file__).with_suffix(".yaml")
-PRECONDITIONS, _METHODS, _SHORT = yaml.safe_load(_FILE.read_text(encoding="utf-8")).values()
+PRECONDITIONS, _METHODS, SHORT, LEAKS = yaml.safe_load(_FILE.read_text(encoding="utf-8")).values()
 
 FINE_TUNED = "networks are fine-tuned in this way, not trained from scratch"
-#: Text that the schedule of a tier and paper is short, with the schedule.
-SHORT = {tuple(name.split("/")): text for name, text in _SHORT.items()}
 
 #: Families and architectures that a verdict requires, by the subject of a claim.
 LEAST_NETWORKS = {"models": (2, 3), "families": (2, 1)}
@@ -88,16 +86,16 @@ def networks_in_words(backbones: Iterable[str]) -> str:
 
 def untestable(claim: Claim, tier: str, paper: str) -> str:
     """Return why a claim cannot be tested at a tier, or ""; always "" for printed numbers."""
-    training = {"pretrained": FINE_TUNED}.get(tier, SHORT.get((tier, paper), ""))
-    departure = claim.departure if tier else ""
+    key, departure = f"{tier}/{paper}", claim.departure if tier else ""
+    training = {"pretrained": FINE_TUNED}.get(tier, SHORT.get(key, ""))
     about_training = training if "training" in claim.about else ""
-    return join_texts(_METHODS.get(tier, ""), departure, about_training)
+    return join_texts(_METHODS.get(tier, ""), LEAKS.get(key, ""), departure, about_training)
 
 
 def weaknesses(claim: Claim, checks: pd.DataFrame, networks, tier: str, paper: str) -> pd.Series:
     """Return for each effect in `checks` why it is undecided in spite of its interval, or ""."""
     example = "an example elsewhere is no contradiction" * claim.existential
-    against, few = join_texts(example, SHORT.get((tier, paper), "")), ""
+    against, few = join_texts(example, SHORT.get(f"{tier}/{paper}", "")), ""
     counts = count_networks(networks)
     for families, architectures in (LEAST_NETWORKS.get(word, (0, 0)) for word in claim.about):
         if counts["family"] < families:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from helpers.papers import PAPERS
 from helpers.papers.gscore.parameters import DETECTORS
-from helpers.papers.human_centric.parameters import PAPER_METHODS
+from helpers.papers.human_centric.parameters import KINDS, PAPER_METHODS
 from helpers.papers.uimnet.names import ALGORITHMS, MEASURES
 from helpers.papers.unknown_detection.composition import PAPER_UNION
 from helpers.papers.unknown_detection.parameters import METHODS
@@ -77,20 +77,22 @@ OTHERS = {("vit4", "knn"): 0.45, ("resnet8+gaussian_noise", "gradnorm"): 0.40,
 RANKINGS = {"fpr_at_tpr": (0.63, 0.36), "fpr_at_tpr_correct": (0.42, 0.58)}
 
 
-def human_centric(changes=(), models=(), rankings=(), *, spread=0.001, runs=2, replicates=40):
-    """DER99 by (model, score), what `MODELS` has, and the FPR of all models may change."""
+def human_centric(changes=(), models=(), rankings=(), kinds=(), *, runs=2, **noise):
+    """DER99 by (model, score), what `MODELS` has, FPR, and DER99 of a kind of sets may change."""
     changes, rankings, pairs = OTHERS | dict(changes), RANKINGS | dict(rankings), []
     for model, (msp, accuracy, size) in (MODELS | dict(models)).items():
         rates = {name: changes.get((model, name), msp + by) for name, by in BEHIND.items()}
-        numbers = {(name, "der99", "average"): rate for name, rate in rates.items()}
+        added = dict.fromkeys(["average", *KINDS], 0.0) | dict(kinds).get(model, {})
+        numbers = {(n, "der99", sets): rates[n] + added[sets] for n, sets in product(rates, added)}
         numbers["network", "accuracy", "test"] = accuracy
-        for metric, rates in rankings.items():
-            for name, rate in zip(("msp", "gradnorm"), rates, strict=True):
+        for metric in RANKINGS:
+            pair = rankings.get(f"{model} | {metric}", rankings[metric])
+            for name, rate in zip(("msp", "gradnorm"), pair, strict=True):
                 numbers[name, metric, "label-shifted"] = rate
         pairs += named(numbers, "method", "metric", "test_set", backbone=model)
         counted = {"method": "network", "metric": "parameters", "bootstrap": ()}
         pairs.append((counted | {"backbone": model}, size))
-    return noisy("human_centric", pairs, runs=runs, spread=spread, replicates=replicates)
+    return noisy("human_centric", pairs, runs=runs, **{"spread": 0.001} | noise)
 
 
 IN = {"accuracy": 0.7, "accuracy_top5": 0.9, "nll": 1.0, "ece": 0.10}

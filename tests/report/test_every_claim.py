@@ -12,9 +12,9 @@ from helpers.papers import PAPERS
 from tests.report.claim_tables import CASES, DERIVED, MAKE, PRINTED, by_number, verdicts
 
 CLAIMS = [(paper, claim.id) for paper in MAKE for claim in PAPERS[paper].claims.CLAIMS.claims]
-CIFAR = {"outlier-exposure", "outlier-exposure-sets"}
-IMAGENET = {"confidence", "openmax-imagenet", "edl-imagenet", "outlier-exposure-imagenet",
-            "odin-openmax-imagenet"}  # fmt: skip
+SCOPES = {claim.id: claim.scope for claim in PAPERS["unknown_detection"].claims.CLAIMS.claims}
+CIFAR = {name for name, scope in SCOPES.items() if scope.startswith("not")}
+IMAGENET = {name for name, scope in SCOPES.items() if scope} - CIFAR
 
 DEPARTED = {"mahalanobis", "mixed"}  # ours is another score, and our mixtures are smaller
 FLAT = [(paper, case) for paper, cases in CASES.items() for case in cases]

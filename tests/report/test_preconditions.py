@@ -7,7 +7,7 @@ from helpers.files import project_root
 from helpers.papers import PAPERS
 from helpers.report import preconditions
 from helpers.report.claims import Claim, Effect, Term
-from helpers.report.paper_claims import Claims
+from helpers.report.paper_claims import Claims, Second
 from helpers.report.preconditions import FINE_TUNED, LEAST_RIGHT, PLAIN, mark, unlearnt
 from tests.report.claim_tables import named, noisy
 
@@ -56,11 +56,22 @@ def test_fine_tuned_networks_say_nothing_about_training(gain, decided, about):
 
 
 @pytest.mark.parametrize(("gain", "decided"), GAINS)
-@pytest.mark.parametrize("tier", ["mini", "rehearsal"])
-def test_a_tier_that_shows_methods_gives_no_verdict(gain, decided, tier):
+@pytest.mark.parametrize("tier", ["mini", "rehearsal", "leaky"])
+def test_a_tier_that_shows_methods_or_leaks_gives_no_verdict(monkeypatch, gain, decided, tier):
+    monkeypatch.setitem(preconditions.LEAKS, "leaky/toy", "networks of tier `leaky` know them")
     assert judged(gain)[0] == decided
     verdict, note = judged(gain, tier=tier)
     assert verdict == "not testable" and f"tier `{tier}`" in note
+
+
+@pytest.mark.parametrize(("gain", "expected"), [(0.02, "supported"), (-0.02, "undecided")])
+def test_a_second_reading_must_agree(gain, expected):
+    """Of another variant, or computed from the same rows; in the second case without intervals."""
+    table, second = made_up({"a8": 0.9}), made_up({"a8": 0.9}, gain)
+    both = pd.concat([table, second.assign(variant="other")])
+    computed = Second("other", compute=lambda rows: second, intervals=False)
+    for given, reading in ((both, Second("other", variant="other")), (table, computed)):
+        assert verdict(given, replace(CLAIMS, seconds=(reading,))) == expected
 
 
 def judged(gain, *, tier="toy", right=None, **claim):
@@ -72,7 +83,7 @@ def judged(gain, *, tier="toy", right=None, **claim):
 @pytest.mark.parametrize(("gain", "free"), GAINS)
 def test_a_short_schedule_tests_no_training_and_contradicts_nothing(monkeypatch, gain, free):
     reason, training = "the schedule is short (ten epochs)", {"about": ("training",)}
-    monkeypatch.setitem(preconditions.SHORT, ("short", "toy"), reason)
+    monkeypatch.setitem(preconditions.SHORT, "short/toy", reason)
     assert judged(gain) == judged(gain, **training) == (free, "")
     verdict, note = judged(gain, tier="short", **training)
     assert verdict == "not testable" and note.endswith(reason)

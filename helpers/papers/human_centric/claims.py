@@ -20,7 +20,7 @@ import pandas as pd
 
 from helpers.metrics.correlation import spearman
 from helpers.metrics.ranks import critical_difference
-from helpers.papers.human_centric.parameters import FRESH, METHODS, PAPER_METHODS, ModelName
+from helpers.papers.human_centric.parameters import FRESH, KINDS, METHODS, PAPER_METHODS, ModelName
 from helpers.report.claim_files import read_claims
 from helpers.report.paper_claims import Claims, Second, index_numbers
 from helpers.report.published import with_averages
@@ -30,13 +30,10 @@ SCORES = list(PAPER_METHODS)  # MSP is the first
 FEWEST = 5  # models for a correlation: of four, one order in 24 is perfect by chance
 WAYS = 3  # ways of training, for the question which of them is best
 WEAK = 0.1  # the largest small radius of adversarial training; the paper names it and 1
+PAPER_SETS = (1, 3, 4)  # how many sets of each of `KINDS` the paper's average has
 
-_FPR = ("fpr_at_tpr", "fpr_at_tpr_correct")
-_NUMBERS = [  # of a network
-    *((score, "der99", "average") for score in SCORES),
-    *((score, metric, "label-shifted") for metric in _FPR for score in ("msp", "gradnorm")),
-    ("network", "accuracy", "test"),
-]
+# numbers of a network
+_NUMBERS = [*((score, "der99", "average") for score in SCORES), ("network", "accuracy", "test")]
 _MSP, _ERRORS, _ACCURACY = 0, slice(0, len(SCORES)), -1  # places in `_NUMBERS`
 
 
@@ -80,9 +77,8 @@ class Quantity(NamedTuple):
 def derive(table: pd.DataFrame) -> pd.DataFrame:
     """Return numbers over networks, as rows for `helpers.report.claims.evaluate`.
 
-    Each number is computed within a data set, run and replicate, from average DER99 unless noted in
-    `quantities`.  A run that lacks one of the networks of a number also lacks the number.
-    ``networks`` are the networks of the number.
+    Each number is computed within a data set, run and replicate, from average DER99; the FPR of
+    each ResNet stays.  A run that lacks a network of a number lacks it; ``networks`` are these.
     """
     rows = []
     for data_set, part in table.groupby("data_set", sort=False):
@@ -96,15 +92,35 @@ def derive(table: pd.DataFrame) -> pd.DataFrame:
                 for run in sorted({run for run, _ in numbers})
                 if all((run, model) in numbers for model in quantity.models)
             }
-            models_of = (*quantity.models,)
+            named = (*quantity[:2], (*quantity.models,))
             rows += [
-                (data_set, ALL_MODELS, run, *quantity[:2], models_of, values[0], values[1:])
+                (data_set, ALL_MODELS, run, *named, values[0], values[1:])
                 for run, values in quantity.by_run(runs).items()
                 if np.isfinite(values).all()  # else there is no accuracy
             ]
-    columns = ["data_set", "backbone", "run", "method", "metric", "networks", "value",
-               "bootstrap"]  # fmt: skip
-    return pd.DataFrame(rows, columns=columns).assign(calibration="", test_set="average")
+    columns = "data_set backbone run method metric networks value bootstrap".split()
+    derived = pd.DataFrame(rows, columns=columns).assign(calibration="", test_set="average")
+    return pd.concat([derived, _of_figure_2(table)[derived.columns]], ignore_index=True)
+
+
+def _of_figure_2(table: pd.DataFrame) -> pd.DataFrame:
+    """Return FPR over label-shifted sets of normally trained ResNets, if there are two or more."""
+    rows = table[table["metric"].str.startswith("fpr_at_tpr")]
+    rows = rows[rows["test_set"].eq(KINDS[2]) & rows["backbone"].str.fullmatch("resnet[^+]*")]
+    rows = rows[rows.groupby("data_set")["backbone"].transform("nunique") > 1]
+    return rows.assign(networks=[(name,) for name in rows["backbone"]])
+
+
+def at_paper_weights(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the average DER99 at the paper's weights, without replicates: sets have none."""
+    cell = ["data_set", "backbone", "run", "method"]
+    table = table[~table["metric"].str.startswith("fpr_at_tpr")]  # no average of kinds of sets
+    rates = table[table["metric"] == "der99"].pivot(index=cell, columns="test_set", values="value")
+    means = rates.reindex(columns=[*KINDS]) @ np.array(PAPER_SETS) / sum(PAPER_SETS)
+    weighted = means.reindex(pd.MultiIndex.from_frame(table[cell])).to_numpy(float)
+    average = table["metric"].eq("der99") & table["test_set"].eq("average") & ~np.isnan(weighted)
+    value = table["value"].where(~average, weighted)
+    return table.assign(value=value, bootstrap=[()] * len(table))
 
 
 def read_numbers(table: pd.DataFrame) -> dict[tuple[int, str], np.ndarray]:
@@ -115,9 +131,6 @@ def read_numbers(table: pd.DataFrame) -> dict[tuple[int, str], np.ndarray]:
     levels = ["method", "metric", "test_set"]
     every = pd.MultiIndex.from_tuples(_NUMBERS, names=levels)
     table = table[pd.MultiIndex.from_frame(table[levels]).isin(every)]
-    replicates = table["bootstrap"].map(len)
-    # for averages over many sets, ranking metrics lack replicates and cannot be paired with others
-    table = table[~(table["metric"].isin(_FPR) & (replicates == 0)) | (replicates.max() == 0)]
     arrays = {}
     for run, part in table.groupby("run"):
         numbers = index_numbers(part, ["backbone", *levels])
@@ -150,14 +163,18 @@ def quantities(models: Sequence[str], sizes: Mapping[str, float]) -> Iterator[Qu
             "msp", "accuracy_correlation", models,
             lambda x: spearman(x[:, _ACCURACY], x[:, _MSP], constant=0.0),
         )  # fmt: skip
-    yield from _of_resnets(normal, sizes)
-    families = {name: parsed[name].family for name in normal if name in sizes}
-    steps = []  # from a network to the next larger one of its family
-    for family in dict.fromkeys(families.values()):
-        by_size = sorted((name for name in families if families[name] == family), key=sizes.get)
-        steps += [pair for pair in pairwise(by_size) if sizes[pair[0]] < sizes[pair[1]]]
-    if steps:
+    families: dict[str, list[str]] = {}  # each from the smallest network to the largest
+    for name in sorted((name for name in normal if name in sizes), key=sizes.get):
+        families.setdefault(parsed[name].family, []).append(name)
+    steps = _flat(pairwise(names) for names in families.values())
+    if steps := [pair for pair in steps if sizes[pair[0]] < sizes[pair[1]]]:
         yield Quantity("network", "capacity_rise", _flat(steps), _chosen_rise, chooses=True)
+    resnets = [names for family, names in families.items() if family.split(".")[0] == "resnet"]
+    largest = max(resnets, key=len, default=[])[-3:]
+    if len(largest) > 2:  # ViM on the smaller, or larger, of three ResNets minus the middle one
+        rise = partial(_mean_rise, score=SCORES.index("vim"))
+        for metric, end in (("from_smaller", 0), ("from_larger", 2)):
+            yield Quantity("vim", f"middle_gain_{metric}", [largest[1], largest[end]], rise)
     # mean rise of MSP by the strongest adversarial training, and by the strongest up to `WEAK`
     weak = [name for name in models if parsed[name].strength <= WEAK]
     for metric, names in (("adversarial_harm", models), ("weak_change", weak)):
@@ -190,23 +207,6 @@ def control_pairs(models: Iterable[str], strategy: str) -> list[tuple[str, str]]
         if kinds and controls:
             pairs.append((controls[0], max(kinds, key=kinds.get)))
     return pairs
-
-
-def _of_resnets(normal: Sequence[str], sizes: Mapping[str, float]) -> Iterator[Quantity]:
-    """Yield the numbers of figure 2 and of the text on figure 4, over ResNets."""
-    of_family: dict[str, list[str]] = {}
-    for name in normal:
-        if (family := ModelName.parse(name).family).partition(".")[0] == "resnet":
-            of_family.setdefault(family, []).append(name)
-    if len(every := _flat(of_family.values())) > 1:  # mean over ResNets of MSP minus GradNorm
-        for column, metric in zip((len(SCORES), len(SCORES) + 2), _FPR, strict=True):
-            behind = partial(_mean_difference, first=column, second=column + 1)
-            yield Quantity("msp", f"{metric}_behind", every, behind)
-    family = max(of_family.values(), key=len, default=[])
-    largest = sorted((name for name in family if name in sizes), key=sizes.get)[-3:]
-    if len(largest) > 2:  # ViM on the smaller, or larger, of three ResNets minus the middle one
-        for metric, end in (("from_smaller", 0), ("from_larger", 2)):
-            yield Quantity("vim", f"middle_gain_{metric}", largest, partial(_vim_gain, end=end))
 
 
 def _of_strategies(models: Sequence[str], parsed: Mapping[str, ModelName]) -> Iterator[Quantity]:
@@ -265,8 +265,8 @@ def _chosen_rise(x: np.ndarray, by: np.ndarray) -> np.ndarray:
     return (x[1::2] - x[::2])[pair, score]
 
 
-def _mean_rise(x: np.ndarray) -> np.ndarray:
-    return (x[1::2] - x[::2])[:, _MSP].mean(axis=0)
+def _mean_rise(x: np.ndarray, score: int = _MSP) -> np.ndarray:
+    return (x[1::2] - x[::2])[:, score].mean(axis=0)
 
 
 def _mean_difference(x: np.ndarray, first: int, second: int) -> np.ndarray:
@@ -279,10 +279,6 @@ def _gain_and_loss(x: np.ndarray) -> np.ndarray:
     return np.minimum(gains.max(axis=0), (-gains).max(axis=0)).max(axis=0)
 
 
-def _vim_gain(x: np.ndarray, end: int) -> np.ndarray:
-    return x[end, SCORES.index("vim")] - x[1, SCORES.index("vim")]
-
-
 def _lag_of_first(x: np.ndarray, score: int) -> np.ndarray:
     """Return the first network minus the best of all others."""
     return x[0, score] - x[1:, score].min(axis=0)
@@ -290,10 +286,11 @@ def _lag_of_first(x: np.ndarray, score: int) -> np.ndarray:
 
 CLAIMS = Claims(
     "human_centric",
-    read_claims(
-        Path(__file__).with_name("claims.yaml"), score={name: METHODS[name] for name in SCORES}
-    ),
+    read_claims(Path(__file__).with_name("claims.yaml"), score=PAPER_METHODS),
     derive=derive,
-    second=Second(FRESH, variant=FRESH),
+    seconds=(
+        Second(FRESH, variant=FRESH),
+        Second("paper's weights of the sets", compute=at_paper_weights, intervals=False),
+    ),
     printed=with_averages,
 )

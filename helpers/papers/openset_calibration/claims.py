@@ -75,6 +75,6 @@ CLAIMS = Claims(
     read_claims(Path(__file__).with_name("claims.yaml")),
     derive=derive,
     judges="matched tail",
-    second=Second("one fixed threshold", variant="one threshold"),
+    seconds=(Second("one fixed threshold", variant="one threshold"),),
     printed=_with_floor,
 )

@@ -55,10 +55,14 @@ def _with_far(printed: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([printed, far.assign(bootstrap=[()] * len(far))])
 
 
+def _at_paper_shares(rows: pd.DataFrame) -> pd.DataFrame:
+    return rows[rows["test_set"] != "union"].replace({"test_set": {PAPER_UNION: "union"}})
+
+
 CLAIMS = Claims(
     "unknown_detection",
     read_claims(Path(__file__).with_name("claims.yaml"), method=METHODS),
     derive=derive,
-    second=Second("paper's shares of images", test_sets=(("union", PAPER_UNION),)),
+    seconds=(Second("paper's shares of images", compute=_at_paper_shares),),
     printed=_with_far,
 )

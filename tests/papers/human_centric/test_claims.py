@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from helpers.papers.human_centric.claims import ALL_MODELS, cases, derive, quantities
-from helpers.report import published
+from helpers.papers.human_centric.claims import ALL_MODELS, derive, quantities
 from tests.report.claim_tables import human_centric as made_up
 from tests.report.claim_tables import verdicts
 
@@ -38,7 +37,7 @@ def test_replicates_with_harder_images_leave_differences_as_they_are():
     drawn, rates = table["bootstrap"], table["metric"] == "der99"
     harder = drawn[rates].map(lambda replicates: replicates + np.float32([0, 0.1, 0.2]))
     rows = derive(table.assign(bootstrap=harder.reindex(table.index).fillna(drawn)))
-    assert set(rows["backbone"]) == {ALL_MODELS}
+    assert {*rows["backbone"]} == {ALL_MODELS, "resnet8", "resnet14", "resnet20"}
     values = np.tile(rows["value"].to_numpy()[:, None], 3)
     assert np.stack(rows["bootstrap"]) == pytest.approx(values, abs=2**-12)  # as stored
 
@@ -60,11 +59,3 @@ def test_siblings_decide_nothing_about_many_models(gone, undecided):
     table = made_up()
     judged = verdicts("human_centric", table[~table["backbone"].str.match(gone)])
     assert [name for name, verdict in judged.items() if verdict == "undecided"] == undecided.split()
-    assert judged["accuracy"] == ("undecided" if "accuracy" in undecided else "supported")
-
-
-def test_mean_ranks_of_the_printed_table():
-    """With the printed averages taken anew, MSP is ahead of KL matching by an eighth of a rank."""
-    printed = cases(published.with_averages(published.load("human_centric")))
-    ranks = printed.rank(axis=1).mean()
-    assert (ranks["msp"], ranks["kl_matching"]) == (3.25, 3.375)
