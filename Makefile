@@ -70,7 +70,7 @@ rehearsal: .venv/.installed
 
 notebooks: .venv/.installed
 	@$(BIN)/python workflow/run.py --cores $(CORES) all
-	$(BIN)/python workflow/refresh.py
+	$(BIN)/python workflow/store_outputs.py
 
 bench: .venv/.installed
 	$(BIN)/python -m benchmarks

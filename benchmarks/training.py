@@ -12,7 +12,7 @@ import torch
 
 from benchmarks.comparing import Comparison
 from helpers import checkpoints, data
-from helpers.networks import models
+from helpers.networks import backbones
 from helpers.networks.devices import reproducible
 from helpers.networks.recipe import Recipe
 from helpers.training.loop import train
@@ -28,16 +28,16 @@ SIZES = {  # by tier: the stem's stride, images per step, and a number of epochs
 }
 
 
-def ours(images: data.Images, recipe: Recipe, seed: int = 0) -> models.Classifier:
+def ours(images: data.Images, recipe: Recipe, seed: int = 0) -> backbones.Classifier:
     """Train as the notebooks do; return the network."""
-    classifier = models.create(recipe, len(images.class_names))
+    classifier = backbones.create(recipe, len(images.class_names))
     train(classifier, images, recipe, seed=seed, device="cpu", progress=False)
     return classifier
 
 
-def bare(images: data.Images, recipe: Recipe) -> models.Classifier:
+def bare(images: data.Images, recipe: Recipe) -> backbones.Classifier:
     """Train with only the necessary steps; return the network."""
-    classifier = models.create(recipe, len(images.class_names))
+    classifier = backbones.create(recipe, len(images.class_names))
     classifier.set_normalisation(images.images)
     optimiser = torch.optim.SGD(
         classifier.parameters(), lr=recipe.learning_rate, momentum=recipe.momentum,

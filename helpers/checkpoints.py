@@ -45,10 +45,10 @@ def digest(tensors: Mapping[str, Tensor]) -> str:
 
 def save(path: str | os.PathLike, tensors: Mapping[str, Tensor], **information) -> None:
     """Write tensors and JSON values, whole or not at all."""
-    if all(isinstance(one, np.ndarray) for one in tensors.values()):
+    if all(isinstance(tensor, np.ndarray) for tensor in tensors.values()):
         from safetensors.numpy import save_file
 
-        copies = {name: np.asarray(one, order="C") for name, one in tensors.items()}
+        copies = {name: np.asarray(tensor, order="C") for name, tensor in tensors.items()}
     else:
         from safetensors.torch import save_file
 

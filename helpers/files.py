@@ -105,7 +105,7 @@ def atomic_folder(
     >>> target = Path(tempfile.mkdtemp()) / "answers"
     >>> with atomic_folder(target) as temporary:
     ...     _ = (temporary / "answer.txt").write_text("42")
-    >>> [one.name for one in target.iterdir()]
+    >>> [entry.name for entry in target.iterdir()]
     ['answer.txt']
     """
     path = Path(path)
@@ -113,15 +113,15 @@ def atomic_folder(
     check_free(path, replaces)
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
-    made, before = beside / "made", beside / "before"
+    temporary, before = beside / "made", beside / "before"
     try:
-        made.mkdir()  # with usual permissions, unlike mkdtemp's
-        yield made
+        temporary.mkdir()  # with usual permissions, unlike mkdtemp's
+        yield temporary
         check_free(path, replaces)  # a while has passed
         if path.exists():
             path.rename(before)
         try:
-            made.rename(path)
+            temporary.rename(path)
         except BaseException:
             if before.exists():
                 before.rename(path)
@@ -140,7 +140,7 @@ def check_free(path: Path, replaces: Collection[str] | None = None) -> None:
         )
     if not path.is_dir() or path.is_symlink():
         raise FileExistsError(f"{path} is no folder; name another one")
-    if others := sorted({one.name for one in path.iterdir()} - {*replaces}):
+    if others := sorted({entry.name for entry in path.iterdir()} - {*replaces}):
         raise FileExistsError(
             f"{path} holds other files ({', '.join(others[:3])}), so it is left as it is; name "
             "another folder"

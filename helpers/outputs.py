@@ -265,14 +265,14 @@ def ensemble(members: Sequence[Outputs]) -> Outputs:
     """
     if not members:
         raise ValueError("members: empty")
-    for one in members:
-        if not np.array_equal(one.labels, members[0].labels):
+    for member in members:
+        if not np.array_equal(member.labels, members[0].labels):
             raise ValueError("members: outputs of the same images expected, got different labels")
-    probabilities = np.stack([one.probabilities for one in members])
+    probabilities = np.stack([member.probabilities for member in members])
     tiny = np.finfo(np.float32).tiny  # a probability that underflowed has no logarithm
     return Outputs(
         np.log(np.maximum(probabilities.mean(axis=0), tiny)).astype(np.float32),
-        np.concatenate([one.features for one in members], axis=1),
+        np.concatenate([member.features for member in members], axis=1),
         members[0].labels,
         members=probabilities.astype(np.float32),
     )

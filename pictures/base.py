@@ -151,10 +151,10 @@ def mix(first: np.ndarray, second: np.ndarray, amount: np.ndarray) -> np.ndarray
     """Blend colours [n, 1, 1, 3] or images [n, H, W, 3] by an amount [n, H, W] in [0, 1]."""
     between = second - first
     shape = (*np.broadcast_shapes(between.shape[:-1], amount.shape), between.shape[-1])
-    first, between = (np.broadcast_to(one, shape) for one in (first, between))
+    first, between = (np.broadcast_to(array, shape) for array in (first, between))
     mixed = np.empty(shape, np.result_type(first, between, amount))
-    for one in range(shape[-1]):  # numpy is slow along a short axis
-        mixed[..., one] = first[..., one] + between[..., one] * amount
+    for channel in range(shape[-1]):  # numpy is slow along a short axis
+        mixed[..., channel] = first[..., channel] + between[..., channel] * amount
     return mixed
 
 

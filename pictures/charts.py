@@ -111,12 +111,12 @@ def bar_charts(generator: np.random.Generator, n: int) -> np.ndarray:
     ground, ink = paper(generator, n)
     grid, axes = _axes(generator, n)
     image = mix(ground, ink, np.broadcast_to(grid, (n, SIZE, SIZE)))
-    place = (X + 13) * count / 28  # the axes are at x = -13.5 and y = 13.5
-    bar = np.floor(place).astype(int).clip(0, 8)
+    position = (X + 13) * count / 28  # the axes are at x = -13.5 and y = 13.5
+    bar = np.floor(position).astype(int).clip(0, 8)
     length = uniform(generator, 2, 27, n, 9)[which, bar]
     share = each(uniform(generator, 0.5, 0.9, n))
     width = 28 / count  # of a bar with its gap
-    across = (share / 2 * width - np.abs(place % 1 - 0.5) * width + 0.5).clip(0, 1)
+    across = (share / 2 * width - np.abs(position % 1 - 0.5) * width + 0.5).clip(0, 1)
     shown = across * (length - (13 - Y)).clip(0, 1) * (X > -13) * (Y < 13)
     colours = vivid(generator, n, 9)
     single = generator.random((n, 1, 1)) < 0.4

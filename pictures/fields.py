@@ -65,8 +65,8 @@ def halftones(generator: np.random.Generator, n: int) -> np.ndarray:
     image, flat = paper, np.zeros((n, 1, 1), np.float32)
     grey = value_noise(generator, X + flat, Y + flat, 12)
     for missing in range(3):  # cyan takes the red away, magenta the green, yellow the blue
-        own = value_noise(generator, X + flat, Y + flat, 16)
-        shade = (0.6 * grey + 0.4 * own) * each(uniform(generator, 0.3, 1, n))
+        texture = value_noise(generator, X + flat, Y + flat, 16)
+        shade = (0.6 * grey + 0.4 * texture) * each(uniform(generator, 0.3, 1, n))
         x, y = random_turn(generator, n)
         wave = np.cos(2 * np.pi * x / cell) + np.cos(2 * np.pi * y / cell)
         dots = ((wave / 4 + 1.2 * shade - 0.5) * cell * 1.5 + 0.5).clip(0, 1)

@@ -93,17 +93,17 @@ def ink(glyphs: np.ndarray, which: np.ndarray, x: np.ndarray, y: np.ndarray) -> 
 
     >>> glyph = np.zeros((1, 32, 32), np.float32)
     >>> glyph[0, 16, 16] = 1  # half a pixel right of the middle and below it
-    >>> place = np.array([0.5, 0, 90]).reshape(1, 1, 3)
-    >>> ink(glyph, np.zeros((1, 1, 1), int), place, place * 0 + 0.5).ravel()
+    >>> centre = np.array([0.5, 0, 90]).reshape(1, 1, 3)
+    >>> ink(glyph, np.zeros((1, 1, 1), int), centre, centre * 0 + 0.5).ravel()
     array([1. , 0.5, 0. ])
     """
     # the margin is free of ink, so points outside the atlas read the margin
     x, y = ((z + (SIZE - 1) / 2).clip(0, SIZE - 1.001) for z in (x, y))
     column, row = x.astype(np.int32), y.astype(np.int32)
     across, down = x - column, y - row
-    place, flat = (which * SIZE + row) * SIZE + column, glyphs.reshape(-1)
-    top = flat[place] * (1 - across) + flat[place + 1] * across
-    bottom = flat[place + SIZE] * (1 - across) + flat[place + SIZE + 1] * across
+    pixel, flat = (which * SIZE + row) * SIZE + column, glyphs.reshape(-1)
+    top = flat[pixel] * (1 - across) + flat[pixel + 1] * across
+    bottom = flat[pixel + SIZE] * (1 - across) + flat[pixel + SIZE + 1] * across
     return top * (1 - down) + bottom * down
 
 

@@ -174,9 +174,9 @@ def stars(generator: np.random.Generator, n: int) -> np.ndarray:
     sky with a veil of mist.
     """
     count = 60
-    place = uniform(generator, -SIZE / 2, SIZE / 2, 2, n, count, 1)
+    centres = uniform(generator, -SIZE / 2, SIZE / 2, 2, n, count, 1)
     width = uniform(generator, 0.4, 0.8, n, count, 1)
-    column, row = (np.exp(-(((X[0] - p) / width) ** 2)) for p in place)  # a blob is separable
+    column, row = (np.exp(-(((X[0] - p) / width) ** 2)) for p in centres)  # a blob is separable
     light = uniform(generator, 0, 1, n, count, 1) ** 6 * 1.5 + 0.05
     light *= uniform(generator, 0, 1, n, count, 1) < uniform(generator, 0.2, 1, n, 1, 1)
     colour = light * uniform(generator, 0.6, 1, n, count, 3)

@@ -35,8 +35,8 @@ def static(generator: np.random.Generator, n: int) -> np.ndarray:
     """
     width = each(generator.integers(1, 5, n))
     blocks = uniform(generator, 0, 1, n, SIZE, SIZE) ** each(uniform(generator, -2, 2, n) ** 2 + 1)
-    place = np.arange(SIZE)
-    shown = blocks[each(np.arange(n)), place[:, np.newaxis] // width, place // width]
+    pixels = np.arange(SIZE)
+    shown = blocks[each(np.arange(n)), pixels[:, np.newaxis] // width, pixels // width]
     return to_bytes(mix(*two_colours(generator, n), shown))
 
 

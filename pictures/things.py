@@ -83,8 +83,8 @@ def barcodes(generator: np.random.Generator, n: int) -> np.ndarray:
     label = box(x, y, 27, each(uniform(generator, 14, 22, n)))
     change = (generator.random((n, 40)) < 0.4) | (np.arange(40) % 3 == 0)
     bits = change.cumsum(axis=1) % 2
-    which, place = each(np.arange(n)), (x / width + 11 / width)
-    bar = sum(bits[which, ((place + k / 3).clip(0, 31)).astype(int)] for k in (-1, 0, 1)) / 3
+    which, position = each(np.arange(n)), (x / width + 11 / width)
+    bar = sum(bits[which, ((position + k / 3).clip(0, 31)).astype(int)] for k in (-1, 0, 1)) / 3
     bar = bar * box(x, y + 1, 22, each(uniform(generator, 9, 13, n)))
     paper, ink = uniform(generator, 0.8, 1, n, 1, 1, 3), uniform(generator, 0, 0.3, n, 1, 1, 3)
     image = mix(backdrop(generator, n), mix(paper, ink, bar), label)

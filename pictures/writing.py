@@ -43,8 +43,8 @@ def greek(generator: np.random.Generator, n: int) -> np.ndarray:
     image = np.broadcast_to(uniform(generator, 0.6, 1, n, 1, 1, 3), (n, SIZE, SIZE, 3))
     for _ in range(6):
         scale = each(uniform(generator, 0.35, 0.8, n))
-        place = random_turn(generator, n)
-        x, y = ((z - each(uniform(generator, -13, 13, n))) / scale for z in place)
+        turned = random_turn(generator, n)
+        x, y = ((z - each(uniform(generator, -13, 13, n))) / scale for z in turned)
         shown = ink(glyphs, each(random_glyphs(generator, glyphs, n)), x, y)
         image = mix(image, uniform(generator, 0, 0.8, n, 1, 1, 3), shown)
     return to_bytes(image)

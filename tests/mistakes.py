@@ -15,22 +15,12 @@ def beside(test: str, name: str):
     return yaml.safe_load(Path(test).with_name(name).read_text("utf-8"))
 
 
-def mistakes_of(test: str) -> list:
-    """Return the cases of the file mistakes.yaml beside a test."""
-    return [
-        pytest.param((function, message, arguments), id=f"{function}-{message}")
-        for function, cases in beside(test, "mistakes.yaml").items()
-        for message, calls in cases.items()
-        for arguments in calls
-    ]
-
-
 def refused(function: str, message: str, arguments: dict, objects: dict) -> None:
     """Check that a function refuses arguments in these words; a name may mean an object."""
 
     def meant(value):
         if isinstance(value, dict):
-            return {name: meant(one) for name, one in value.items()}
+            return {name: meant(item) for name, item in value.items()}
         return [*map(meant, value)] if isinstance(value, list) else objects.get(value, value)
 
     with pytest.raises(ValueError, match=message):
@@ -38,9 +28,15 @@ def refused(function: str, message: str, arguments: dict, objects: dict) -> None
 
 
 def refusals(test: str, objects: dict):
-    """Return a test that each mistake beside a test is refused, and that no file is written."""
+    """Return a test that each case of mistakes.yaml is refused, and that no file is written."""
+    cases = [
+        pytest.param((function, message, arguments), id=f"{function}-{message}")
+        for function, messages in beside(test, "mistakes.yaml").items()
+        for message, calls in messages.items()
+        for arguments in calls
+    ]
 
-    @pytest.mark.parametrize("case", mistakes_of(test))
+    @pytest.mark.parametrize("case", cases)
     def refuse(case, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
         refused(*case, objects)

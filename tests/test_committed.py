@@ -1,5 +1,6 @@
 """Committed files: no folder of a machine, few hard words, and a lock file for every Python."""
 
+import ast
 import re
 import tomllib
 
@@ -9,6 +10,7 @@ import yaml
 from packaging.requirements import Requirement
 
 from helpers.modules import ROOT
+from tests.test_notebooks import cells
 
 LOCK = (ROOT / "requirements.lock").read_text()
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -66,13 +68,17 @@ def test_hard_words_are_rare(files):
     assert 1000 * len(HARD.findall(text)) <= ENGLISH["most"][files] * len(text.split())
 
 
-@pytest.mark.parametrize("files", ENGLISH["assigned"])
-def test_variables_name_their_content(files):
-    """In a loop, or at the start of a line of code or of a notebook."""
-    name = rf"(?:\w+, )*(?:{'|'.join(ENGLISH['names'])})\b(?:, \w+)*"
-    assigned = re.compile(rf'\bfor {name} in\b|^[\s"]*{name} = ', re.M)
-    count = sum(len(assigned.findall(path.read_text("utf-8"))) for path in ROOT.glob(files))
-    assert 0 < count <= ENGLISH["assigned"][files]
+@pytest.mark.parametrize("files", ENGLISH["bound"])
+def test_names_state_their_content(files):
+    """Names of variables, parameters, attributes and functions, in code and in notebooks."""
+    names = []
+    for path in ROOT.glob(files):
+        text = [{"source": path.read_text("utf-8")}]
+        code = cells(path, "code") if path.suffix == ".ipynb" else text
+        for node in ast.walk(ast.parse("\n".join(cell["source"] for cell in code))):
+            if not isinstance(getattr(node, "ctx", None), ast.Load):
+                names += map(vars(node).get, ("id", "arg", "attr", "name"))
+    assert names and sum(name in ENGLISH["names"] for name in names) <= ENGLISH["bound"][files]
 
 
 @pytest.mark.parametrize("python", ["3.11", "3.12", "3.13"])
@@ -95,8 +101,7 @@ def test_conda_has_the_same_pins():
     environment = yaml.safe_load((ROOT / "environment.yml").read_text())
     assert f"python{PROJECT['requires-python']}" in environment["dependencies"]
     listed = environment["dependencies"][-1]["pip"]
-    editable = f"--editable .[{','.join(EXTRAS)}]"
-    assert {"--constraint requirements.lock", editable} <= set(listed)
+    assert {"--constraint requirements.lock", f"--editable .[{','.join(EXTRAS)}]"} <= set(listed)
     pinned = [Requirement(line) for line in listed if not line.startswith("--")]
     assert set(map(str, pinned)) <= set(map(str, PINS))
     assert {pin.name for pin in pinned} == {requirement.name for requirement in DIRECT}

@@ -52,21 +52,21 @@ def test_a_damaged_file_is_set_aside_named_and_made_anew(tmp_path, caplog):
 
 def test_keys_differ_with_content_and_code():
     assert cache.key(a=1) != cache.key(a=1.5) != cache.key(b=1)
-    first, second = "helpers.networks.models.create", "helpers.outputs"
+    first, second = "helpers.networks.backbones.create", "helpers.outputs"
     both = cache.code(first, second)
     assert cache.code(first) != cache.code(second) != both == cache.code(second, first)
 
 
 def test_a_value_is_computed_once_and_again_where_its_file_was_altered(tmp_path, root):
-    made = ({"a": [0.1, float("inf"), "é"], "n": n} for n in (1, 2, 3))
+    values = ({"a": [0.1, float("inf"), "é"], "n": n} for n in (1, 2, 3))
     for _ in range(2):
-        value = cache.value("kind", "key", lambda: next(made))
+        value = cache.value("kind", "key", lambda: next(values))
         assert value == {"a": [0.1, float("inf"), "é"], "n": 1}
     (path,) = (tmp_path / "cache" / "kind").iterdir()
     path.write_text(path.read_text(encoding="utf-8").replace("0.1", "0.7"), encoding="utf-8")
-    assert cache.value("kind", "key", lambda: next(made))["n"] == 2
+    assert cache.value("kind", "key", lambda: next(values))["n"] == 2
     path.write_bytes(path.read_bytes()[:-1])
-    assert cache.value("kind", "key", lambda: next(made))["n"] == 3
+    assert cache.value("kind", "key", lambda: next(values))["n"] == 3
 
 
 @pytest.fixture

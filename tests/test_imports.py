@@ -73,25 +73,25 @@ def room(name: str) -> str:
 def imports(name: str) -> set[str]:
     """Return the modules that a module imports, also inside functions; not for type checking."""
     source = Path(find_spec(name).origin).read_text(encoding="utf-8")
-    found, waiting = set(), [ast.parse(source)]
+    names, waiting = set(), [ast.parse(source)]
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
             continue
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            found |= {f"{node.module}.{alias.name}" for alias in node.names} | {node.module}
+            names |= {f"{node.module}.{alias.name}" for alias in node.names} | {node.module}
         waiting += ast.iter_child_nodes(node)
-    return found
+    return names
 
 
 def test_a_package_imports_only_from_those_before_it():
     """Inside functions, too: `helpers` never imports `known_unknowns`."""
     for name in MODULES:
         later = ROOMS[ROOMS.index(room(name)) + 1 :]
-        ours = (one for one in imports(name) if one.startswith(("helpers.", "known_unknowns")))
-        assert not [one for one in ours if room(one) in later], name
+        ours = (used for used in imports(name) if used.startswith(("helpers.", "known_unknowns")))
+        assert not [used for used in ours if room(used) in later], name
 
 
 def test_arrays_need_no_torch():
@@ -119,7 +119,7 @@ def test_nothing_is_imported_before_it_is_asked_for():
 
 def test_there_are_no_import_cycles():
     """Also inside functions."""
-    graph = {name: {importing(one) for one in imports(name)} - {name, ""} for name in MODULES}
+    graph = {name: {importing(module) for module in imports(name)} - {name, ""} for name in MODULES}
     TopologicalSorter(graph).prepare()  # raises CycleError with the names
 
 

@@ -8,13 +8,13 @@ from helpers import modules
 from helpers.networks.recipe import OBJECTIVES
 from tests.mistakes import beside
 
-OUTPUTS = ("helpers.networks.inference", "helpers.networks.models.create")
-TRAINING = ("helpers.training.loop.train", "helpers.networks.models.create")
+OUTPUTS = ("helpers.networks.inference", "helpers.networks.backbones.create")
+TRAINING = ("helpers.training.loop.train", "helpers.networks.backbones.create")
 
 
 def codes(root):
     """Return what stands for the code of each training, of outputs and of all."""
-    asked = {one: (*TRAINING, f"helpers.training.objectives.{one}") for one in OBJECTIVES}
+    asked = {name: (*TRAINING, f"helpers.training.objectives.{name}") for name in OBJECTIVES}
     asked |= {"outputs": OUTPUTS, "all": ("helpers",)}
     return {name: modules.code(names, root) for name, names in asked.items()}
 
@@ -61,7 +61,7 @@ def test_modules_that_a_package_imports_by_their_names_count(tmp_path, package):
 def test_a_source_needs_the_files_of_all_that_it_may_import():
     files = modules.files("from helpers.training.loop import train\nimport numpy")
     names = {file.relative_to(modules.ROOT / "helpers").as_posix() for file in files}
-    assert {"training/loop.py", "training/objectives/crl.py", "networks/models.py"} <= names
+    assert {"training/loop.py", "training/objectives/crl.py", "networks/backbones.py"} <= names
     assert not {name for name in names if name.startswith(("papers", "report", "scores"))}
 
 

@@ -20,10 +20,10 @@ each = pytest.mark.parametrize("path", EVERY, ids=lambda path: f"{path.parent.na
 
 def cells(path: Path, kind: str) -> list[dict]:
     """Return the cells of one kind, their sources joined."""
-    found = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    for cell in found:
+    every = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    for cell in every:
         cell |= {"source": "".join(cell["source"]), "tags": cell["metadata"].get("tags", [])}
-    return [cell for cell in found if cell["cell_type"] == kind]
+    return [cell for cell in every if cell["cell_type"] == kind]
 
 
 def test_every_chapter_has_its_notebooks():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from helpers.data import Images
-from helpers.networks import models
+from helpers.networks import backbones
 from helpers.networks.inference import compute
 from helpers.networks.recipe import Recipe
 from helpers.outputs import Outputs, ensemble
@@ -64,7 +64,7 @@ def noise():
 ])  # fmt: skip
 def test_compute_in_batches_is_compute_at_once_and_matches_the_head(changes):
     """Also a native measure, beside members that dropout draws."""
-    classifier, images = models.create(Recipe(**changes), 4), noise()
+    classifier, images = backbones.create(Recipe(**changes), 4), noise()
     classifier.set_normalisation(images.images)
     whole, parts = compute(classifier, images), compute(classifier, images, batch_size=3, passes=2)
     tolerances = {"rtol": 1e-4, "atol": 1e-5 * np.abs(whole.logits).max()}
@@ -78,7 +78,7 @@ def test_compute_in_batches_is_compute_at_once_and_matches_the_head(changes):
 
 def test_memory_beyond_the_outputs_does_not_grow_with_the_images():
     """The memory of arrays: torch's memory for a batch is not counted."""
-    classifier, extra = models.create(Recipe(width=8, stem_stride=2), 4), []
+    classifier, extra = backbones.create(Recipe(width=8, stem_stride=2), 4), []
     for count in (1_000, 4_000):
         pixels = np.zeros((count, 4, 4, 3), np.uint8)
         images = Images(pixels, np.zeros(count, np.int64), tuple("abcd"), "nothing", "test")
@@ -92,7 +92,7 @@ def test_memory_beyond_the_outputs_does_not_grow_with_the_images():
 
 def test_passes_with_dropout_vary_and_their_mean_is_the_models_answer():
     """Outside the passes nothing is dropped."""
-    classifier = models.create(Recipe(width=8, stem_stride=2, dropout=0.3, block_dropout=0.1), 4)
+    classifier = backbones.create(Recipe(width=8, stem_stride=2, dropout=0.3, block_dropout=0.1), 4)
     drawn = compute(classifier, noise(), passes=5)
     assert drawn.members.shape == (5, 7, 4) and (drawn.members.std(axis=0) > 0).all()
     np.testing.assert_allclose(drawn.members.sum(axis=2), 1, rtol=1e-5)

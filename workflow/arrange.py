@@ -23,12 +23,12 @@ from helpers.papers import content_of
 LAYOUTS = content_of(__file__, "arrange")
 
 
-def inside(path: Path, *places: str) -> Path:
+def inside(path: Path, *folders: str) -> Path:
     """Return the first of some folders that exists in `path`."""
-    for place in places:
-        if (path / place).is_dir():
-            return path / place
-    raise ValueError(f"folder {path}: a folder {' or '.join(places)} expected in it")
+    for folder in folders:
+        if (path / folder).is_dir():
+            return path / folder
+    raise ValueError(f"folder {path}: a folder {' or '.join(folders)} expected in it")
 
 
 def classes_of(name: str, folder: Path) -> Mapping[str, str]:
@@ -63,8 +63,8 @@ def read(name: str, path: Path) -> Iterator[tuple[str, str, Path]]:
         parts = {split: inside(folder, split) for split in ("train", "val")}
     if name == "imagenet_c":
         for kind, group in corruptions.NAMES.items():
-            place = inside(folder, kind, f"{group}/{kind}")
-            parts |= {f"{kind}/{k}": inside(place, str(k)) for k in corruptions.SEVERITIES}
+            root = inside(folder, kind, f"{group}/{kind}")
+            parts |= {f"{kind}/{k}": inside(root, str(k)) for k in corruptions.SEVERITIES}
     for split, part in (parts or {"": folder}).items():
         classes = classes_of(name, part)
         names = sorted(path.name for path in part.iterdir() if path.is_dir())
@@ -87,9 +87,9 @@ def arrange(name: str, path: Path) -> str:
             images = sum(map(is_image, source.rglob("*"))) if source.is_dir() else 1
             if not images:
                 raise ValueError(f"folder {source}: no images in it; unpack the archive again")
-            place = folder / split / label / ("" if source.is_dir() else source.name)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.symlink_to(source)
+            link = folder / split / label / ("" if source.is_dir() else source.name)
+            link.parent.mkdir(parents=True, exist_ok=True)
+            link.symlink_to(source)
             counts[split] += images
             classes.add(label)
         if not counts:

@@ -135,11 +135,11 @@ def train(paper: str, tier: str, name: str) -> None:
         roles = experiment.roles(parameters, part)
         splits = [roles] if hasattr(roles, "train") else [*roles.values()]
         tests = {split.train.sha256: split.test for split in splits}
-        for place, leaf in run.leaves(experiment.models(parameters, part, roles)):
+        for path, leaf in run.leaves(experiment.models(parameters, part, roles)):
             for number, network in enumerate(getattr(leaf, "networks", (leaf,))):
                 if not isinstance(network, Fitted) or exports.find(network.origin, network.recipe):
                     continue
-                stem = f"{part.name}{place}{f'-{number}' if number else ''}"
+                stem = f"{part.name}{path}{f'-{number}' if number else ''}"
                 file = folder / f"{re.sub('[/.]', '-', stem)}.safetensors"
                 test = tests[network.origin["images"]]
                 test = test.subset(test.labels >= 0)

@@ -33,8 +33,8 @@ import yaml
 from jupyter_book.sphinx import build_sphinx
 from kernels import INJECTED
 from plan import notebooks_of, plan
-from refresh import reduce_pictures
 from sphinx_external_toc.parsing import parse_toc_data
+from store_outputs import reduce_pictures
 
 from helpers.papers import PAPERS
 from known_unknowns.chapters import CHAPTERS, OTHERS, package_of
@@ -83,11 +83,11 @@ def assemble(tree: Path, runs: Path, tier: str) -> None:
             add_notebook(tree, file.removeprefix("notebooks/"), runs, tier, of_tier)
     folder = tree / "book" / "reference"
     folder.mkdir()
-    found = openings.write(*openings.judge(runs, tier), folder)
+    findings = openings.write(*openings.judge(runs, tier), folder)
     parts = front.parts() | {"speed": pages.speed()}
     parts["reproducibility"] = pages.reproducibility(runs, tier, downloads=folder)
     endings = {".md": pages.reference(), ".txt": parts}
-    endings |= {"_found.txt": found, "_explore.txt": explore.write()}
+    endings |= {"_found.txt": findings, "_explore.txt": explore.write()}
     for ending, texts in endings.items():
         for name, text in texts.items():
             (folder / f"{name}{ending}").write_text(text, encoding="utf-8")

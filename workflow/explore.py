@@ -92,10 +92,10 @@ def unknown_detection(pack: FeaturePack) -> Figure:
     known = join([pack.test.correct, np.zeros(len(values) - len(pack.test), bool)])
     accepted = [values >= t for t in np.quantile(values, np.linspace(0.99, 0, STEPS))]
     curves = {
-        "risk": [(~known[one]).mean() for one in accepted],
-        "of it unknown images": [one[len(pack.test) :].sum() / one.sum() for one in accepted],
+        "risk": [(~known[mask]).mean() for mask in accepted],
+        "of it unknown images": [mask[len(pack.test) :].sum() / mask.sum() for mask in accepted],
     }
-    return Figure("coverage", "share", [one.mean() for one in accepted], curves)
+    return Figure("coverage", "share", [mask.mean() for mask in accepted], curves)
 
 
 def human_centric(pack: FeaturePack) -> Figure:
@@ -117,7 +117,7 @@ def uimnet(pack: FeaturePack) -> Figure:
     test, near, _ = groups_of(pack, "entropy")
     thresholds = np.linspace(min(test.min(), near.min()), 0, STEPS)
     shares = [metrics.domain_confusion(test, near, t)._asdict() for t in thresholds]
-    curves = {name: [one[name] for one in shares] for name in shares[0]}
+    curves = {name: [share[name] for share in shares] for name in shares[0]}
     return Figure("threshold of the negative entropy", "share", thresholds, curves)
 
 
@@ -125,18 +125,18 @@ def gscore(pack: FeaturePack) -> Figure:
     """Compute the error of a line, learned at equal shares, at each share of unknown images."""
     energy = scores.create("energy").score_samples
     known, sets = energy(pack.test), [*map(energy, (pack.near | pack.far).values())]
-    truths, count = np.array([metrics.fpr_at_tpr(known, one) for one in sets]), min(map(len, sets))
+    truths, count = np.array([metrics.fpr_at_tpr(known, ood) for ood in sets]), min(map(len, sets))
 
     def gscores(share: float) -> np.ndarray:
         unknown = round(count * min(1, share / (1 - share)))
         inside = known[: round(unknown / share - unknown)]
-        mixtures = [join([inside, one[:unknown]]) for one in sets]
+        mixtures = [join([inside, ood[:unknown]]) for ood in sets]
         each = [labelfree.gscores(mixture, ["kmeans_l2"], taus=[0.5]) for mixture in mixtures]
         return join([values["kmeans_l2"] for values in each])
 
     line = labelfree.fit_regression(gscores(0.5)[:, None], truths, [0.5])
     shares = np.round(np.linspace(0.05, 0.9, 18), 2)
-    errors = [np.sqrt(np.mean((line.predict(gscores(one)) - truths) ** 2)) for one in shares]
+    errors = [np.sqrt(np.mean((line.predict(gscores(share)) - truths) ** 2)) for share in shares]
     return Figure("share of unknown images", "error of FPR95", shares, {"RMS error": errors})
 
 

@@ -92,8 +92,8 @@ def write(numbers: Mapping, path: Path = PICTURE) -> None:
     """Draw predictions, accepted shares and verdicts, with the numbers in the file's metadata."""
     with plt.rc_context(_FONT):
         figure = plt.figure(figsize=(9.6, 7.9), facecolor="white")
-        for place, prediction in enumerate(numbers["predictions"]):
-            ax = figure.add_axes([0.02 + 0.1625 * place, 0.69, 0.15, 0.182])
+        for column, prediction in enumerate(numbers["predictions"]):
+            ax = figure.add_axes([0.02 + 0.1625 * column, 0.69, 0.15, 0.182])
             draw_prediction(ax, prediction)
         draw_accepted(figure.add_axes([0.075, 0.125, 0.43, 0.345]), numbers["accepted"])
         draw_verdicts(figure.add_axes([0.665, 0.07, 0.32, 0.41]), numbers["verdicts"])
@@ -122,11 +122,11 @@ def draw_prediction(ax: Axes, prediction: Mapping) -> None:
 
 def draw_accepted(ax: Axes, accepted: Mapping) -> None:
     """Draw the accepted shares of each score as a line with intervals."""
-    for place, (score, kinds) in enumerate(accepted.items()):
+    for index, (score, kinds) in enumerate(accepted.items()):
         middle, low, high = 100 * np.array([kinds[kind] for kind in KINDS]).T
         bold, colour = score in _COLOURS, _COLOURS.get(score, GREY)
         shape = {"lw": 3, "ms": 8, "zorder": 3} if bold else {"lw": 1.5, "ms": 5, "alpha": 0.6}
-        x = np.arange(len(KINDS)) + 0.07 * (place - 1.5)
+        x = np.arange(len(KINDS)) + 0.07 * (index - 1.5)
         ax.errorbar(x, middle, [middle - low, high - middle], fmt="o-" if bold else "s--",
                     elinewidth=2, color=colour, **shape)  # fmt: skip
         style = {"color": colour, "weight": "bold" if bold else "normal"}
@@ -134,7 +134,7 @@ def draw_accepted(ax: Axes, accepted: Mapping) -> None:
         if bold:
             y = low[0] - 7 if score == "msp" else high[0] + 2
             ax.text(x[0], y, f"{middle[0]:.0f} %", ha="center", **style)
-    ax.set_xticks(range(len(KINDS)), ["its own\nmistakes", "similar\nobjects", "other\npictures"])
+    ax.set_xticks(range(len(KINDS)), ["mistakes", "near-OOD\n(similar)", "far-OOD\n(other)"])
     ax.set(xlim=(-0.5, 2.15), ylim=(0, 92), yticks=[0, 25, 50, 75])
     ax.tick_params(length=0)
     ax.grid(axis="y", color="#e5e5e5")
@@ -143,10 +143,10 @@ def draw_accepted(ax: Axes, accepted: Mapping) -> None:
 
 def draw_verdicts(ax: Axes, verdicts: Mapping) -> None:
     """Draw a bar for each verdict, with its name and the number of claims."""
-    for place, (verdict, count) in enumerate(verdicts.items()):
-        bar = ax.barh(-place, count, color=_BARS[verdict], height=0.5)
+    for row, (verdict, count) in enumerate(verdicts.items()):
+        bar = ax.barh(-row, count, color=_BARS[verdict], height=0.5)
         ax.bar_label(bar, padding=5, fontsize=16, weight="bold")
-        ax.text(0, -place + 0.42, verdict, va="center")
+        ax.text(0, -row + 0.42, verdict, va="center")
     ax.set(xlim=(0, 1.2 * max(verdicts.values())), ylim=(0.35 - len(verdicts), 0.62))
     ax.axis("off")
 

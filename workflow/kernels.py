@@ -53,7 +53,7 @@ class ReplayedKernel:
         if not self.cells:
             raise RuntimeError(f"{self.path} was executed with other cells; first: make book")
         outputs = self.cells.popleft().outputs
-        content = [(one.output_type, one) for one in outputs if one.get("name") != "stderr"]
+        content = [(item.output_type, item) for item in outputs if item.get("name") != "stderr"]
         self.messages = deque(
             {"msg_type": kind, "content": output, "parent_header": {"msg_id": source}}
             for kind, output in [*content, ("status", {"execution_state": "idle"})]

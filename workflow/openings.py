@@ -1,7 +1,8 @@
 """Write the opening of the introduction and of each paper's overview page, from the ledger.
 
 The introduction and the README have a table of the main claims.  An overview page has the main
-claim with its verdict, and a figure of all claims, each at the largest tier that can test it.
+claim with its verdict, a figure of all claims, each at the largest tier that can test it, and the
+main table of the largest tier.
 """
 
 import functools
@@ -83,6 +84,7 @@ def write(claims: pd.DataFrame, tables: Mapping, folder: Path) -> dict[str, str]
     texts = {"intro": main_claims(claims, tables, "{{doc}}`{title} <{paper}>`")}
     for line in findings(claims).itertuples():
         values = {"key": PAPERS[line.paper].key, "evidence": evidence(line, tables)}
+        values["main"] = PAPERS[line.paper].headline() if values["evidence"] else None
         picture = figure(lines[lines["paper"] == line.paper], folder)
         texts[line.paper] = render("opening.md", line=line, picture=picture, **values)
     return texts | {"synthesis": together(lines, folder)}
@@ -179,7 +181,8 @@ def figure(claims: pd.DataFrame, folder: Path) -> str:
     rest = len(claims) - len(drawn)
     rows = zip(drawn["text"], drawn["verdict"], strict=True)
     listing = " ".join(f"{text.rstrip('.')} ({verdict})." for text, verdict in rows)
-    return render("found.md", paper=paper, listing=listing, rest=rest)
+    reasons = [*drawn["note"].str.extract(r"doubted: ((?:[^;(]|\(.*\))*)")[0].dropna().unique()]
+    return render("found.md", paper=paper, listing=listing, rest=rest, reasons=reasons)
 
 
 def _save(ax: Axes, folder: Path, name: str) -> None:

@@ -1,14 +1,11 @@
 """The reference pages of the book: templates filled from the package's records."""
 
-import gzip
 import json
 import pkgutil
 from pathlib import Path
 
 import pandas as pd
-import pyarrow as pa
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from pyarrow import csv
 
 import helpers
 import known_unknowns
@@ -52,10 +49,12 @@ def infos() -> dict[str, list[Info]]:
 
 
 def speed() -> str:
-    """Return the table of the benchmarks, from ``benchmarks/results``, for the page on quality."""
+    """Return the tables of the benchmarks, from ``benchmarks/results``, for the page on quality."""
     stored = ROOT / "benchmarks" / "results"
     tables = [pd.read_parquet(stored / f"{name}.parquet") for name in ("peers", "training")]
-    return render("speed.md", rows=pd.concat(tables).to_dict("records"))
+    budgets = pd.read_parquet(stored / "pipeline.parquet")["seconds"].round().astype(int)
+    rows = pd.concat(tables).to_dict("records")
+    return render("speed.md", rows=rows, budgets=budgets.to_dict())
 
 
 def api() -> str:
@@ -70,7 +69,7 @@ def api() -> str:
 
 
 def reproducibility(runs: Path, tier: str, downloads: Path) -> str:
-    """Return the provenance, for the page on quality, and write the results tables it offers."""
+    """Return the provenance, for the page on quality, and write the results table it offers."""
     files = sorted(runs.rglob("results.parquet"))
     if not files and runs.resolve() != ROOT / "notebooks":
         raise FileNotFoundError(f"{runs}: no results.parquet in it; first: make run TIER={tier}")
@@ -79,11 +78,6 @@ def reproducibility(runs: Path, tier: str, downloads: Path) -> str:
     table = results.read([*files, *others])
     if files:
         results.join(files, downloads / f"results_{tier}.parquet")
-    numbers = pa.Table.from_pandas(table.drop(columns="bootstrap"), preserve_index=False)
-    # without the time of day: equal numbers give equal files; compression at level 9 takes twice
-    # the time to save a few per cent of the size
-    with gzip.GzipFile(downloads / f"results_{tier}.csv.gz", "wb", 6, mtime=0) as file:
-        csv.write_csv(numbers, file)  # pandas takes six times as long
     origins = table.groupby(["tier", "code", "device", "versions"], sort=False)["row"].count()
     values = {"origins": origins.items(), "has_tables": bool(files), "loads": json.loads}
     values |= {"tier": tier, "count": len(table)}

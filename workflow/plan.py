@@ -155,7 +155,7 @@ def priorities(steps: Mapping[str, Step]) -> dict[str, int]:
 
     def longest(name: str) -> int:
         after = (step.name for step in steps.values() if name in step.needs)
-        return max((1 + longest(one) for one in after), default=0)
+        return max((1 + longest(name) for name in after), default=0)
 
     return {name: longest(name) for name in steps}
 

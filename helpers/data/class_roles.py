@@ -135,17 +135,17 @@ def far(data_set: str, *, reading: str = "whole WordNet") -> pd.DataFrame:
     names = class_lists.names_of(data_set)
     spelt = {name: keywords(name, parts=how.parts, is_noun=is_noun) for name in names}
     if how.everywhere:
-        words = dict.fromkeys(word for own in spelt.values() for word in own if wordnet.knows(word))
+        words = dict.fromkeys(w for origins in spelt.values() for w in origins if wordnet.knows(w))
         named = (wordnet.wnid(synset) for word in words for synset in wordnet.nouns(word))
         graph = Hypernyms.span([*classes, *named])
     rows = []
-    for name, own in spelt.items():
-        hits = overlaps(own, classes, graph, within_siblings=how.within_siblings)
+    for name, origins in spelt.items():
+        hits = overlaps(origins, classes, graph, within_siblings=how.within_siblings)
         row = [name, "far", *[""] * 5]
         if hits:
-            one = min(hits, key=lambda hit: hit.rule == "ii")  # a sibling convinces least
+            hit = min(hits, key=lambda hit: hit.rule == "ii")  # a sibling convinces least
             row[1:3] = "removed", ", ".join(hit.rule for hit in hits)
-            row[3:] = one.keyword, own[one.keyword], graph.name(one.node), graph.name(one.known)
+            row[3:] = hit.keyword, origins[hit.keyword], graph.name(hit.node), graph.name(hit.known)
         rows.append(row)
     columns = ["name", "role", "rules", "keyword", "origin", "node", "known"]
     return pd.DataFrame(rows, columns=columns)
@@ -182,9 +182,9 @@ def counts() -> pd.DataFrame:
     candidates = len(table) - len(external) - len(known)
     alike = external[external["name"].isin(known["name"])]
     note = "; ".join(
-        f"{one.name} ({one.wnid}) has the name of an in-distribution class; "
+        f"{row.name} ({row.wnid}) has the name of an in-distribution class; "
         "told apart by names alone, it would not be external"
-        for one in alike.itertuples()
+        for row in alike.itertuples()
     )
     rows.append(("ImageNet, near candidates", "all parents, any depth", candidates, note))
     rows.append(("ImageNet, external", "all parents, any depth", len(external), note))
@@ -193,10 +193,10 @@ def counts() -> pd.DataFrame:
         for reading in READINGS:
             stay = int((far(data_set, reading=reading)["role"] == "far").sum())
             rows.append((f"{title}, left", reading, stay, ""))
-    made = pd.DataFrame(rows, columns=["classes", "reading", "ours", "note"])
-    made["paper"] = made["classes"].map(PAPER)
-    made["difference"] = made["ours"] - made["paper"]
-    return made[["classes", "reading", "ours", "paper", "difference", "note"]]
+    class_counts = pd.DataFrame(rows, columns=["classes", "reading", "ours", "note"])
+    class_counts["paper"] = class_counts["classes"].map(PAPER)
+    class_counts["difference"] = class_counts["ours"] - class_counts["paper"]
+    return class_counts[["classes", "reading", "ours", "paper", "difference", "note"]]
 
 
 @functools.cache

@@ -60,8 +60,8 @@ class Hypernyms:
         """
         first = list(wnids)
         key = cache.key(wnids=first, code=_CODE)  # the code includes the version of WordNet
-        found = cache.value("hypernyms", key, functools.partial(_span, first))
-        return cls(*({node: tuple(one) for node, one in each.items()} for each in found))
+        stored = cache.value("hypernyms", key, functools.partial(_span, first))
+        return cls(*({node: tuple(values) for node, values in each.items()} for each in stored))
 
     def ancestors(self, node: str) -> frozenset[str]:
         """Return all nodes above `node`, through any of its parents."""
@@ -105,14 +105,14 @@ class Hypernyms:
             if node not in part:
                 continue
             below = dict.fromkeys(
-                one for child in self._children[node] if child in part for one in first[child]
+                lower for child in self._children[node] if child in part for lower in first[child]
             )
             deeper = frozenset().union(*map(self.descendants, below))  # seen by a shorter way, too
-            below = {one: None for one in below if one not in deeper}
+            below = {lower: None for lower in below if lower not in deeper}
             if node in keep or len(below) > 1:
                 parents[node] = ()
-                for one in below:
-                    parents[one] = (*parents[one], node)
+                for lower in below:
+                    parents[lower] = (*parents[lower], node)
                 below = {node: None}
             first[node] = below
         names = {node: names for node, names in self.names.items() if node in parents}
@@ -169,7 +169,7 @@ def _span(wnids: Sequence[str]) -> tuple[dict[str, list[str]], dict[str, list[st
         for wnid in level:
             synset = wordnet.noun(wnid)
             above = synset.hypernyms() + synset.instance_hypernyms()
-            parents[wnid] = [wordnet.wnid(one) for one in above]
+            parents[wnid] = [wordnet.wnid(hypernym) for hypernym in above]
             names[wnid] = [name.replace("_", " ") for name in synset.lemma_names()]
         level = [up for wnid in level for up in parents[wnid] if up not in parents]
     return parents, names

@@ -152,7 +152,7 @@ class Images(Labelled):
                 block = self.images[start : start + batch_size]
                 if transform is not None:
                     pictures = (Image.fromarray(image) for image in block)
-                    changed = pool.map(lambda one: channels_last(transform(one)), pictures)
+                    changed = pool.map(lambda picture: channels_last(transform(picture)), pictures)
                     block = np.stack(list(changed))
                 yield torch.from_numpy(block).permute(0, 3, 1, 2)
 
@@ -170,9 +170,9 @@ def concatenate(sets: Sequence[Images], name: str) -> Images:
     Examples
     --------
     >>> pixels = np.zeros((2, 4, 4, 3), np.uint8)
-    >>> one = Images(pixels, np.array([0, 1]), ("cat", "dog"), "pets", "test")
-    >>> two = Images(pixels, np.array([1, -1]), ("cow", "cat"), "farm", "test")
-    >>> both = concatenate([one, two], "animals")
+    >>> pets = Images(pixels, np.array([0, 1]), ("cat", "dog"), "pets", "test")
+    >>> farm = Images(pixels, np.array([1, -1]), ("cow", "cat"), "farm", "test")
+    >>> both = concatenate([pets, farm], "animals")
     >>> both, both.labels
     (Images(animals/test: 4 images of 4x4, 3 classes), array([ 0,  1,  0, -1]))
     """
@@ -220,8 +220,8 @@ def renumber(labels: np.ndarray, class_names: Sequence[str], names: Sequence[str
 
 def _check_labels(argument: str, labels, names_argument: str, names, length: int) -> None:
     if getattr(labels, "dtype", None) != np.int64 or labels.shape != (length,):
-        found = f"{getattr(labels, 'dtype', type(labels).__name__)} {list(np.shape(labels))}"
-        raise ValueError(f"{argument}: int64 [{length}] expected, got {found}")
+        given = f"{getattr(labels, 'dtype', type(labels).__name__)} {list(np.shape(labels))}"
+        raise ValueError(f"{argument}: int64 [{length}] expected, got {given}")
     if length and not (-1 <= labels.min() and labels.max() < len(names)):
         raise ValueError(
             f"{argument}: values -1 to {len(names) - 1} expected ({len(names)} {names_argument}), "

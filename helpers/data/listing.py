@@ -69,8 +69,8 @@ class Listing(Labelled):
         names = tuple(dict.fromkeys(label for part in parts for label in part.class_names))
         files: list[str] = []
         for part in parts:
-            place = part.root.relative_to(root).as_posix()
-            files += [file if place == "." else f"{place}/{file}" for file in part.files]
+            folder = part.root.relative_to(root).as_posix()
+            files += [file if folder == "." else f"{folder}/{file}" for file in part.files]
         return Listing(
             root=root,
             files=tuple(files),

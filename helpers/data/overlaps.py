@@ -19,19 +19,19 @@ def find(images: Images, data_set: str, external: Iterable[str] = ()) -> tuple[s
     `ValueError` if the nouns of the data set's classes are not known.  A class with any other name
     overlaps if a node that the data set spans has this name; without known nouns, no class does.
     """
-    own = class_lists.wnids_of(data_set)
+    known = class_lists.wnids_of(data_set)
     if _are_wnids(images.class_names):
-        if not own:
+        if not known:
             raise ValueError(
                 f"data set '{images.name}': whether its classes overlap with those of "
                 f"'{data_set}' cannot be told, since the nouns of these are not known"
             )
-        others = [*own, *(name for name in external if _are_wnids([name]))]
+        others = [*known, *(name for name in external if _are_wnids([name]))]
         graph = Hypernyms.span([*images.class_names, *others])
         hit = wordnet_rules.find_covered(images.class_names, others, graph)
     else:
-        hit = wordnet_rules.named_nodes(images.class_names, Hypernyms.span(own)) if own else ()
-    return tuple(one for one in images.class_names if one in hit)
+        hit = wordnet_rules.named_nodes(images.class_names, Hypernyms.span(known)) if known else ()
+    return tuple(name for name in images.class_names if name in hit)
 
 
 def find_related(images: Images, data_set: str) -> tuple[str, ...]:
@@ -40,21 +40,21 @@ def find_related(images: Images, data_set: str) -> tuple[str, ...]:
     An image of a class above may show the class below: some of CIFAR-10's trucks are pickup trucks,
     a class of CIFAR-100.
     """
-    nouns, own = class_lists.wnids_of(images.name), class_lists.wnids_of(data_set)
+    nouns, classes = class_lists.wnids_of(images.name), class_lists.wnids_of(data_set)
     if _are_wnids(images.class_names):
         nouns = dict(zip(images.class_names, images.class_names, strict=True))
     all_known = set(images.class_names) <= {*nouns.values()}
-    for name, known in ((images.name, all_known), (data_set, own)):
+    for name, known in ((images.name, all_known), (data_set, classes)):
         if not known:
             raise ValueError(
                 f"data set '{name}': which classes '{images.name}' and '{data_set}' share cannot "
                 "be told, since the nouns of its classes are not known"
             )
-    graph = Hypernyms.span([*nouns, *own])
-    hit = {nouns[one] for one in wordnet_rules.find_covered(nouns, own, graph)}
-    above = set().union(*(graph.ancestors(one) for one in own))
+    graph = Hypernyms.span([*nouns, *classes])
+    hit = {nouns[wnid] for wnid in wordnet_rules.find_covered(nouns, classes, graph)}
+    above = set().union(*(graph.ancestors(wnid) for wnid in classes))
     hit |= {name for wnid, name in nouns.items() if wnid in above}
-    return tuple(one for one in images.class_names if one in hit)
+    return tuple(name for name in images.class_names if name in hit)
 
 
 def check_names(images: Images, *, nouns: bool) -> None:
@@ -83,7 +83,7 @@ def check_disjoint(external: Sequence[Images], tests: Mapping[str, Images]) -> N
     Outlier Exposure, ODIN and OpenMax would be too good.
     """
     classes = set(external[0].class_names)
-    images = {_digest(image) for one in external for image in one.images}
+    images = {_digest(image) for subset in external for image in subset.images}
     for name, test in tests.items():
         shared = sorted(classes & set(test.class_names))
         if shared:

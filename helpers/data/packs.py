@@ -97,7 +97,7 @@ def read_pack(
     labels = {key: part[key] for key in ("labels", "coarse_labels") if key in part}
     names = {key: meta[key] for key in ("class_names", "coarse_class_names") if key in meta}
     try:
-        found = Images(
+        loaded = Images(
             images,
             name=meta["name"],
             split=split,
@@ -108,7 +108,7 @@ def read_pack(
         )
     except (ValueError, *UNREADABLE) as error:
         raise _damaged(path, f"meta.json, split '{split}': {error}") from error
-    return found if size is None else found.resize(size, antialias=antialias)
+    return loaded if size is None else loaded.resize(size, antialias=antialias)
 
 
 def pack_splits(path: str | os.PathLike) -> list[str]:
@@ -280,15 +280,15 @@ def _check_meta(path: Path, meta: dict, split: str) -> None:
     count = len(part["labels"])
     wrong = {
         f"should be {part['n']} images, but has {count} labels": part["n"] != count,
-        "labels that are no whole numbers": any(type(one) is not int for one in labels),
+        "labels that are no whole numbers": any(type(label) is not int for label in labels),
         "cols, per_sheet below 1": any(
-            type(one) is not int or one < 1 for one in (columns, meta.get("per_sheet", PER_SHEET))
+            type(n) is not int or n < 1 for n in (columns, meta.get("per_sheet", PER_SHEET))
         ),
         f"size {size}, of which no sheet can be": (
             type(size) is not int or not 1 <= size * columns <= WIDEST
         ),
         "class_names that are no text, or the same": (
-            len({*names}) != len(names) or any(type(one) is not str for one in names)
+            len({*names}) != len(names) or any(type(name) is not str for name in names)
         ),
         "origin that is no mapping": not isinstance(meta.get("origin", {}), dict),
         "neither name nor origin": "origin" not in meta and "name" not in meta,

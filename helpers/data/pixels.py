@@ -90,12 +90,12 @@ def smoothness(images: np.ndarray) -> np.ndarray:
         block = slice(start, start + BLOCK)
         for axis in (1, 2):
             lines = np.moveaxis(images[block], axis, 0).astype(np.int16)
-            for total, one, other in (
+            for total, first, second in (
                 (ways, lines[:-2], lines[2:]),
                 (steps, lines[:-2], lines[1:-1]),
                 (steps, lines[1:-1], lines[2:]),
             ):
-                total[block] += np.abs(one - other).sum(axis=(0, 2, 3))
+                total[block] += np.abs(first - second).sum(axis=(0, 2, 3))
     return np.divide(ways, steps, out=np.ones(len(images)), where=steps > 0)
 
 

@@ -194,8 +194,8 @@ def folder_splits(path: str | os.PathLike) -> dict[str, Path]:
         raise FileNotFoundError(f"image folder {path}: no such folder")
     if _annotations(path).is_file():
         return {split: path / split for split in ("train", "val") if (path / split).is_dir()}
-    found = {split: path / split for split in FOLDER_SPLITS if (path / split).is_dir()}
-    return found or {"test": path}
+    splits = {split: path / split for split in FOLDER_SPLITS if (path / split).is_dir()}
+    return splits or {"test": path}
 
 
 def _annotations(path: Path) -> Path:
@@ -205,17 +205,17 @@ def _annotations(path: Path) -> Path:
 
 def _validation_classes(path: Path) -> dict[str, str]:
     """Return the class of each validation image of Tiny ImageNet, by the file's name."""
-    place = _annotations(path)
-    rows = [line.split("\t") for line in place.read_text(encoding="utf-8").splitlines()]
+    table = _annotations(path)
+    rows = [line.split("\t") for line in table.read_text(encoding="utf-8").splitlines()]
     if bad := [number for number, row in enumerate(rows, 1) if len(row) < 2]:
-        raise ValueError(f"{place}, line {bad[0]}: a file, a tab and a class expected")
+        raise ValueError(f"{table}, line {bad[0]}: a file, a tab and a class expected")
     classes = {row[0]: row[1] for row in rows}
     there = {file.name for file in (path / "val" / "images").glob("*") if is_image(file)}
     if odd := sorted(there ^ set(classes)):
         raise ValueError(
-            f"image folder {path / 'val' / 'images'}: {len(odd)} images or lines of {place.name} "
+            f"image folder {path / 'val' / 'images'}: {len(odd)} images or lines of {table.name} "
             f"without the other, {odd[0]} for one; unpack the archive again, or remove "
-            f"{place.name} if the images were put into a folder for each class"
+            f"{table.name} if the images were put into a folder for each class"
         )
     return classes
 
@@ -235,9 +235,9 @@ def listing(path: str | os.PathLike, split: str) -> tuple[Path, list[str], dict]
     names = sorted(
         {
             entry.name
-            for key, place in splits.items()
+            for key, root in splits.items()
             if not (annotated and key == "val")
-            for entry in place.iterdir()
+            for entry in root.iterdir()
             if entry.is_dir() and not entry.name.startswith(".")
         }
         | set(annotated.values())
@@ -278,11 +278,11 @@ def folder(
     folders are read by `helpers.data.stream`.
     """
     check_size(size)
-    place, files, description = listing(path, split)
+    root, files, description = listing(path, split)
     images = stack(
-        _open_each([place / file for file in files]),
+        _open_each([root / file for file in files]),
         size,
-        f"image folder {place}",
+        f"image folder {root}",
         antialias=antialias,
     )
     return Images(images, **description)

@@ -82,15 +82,15 @@ class ImageStream(Listing):
     @classmethod
     def open(cls, listed: Listing, *, verify: bool = True) -> ImageStream:
         """Look at the files of a listing, and find out which of them are broken, as `scan`."""
-        status = [os.stat(os.path.join(listed.root, file)) for file in listed.files]
-        sizes = np.array([one.st_size for one in status], np.int64)
-        times = np.array([one.st_mtime_ns for one in status], np.int64).astype(np.uint64)
+        statuses = [os.stat(os.path.join(listed.root, file)) for file in listed.files]
+        sizes = np.array([status.st_size for status in statuses], np.int64)
+        times = np.array([status.st_mtime_ns for status in statuses], np.int64).astype(np.uint64)
         stream = cls(sizes=sizes, contents=times, **vars(listed))
         if not verify:
             return stream
         digest = hashlib.sha256()
-        for file, one in zip(listed.files, status, strict=True):
-            digest.update(f"{file}\n{one.st_size} {one.st_mtime_ns}\n".encode())
+        for file, status in zip(listed.files, statuses, strict=True):
+            digest.update(f"{file}\n{status.st_size} {status.st_mtime_ns}\n".encode())
         key = cache.key(files=digest.hexdigest(), code=DECODES)
         digests, broken = cache.value("verified", key, stream._verify)
         if broken:
@@ -196,8 +196,8 @@ class ImageStream(Listing):
         chunks = [self.files[start : start + CHUNK] for start in range(0, len(self), CHUNK)]
         contents, broken = [], {}
         with ThreadPoolExecutor(_processors()) as pool:  # Pillow decodes outside Python's lock
-            found = pool.map(self._verify_some, chunks)
-            bar = tqdm(found, f"verify {self.name}/{self.split}", len(chunks), disable=None)
+            results = pool.map(self._verify_some, chunks)
+            bar = tqdm(results, f"verify {self.name}/{self.split}", len(chunks), disable=None)
             for digests, reasons in bar:
                 contents += digests
                 broken |= reasons

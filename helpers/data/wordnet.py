@@ -115,13 +115,13 @@ def nouns(word: str) -> tuple[Synset, ...]:
     ValueError: word: WordNet 3.0 has no noun 'can openre'; did you mean 'can opener'?
     """
     plain = spelling(word)
-    found = _senses(plain)
-    if not found:
-        alike = [one for one in _spellings() if one[:2] == plain[:2]]  # comparing all takes seconds
+    synsets = _senses(plain)
+    if not synsets:
+        alike = [key for key in _spellings() if key[:2] == plain[:2]]  # comparing all takes seconds
         near = difflib.get_close_matches(plain, alike, n=1)
         hint = f"; did you mean '{near[0]}'?" if near else ""
         raise ValueError(f"word: WordNet 3.0 has no noun '{word}'{hint}")
-    return found
+    return synsets
 
 
 def spelling(word: str) -> str:
@@ -168,5 +168,5 @@ def _spellings() -> dict[str, tuple[str, ...]]:
 
 @functools.cache
 def _senses(plain: str) -> tuple[Synset, ...]:
-    lemmas = (one for name in _spellings().get(plain, ()) for one in reader().lemmas(name, "n"))
+    lemmas = (lemma for name in _spellings().get(plain, ()) for lemma in reader().lemmas(name, "n"))
     return tuple(dict.fromkeys(lemma.synset() for lemma in lemmas))

@@ -53,14 +53,14 @@ def find_covered(classes: Iterable[str], by: Collection[str], graph: Hypernyms) 
     >>> find_covered(["school bus", "bee"], ["bus", "bee"], graph)["school bus"]
     Cover(by='bus', relation='descendant')
     """
-    found = {}
-    for one in classes:
-        above = graph.ancestors(one)
-        hits = [other for other in by if other == one or other in above]
+    covers = {}
+    for name in classes:
+        above = graph.ancestors(name)
+        hits = [other for other in by if other == name or other in above]
         if hits:
-            nearest = max(hits, key=lambda hit: (hit == one, len(graph.ancestors(hit))))
-            found[one] = Cover(nearest, "same" if nearest == one else "descendant")
-    return found
+            nearest = max(hits, key=lambda hit: (hit == name, len(graph.ancestors(hit))))
+            covers[name] = Cover(nearest, "same" if nearest == name else "descendant")
+    return covers
 
 
 def near_candidates(
@@ -77,13 +77,13 @@ def near_candidates(
     >>> near_candidates(["plunger"], ["plunger", "can opener", "bee"], graph)
     {'can opener': ('tool',)}
     """
-    parents = dict.fromkeys(parent for one in known for parent in graph.parents[one])
-    found = {}
-    for one in classes:
-        below = tuple(parent for parent in parents if parent in graph.ancestors(one))
-        if below and one not in known:
-            found[one] = below
-    return found
+    parents = dict.fromkeys(parent for node in known for parent in graph.parents[node])
+    candidates = {}
+    for name in classes:
+        below = tuple(parent for parent in parents if parent in graph.ancestors(name))
+        if below and name not in known:
+            candidates[name] = below
+    return candidates
 
 
 def external_classes(
@@ -96,7 +96,7 @@ def external_classes(
     >>> external_classes(["plunger"], {"can opener": ("tool",)}, ["bee", "plunger", "can opener"])
     ('bee',)
     """
-    return tuple(one for one in classes if one not in known and one not in candidates)
+    return tuple(name for name in classes if name not in known and name not in candidates)
 
 
 def draw_near(candidates: Iterable[str], count: int, *, seed: int) -> tuple[str, ...]:
@@ -144,7 +144,7 @@ def overlaps(
     (Overlap(rule='ii', keyword='saw', node='saw', known='cleaver'),)
     """
     classes = frozenset(classes)
-    found: dict[str, Overlap] = {}
+    by_rule: dict[str, Overlap] = {}
     for keyword in keywords:
         for node in graph.find(keyword):
             siblings = set(graph.siblings(node))
@@ -155,9 +155,9 @@ def overlaps(
                 ("ii", siblings),
                 ("iii", graph.ancestors(node) | graph.descendants(node)),
             ):
-                if rule not in found and (hits := classes & nodes):
-                    found[rule] = Overlap(rule, keyword, node, min(hits))
-    return tuple(found[rule] for rule in sorted(found))
+                if rule not in by_rule and (hits := classes & nodes):
+                    by_rule[rule] = Overlap(rule, keyword, node, min(hits))
+    return tuple(by_rule[rule] for rule in sorted(by_rule))
 
 
 def keywords(
@@ -177,21 +177,21 @@ def keywords(
     words = _words(name)
     if not words:
         raise ValueError(f"name: at least one word expected, got {name!r}")
-    found: dict[str, str] = {}
+    origins: dict[str, str] = {}
     for keyword, origin in _variants(words, parts):
-        found.setdefault(keyword, origin)
+        origins.setdefault(keyword, origin)
     for word in words:
         for halves in _halves(word, is_noun):
             for keyword, _ in _variants(halves, parts):
-                found.setdefault(keyword, "split")
+                origins.setdefault(keyword, "split")
         if word in ABBREVIATIONS:
-            found.setdefault(ABBREVIATIONS[word], "abbreviation")
-    return found
+            origins.setdefault(ABBREVIATIONS[word], "abbreviation")
+    return origins
 
 
 def _words(name: str) -> list[str]:
-    own = re.sub(r"^\d{3}\.|-101$|/(in|out)door$", "", name.lower())
-    return [word for word in re.split(r"[\s_/-]+", own) if word]
+    plain = re.sub(r"^\d{3}\.|-101$|/(in|out)door$", "", name.lower())
+    return [word for word in re.split(r"[\s_/-]+", plain) if word]
 
 
 def _variants(words: Sequence[str], parts: bool) -> Iterable[tuple[str, str]]:

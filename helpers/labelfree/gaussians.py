@@ -43,36 +43,36 @@ def fit_mixture(scores) -> Mixture:
     powers = np.stack([np.ones(count), scores.standard, scores.standard**2])
     totals = powers.sum(axis=1).tolist()
     means = (start.means - scores.centre) / scores.scale
-    place = _place(start.counts, means, (start.deviations / scores.scale) ** 2)
+    parameters = _unbounded(start.counts, means, (start.deviations / scores.scale) ** 2)
     for _ in range(_LONGEST):
-        step = _em_step(place, powers, totals)
-        place = place + step
-        if np.abs(step * np.exp([0, 0, 0, *place[3:] / 2])).max() <= _TOLERANCE:
+        step = _em_step(parameters, powers, totals)
+        parameters = parameters + step
+        if np.abs(step * np.exp([0, 0, 0, *parameters[3:] / 2])).max() <= _TOLERANCE:
             break
-    odds, *means = place[:3]
+    odds, *means = parameters[:3]
     order = np.argsort(means)[::-1]
     return Mixture(
         weights=expit([odds, -odds])[order],
         means=scores.centre + scores.scale * np.array(means)[order],
-        deviations=scores.scale * np.exp(place[3:] / 2)[order],
+        deviations=scores.scale * np.exp(parameters[3:] / 2)[order],
     )
 
 
-def _place(counts, means, variances) -> np.ndarray:
+def _unbounded(counts, means, variances) -> np.ndarray:
     """Return the parameters of a mixture as log odds, means and log variances, free of bounds."""
-    # a component without scores keeps a place
+    # a component without scores keeps a small weight
     first, second = (max(float(count), 0.0) + 1e-15 for count in counts)
     widths = (math.log(variance + _FLOOR) for variance in variances)
     return np.array([math.log(first / second), *means, *widths])
 
 
-def _em_step(place: np.ndarray, powers: np.ndarray, totals: list) -> np.ndarray:
-    """Return how a step of EM changes a place.
+def _em_step(parameters: np.ndarray, powers: np.ndarray, totals: list) -> np.ndarray:
+    """Return how a step of EM changes the parameters.
 
     `powers` [3, N] has 1, the score and its square, and `totals` [3] their sums.  The log odds of
     the components and all sums are products of `powers`, so a score costs one exponential.
     """
-    odds, *rest = place.tolist()
+    odds, *rest = parameters.tolist()
     logs = []  # of each density, less what both share, as coefficients of the powers
     for odd, mean, width in zip((odds, -odds), rest[:2], rest[2:], strict=True):
         precision = math.exp(-width)
@@ -83,7 +83,7 @@ def _em_step(place: np.ndarray, powers: np.ndarray, totals: list) -> np.ndarray:
     for count, *powered in (sums, [a - b for a, b in zip(totals, sums, strict=True)]):
         mean, square = (value / max(count, 1e-15) for value in powered)
         moments.append((count, mean, max(square - mean**2, 0.0)))
-    return _place(*zip(*moments, strict=True)) - place
+    return _unbounded(*zip(*moments, strict=True)) - parameters
 
 
 def mixture_parts(scores, mixture: Mixture, taus) -> Parts:

@@ -63,8 +63,8 @@ def accuracy(probabilities, labels, *, top: int = 1) -> float:
         classes, column = block.shape[1], own_labels[:, None]
         if not whole_number("top", top) <= classes:
             raise ValueError(f"top: 1 to {classes} expected, got {top}")
-        own = np.take_along_axis(block, column, axis=1)  # of −1 the last, unused
-        ahead = (block > own) | ((block == own) & (np.arange(classes) < column))
+        p_true = np.take_along_axis(block, column, axis=1)  # of −1 the last, unused
+        ahead = (block > p_true) | ((block == p_true) & (np.arange(classes) < column))
         right.append((ahead.sum(axis=1) < top) & (own_labels >= 0))
     return float(np.concatenate(right).mean())
 
@@ -91,10 +91,10 @@ def nll(probabilities, labels) -> float:
     0.6931471805599453
     """
     blocks = _blocks(probabilities, labels)
-    own = np.concatenate([block[np.arange(len(block)), truth] for block, truth in blocks])
+    p_true = np.concatenate([block[np.arange(len(block)), truth] for block, truth in blocks])
     with np.errstate(divide="ignore"):
         # Adding 0.0 turns the −0.0 of a certain answer into 0.0.
-        return float(-np.log(own).mean() + 0.0)
+        return float(-np.log(p_true).mean() + 0.0)
 
 
 def squared_errors(probabilities, labels) -> np.ndarray:
@@ -110,12 +110,12 @@ def squared_errors(probabilities, labels) -> np.ndarray:
     ndarray of float64, shape [N]
         In [0, 2]; their mean is `brier`, and `weighted_mean` resamples them.
     """
-    found = []
+    sums = []
     for block, truth in _blocks(probabilities, labels):
         errors = block.copy()
         errors[np.arange(len(block)), truth] -= 1
-        found.append(np.square(errors, out=errors).sum(axis=1))
-    return np.concatenate(found)
+        sums.append(np.square(errors, out=errors).sum(axis=1))
+    return np.concatenate(sums)
 
 
 def brier(probabilities, labels) -> float:

@@ -176,13 +176,13 @@ def groups(ranks: pd.Series, difference: float) -> list[tuple[str, ...]]:
     if not difference > 0:
         raise ValueError(f"difference: a positive number expected, got {difference}")
     ranks = ranks.sort_values(kind="stable")
-    found, reached = [], 0
+    sets, reached = [], 0
     for first, best in enumerate(ranks):
         end = int((ranks - best < difference).sum())  # of the methods that do not differ from it
         if end > reached:  # else they are all in the set before
-            found.append(tuple(ranks.index[first:end]))
+            sets.append(tuple(ranks.index[first:end]))
             reached = end
-    return found
+    return sets
 
 
 def _ranks(values: pd.DataFrame, lower_is_better: bool) -> pd.DataFrame:

@@ -72,8 +72,8 @@ class _Segments(NamedTuple):
         """Yield how many images are drawn up to the end of each segment, a block at a time."""
         kind = np.int32 if 2 * most < 2**31 else np.int64
         groups = [
-            (array, places[self.order[own]], np.append(0, np.cumsum(own)))
-            for array, own in zip(columns, (self.positive, ~self.positive), strict=True)
+            (array, places[self.order[members]], np.append(0, np.cumsum(members)))
+            for array, members in zip(columns, (self.positive, ~self.positive), strict=True)
         ]
         last = np.searchsorted(self.ends, np.arange(_ROWS, len(self.order) + _ROWS, _ROWS))
         blocks = np.unique(np.append(0, np.minimum(last, len(self.ends) - 1) + 1))
@@ -82,8 +82,8 @@ class _Segments(NamedTuple):
         width = max(1, _CELLS // longest)
         for left in range(0, columns[0].shape[1], width):
             replicates = slice(left, left + width)
-            own = [(np.ascontiguousarray(array[:, replicates]), *rest) for array, *rest in groups]
-            before = np.zeros((2, 1, own[0][0].shape[1]), dtype=kind)
+            parts = [(np.ascontiguousarray(array[:, replicates]), *rest) for array, *rest in groups]
+            before = np.zeros((2, 1, parts[0][0].shape[1]), dtype=kind)
             # Sums within the block, after a row of zeros; new memory would take longer than them.
             sums = np.zeros((longest + 1, before.shape[2]), dtype=kind)
             for first, stop, begin, end in zip(
@@ -91,7 +91,7 @@ class _Segments(NamedTuple):
             ):
                 ends = np.append(begin, self.ends[first:stop])
                 accepted = []
-                for start, (array, rows, rank) in zip(before, own, strict=True):
+                for start, (array, rows, rank) in zip(before, parts, strict=True):
                     low, high = rank[begin], rank[end]
                     out = sums[1 : high - low + 1]
                     np.cumsum(array.take(rows[low:high], axis=0), axis=0, dtype=kind, out=out)

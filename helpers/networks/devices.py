@@ -13,7 +13,7 @@ import torch
 
 if TYPE_CHECKING:
     from helpers.data import Images, ImageStream
-    from helpers.networks.models import Classifier
+    from helpers.networks.backbones import Classifier
 
 #: Versions that decide a network's numbers in addition to our code, for the keys of the cache.
 VERSIONS = {"torch": torch.__version__} | {name: version(name) for name in ("timm", "torchvision")}
@@ -128,7 +128,7 @@ def batch_size(network: Classifier, images: Images | ImageStream, **view) -> int
         if isinstance(output, torch.Tensor):
             largest = max(largest, output.numel() * output.element_size())
 
-    hooks = [one.register_forward_hook(look) for one in network.modules()]
+    hooks = [module.register_forward_hook(look) for module in network.modules()]
     try:
         with torch.inference_mode():
             network(image)

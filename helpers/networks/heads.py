@@ -154,10 +154,10 @@ class MixingGap(Native):
                 f"images: of the shape {tuple(self.mean_image.shape)} of the training images "
                 f"expected, got {tuple(images.shape[1:])}"
             )
-        images, own, total = images.float(), logits.softmax(dim=1), 0.0
+        images, probabilities, total = images.float(), logits.softmax(dim=1), 0.0
         for share in self.shares:
             mixed = share * images + (1 - share) * self.mean_image
-            expected = share * own + (1 - share) * self.mean_label
+            expected = share * probabilities + (1 - share) * self.mean_label
             answer = classifier(mixed).float().softmax(dim=1)
             total = total - (answer - expected).square().sum(dim=1)
         return total / len(self.shares)
@@ -271,7 +271,7 @@ def equip(
         _replace(network, head, RBFHead(head))
     elif objective == "mimo":
         count = whole("subnetworks", arguments.get("subnetworks", SUBNETWORKS))
-        stem = next(one for one in network.modules() if isinstance(one, nn.Conv2d))
+        stem = next(module for module in network.modules() if isinstance(module, nn.Conv2d))
         _replace(network, stem, MultiInput(stem, count))
         _replace(network, head, MultiHead(head, count))
     elif objective == "mixup":

@@ -18,8 +18,8 @@ from helpers.outputs import Outputs
 
 if TYPE_CHECKING:
     from helpers.data import Images, ImageStream
+    from helpers.networks.backbones import Classifier
     from helpers.networks.model import Network
-    from helpers.networks.models import Classifier
 
 
 def compute_once(network: Network, images: Images | ImageStream, key: str, **options) -> Outputs:
@@ -109,8 +109,8 @@ def compute(
                 drawn = head.members(hidden).softmax(dim=2)
                 members[:, start:end] = drawn.transpose(0, 1).cpu().numpy()  # type: ignore[index]
             if classifier.native is not None:
-                own = classifier.native(classifier, batch, hidden, answers)
-                native[start:end] = own.cpu().numpy()  # type: ignore[index]
+                measure = classifier.native(classifier, batch, hidden, answers)
+                native[start:end] = measure.cpu().numpy()  # type: ignore[index]
             if passes:
                 classifier.sample_dropout()
                 drawn = [classifier(batch).float().softmax(dim=1) for _ in range(passes)]

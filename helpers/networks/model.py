@@ -12,7 +12,7 @@ from helpers.outputs import Head, Outputs, ensemble
 
 if TYPE_CHECKING:
     from helpers.data import Images, ImageStream
-    from helpers.networks.models import Classifier
+    from helpers.networks.backbones import Classifier
 
 
 class Network(Protocol):
@@ -74,13 +74,13 @@ class Model:
         """Return the outputs on images, with members if there are several networks or passes."""
         if self.class_names:
             images = images.renumber(self.class_names)
-        found = [one.outputs(images, passes=self.passes) for one in self.networks]
-        return found[0] if len(found) == 1 else ensemble(found)
+        outputs = [network.outputs(images, passes=self.passes) for network in self.networks]
+        return outputs[0] if len(outputs) == 1 else ensemble(outputs)
 
     @property
     def classifiers(self) -> list[Classifier]:
         """Its networks as they are shown images again, without dropout."""
-        return [one.classifier for one in self.networks]
+        return [network.classifier for network in self.networks]
 
     @cached_property
     def head(self) -> Head | None:
@@ -95,13 +95,13 @@ class Model:
     @cached_property
     def sha256(self) -> str:
         """Digest of everything that decides the outputs on numbered images."""
-        networks = [[one.sha256, dict(one.preprocessing)] for one in self.networks]
+        networks = [[network.sha256, dict(network.preprocessing)] for network in self.networks]
         return cache.key(networks=networks, passes=self.passes)
 
     @cached_property
     def parameters(self) -> int:
         """The number of the weights of all networks."""
-        return sum(one.numel() for each in self.classifiers for one in each.parameters())
+        return sum(tensor.numel() for each in self.classifiers for tensor in each.parameters())
 
     @property
     def cost(self) -> int:
@@ -111,7 +111,7 @@ class Model:
     @property
     def seconds(self) -> float:
         """Wall-clock time of the training of all its networks."""
-        return sum(one.seconds for one in self.networks)
+        return sum(network.seconds for network in self.networks)
 
     @property
     def device_name(self) -> str:

@@ -65,16 +65,16 @@ class Published:
 
     def locate(self) -> Path:
         """Return the file of its weights."""
-        places = [root / file for root in (network_root(), EMBEDDED) for file in self.files]
-        for place in places:
-            if place.is_file():
-                return place
+        paths = [root / file for root in (network_root(), EMBEDDED) for file in self.files]
+        for path in paths:
+            if path.is_file():
+                return path
         raise FileNotFoundError(
             f"weights of '{self.name}': no {' or '.join(self.files)} below {network_root()} "
             f"(NETWORK_ROOT). Get the file from {self.source} and put it there"
         )
 
-    def read(self, path: Path, *, own: bool = False) -> dict[str, torch.Tensor]:
+    def read(self, path: Path, *, custom: bool = False) -> dict[str, torch.Tensor]:
         """Return the verified tensors under the author's names; no code in a file is executed."""
         tensors = {
             name: tensor
@@ -82,7 +82,7 @@ class Published:
             if not name.endswith("num_batches_tracked")
         }
         if problem := self._differs(path, tensors):
-            if not own:
+            if not custom:
                 raise ValueError(f"weights: {path} is not the file of '{self.name}': {problem}")
             log.warning("weights: %s is not the file of '%s': %s", path, self.name, problem)
         return tensors
@@ -93,16 +93,16 @@ class Published:
         By more than four standard errors and a tenth of a point, it is not by chance: the images
         are normalised otherwise than in its training, or the weights are others.
         """
-        own = images.split == "test" and images.name.split("/")[0] in self.id_sets
-        if not (own and self.accuracy and (outputs.labels >= 0).all()):  # or labels are withheld
+        is_id = images.split == "test" and images.name.split("/")[0] in self.id_sets
+        if not (is_id and self.accuracy and (outputs.labels >= 0).all()):  # or labels are withheld
             return
-        found, printed = 100 * outputs.correct.mean(), self.accuracy
+        measured, printed = 100 * outputs.correct.mean(), self.accuracy
         chance = 4 * (printed * (100 - printed) / len(outputs)) ** 0.5
-        if abs(found - printed) > chance + 0.1:
+        if abs(measured - printed) > chance + 0.1:
             log.warning(
                 "'%s' classifies %.2f %% of %s correctly, and its author prints %.2f %%: are the "
                 "weights others, or the images not prepared as for its training?",
-                self.name, found, images.name, printed,
+                self.name, measured, images.name, printed,
             )  # fmt: skip
 
     @property
@@ -146,11 +146,11 @@ def records() -> dict[str, Published]:
     91.73
     """
     text = Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
-    found = {}
+    networks = {}
     for author, common in yaml.safe_load(text).items():
         for name, facts in common.pop("networks").items():
-            found[name] = _record(name, author, common | facts)
-    return found
+            networks[name] = _record(name, author, common | facts)
+    return networks
 
 
 def _record(name: str, author: str, facts: Mapping) -> Published:

@@ -30,7 +30,7 @@ FOUR_STAGES = {
     152: (3, 8, 36, 3),
 }
 _FOLDER = Path(__file__).parents[1] / "training" / "objectives"  # whose files name them
-OBJECTIVES = tuple(sorted(one.name for one in iter_modules([str(_FOLDER)])))
+OBJECTIVES = tuple(sorted(module.name for module in iter_modules([str(_FOLDER)])))
 _TUPLES = ("augmentation", "milestones")
 
 
@@ -144,7 +144,7 @@ class Recipe:
         positive = ("depth", "width", "stem_stride", "epochs", "batch_size", "learning_rate")
         for name in (*positive, "image_size", "threads"):
             positive_number(name, getattr(self, name))
-        if not all(0 < one <= 1 for one in self.milestones):
+        if not all(0 < milestone <= 1 for milestone in self.milestones):
             raise ValueError(f"milestones: shares up to 1 expected, got {[*self.milestones]}")
         below = {"momentum": 1, "weight_decay": math.inf, "warmup_epochs": math.inf}
         below |= {"dropout": 1, "block_dropout": 1, "spectral_norm": math.inf}
@@ -182,7 +182,7 @@ class Recipe:
             ...
         ValueError: unknown training parameter 'epoch'; did you mean 'epochs'? There are: ...
         """
-        names = [one.name for one in fields(cls)]
+        names = [field.name for field in fields(cls)]
         merged = {**parameters, **overrides}
         for name in merged:
             known_name("training parameter", name, names)
@@ -194,10 +194,10 @@ class Recipe:
         A precision that is the default is left out, so that networks which are older than the
         choice keep their names.
         """
-        found = asdict(self) | {name: list(getattr(self, name)) for name in _TUPLES}
+        values = asdict(self) | {name: list(getattr(self, name)) for name in _TUPLES}
         if self.precision == Recipe.precision:
-            del found["precision"]
-        return found
+            del values["precision"]
+        return values
 
 
 def _check_size(backbone: str, depth: float, width: float) -> None:

@@ -8,8 +8,8 @@ from torch.func import functional_call
 from torch.nn.grad import conv2d_input
 
 from helpers.checks import known_name
-from helpers.networks.convolutions import convolve
 from helpers.networks.recipe import SPECTRAL_FORMS
+from helpers.networks.safe_convolutions import convolve
 
 _LEAST = 1e-12  # of a norm that is divided by: weights of zero stay zero
 _FIRST = 20  # iterations with which the search for the most stretched input begins
@@ -87,10 +87,10 @@ class SpectralNorm(nn.Module):
 
     def _improve(self, stretched: torch.Tensor) -> None:
         """Do one power iteration: through the transposed map, and back to length 1."""
-        found = conv2d_input(self.direction.shape, self._kernel(), stretched, **self._geometry())
-        length = torch.linalg.vector_norm(found)
+        mapped = conv2d_input(self.direction.shape, self._kernel(), stretched, **self._geometry())
+        length = torch.linalg.vector_norm(mapped)
         # a layer of zeros maps each direction to 0, from which no later iteration could recover
-        self.direction.copy_(torch.where(length > 0, found / length, self.direction))
+        self.direction.copy_(torch.where(length > 0, mapped / length, self.direction))
 
     def _apply_weight(self, x: torch.Tensor) -> torch.Tensor:
         return convolve(x, self._kernel(), **self._geometry())

@@ -59,11 +59,11 @@ def locate(name: str, weights: Path | str | None, *, download: bool) -> tuple[Pa
     """
     if weights is not None:
         return existing(weights), f"file {Path(weights).name}"
-    places = [data_root() / "weights" / f"{name}{suffix}" for suffix in (".safetensors", ".pth")]
-    for place in places:
-        if place.is_file():
-            return place, f"file {place.name} of DATA_ROOT/weights"
-    looked, remedies = [" or ".join(map(str, places))], ["put a file there"]
+    files = [data_root() / "weights" / f"{name}{suffix}" for suffix in (".safetensors", ".pth")]
+    for file in files:
+        if file.is_file():
+            return file, f"file {file.name} of DATA_ROOT/weights"
+    looked, remedies = [" or ".join(map(str, files))], ["put a file there"]
     if package := PACKAGES.get(name.removesuffix(".in1k")):
         if path := _packaged(package):
             return path, f"package {package} {version(package)}"
@@ -98,31 +98,31 @@ def preprocessing(name: str) -> dict:
     """
     if name not in TORCHVISION:
         return {}
-    found = _torchvisions(name).transforms()
-    share = found.crop_size[0] / found.resize_size[0]
-    return {"interpolation": found.interpolation.value, "crop_pct": share}
+    transform = _torchvisions(name).transforms()
+    share = transform.crop_size[0] / transform.resize_size[0]
+    return {"interpolation": transform.interpolation.value, "crop_pct": share}
 
 
 def ordered(name: str, tensors: Mapping[str, torch.Tensor]) -> bool:
     """Return whether timm cannot read the names of the tensors, but their order is timm's."""
-    return any(name.startswith(own) and mark in tensors for own, mark in _ORDERED.items())
+    return any(name.startswith(prefix) and mark in tensors for prefix, mark in _ORDERED.items())
 
 
 def rename(
     tensors: Mapping[str, torch.Tensor], model: nn.Module, path: Path
 ) -> dict[str, torch.Tensor]:
     """Return tensors under a model's names; both must have the tensors in the same order."""
-    own = model.state_dict()
-    if [one.shape for one in tensors.values()] != [one.shape for one in own.values()]:
+    expected = model.state_dict()
+    if [t.shape for t in tensors.values()] != [t.shape for t in expected.values()]:
         raise ValueError(f"weights: {path} has not the shapes of {type(model).__name__}'s tensors")
-    return dict(zip(own, tensors.values(), strict=True))
+    return dict(zip(expected, tensors.values(), strict=True))
 
 
 def _packaged(package: str) -> Path | None:
     """Return the file of weights in an installed package, without importing that."""
-    found = importlib.util.find_spec(package.replace("-", "_"))
-    folders = found.submodule_search_locations if found else []
-    return next((path for one in folders for path in Path(one).glob("models/*.pth")), None)
+    spec = importlib.util.find_spec(package.replace("-", "_"))
+    folders = spec.submodule_search_locations if spec else []
+    return next((path for folder in folders for path in Path(folder).glob("models/*.pth")), None)
 
 
 def _repository(name: str) -> str | None:

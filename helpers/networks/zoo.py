@@ -28,10 +28,10 @@ from helpers.checks import known_name
 from helpers.data.class_lists import wnids_of
 from helpers.data.images import Images
 from helpers.data.stream import ImageStream
-from helpers.networks import cifar, published, timm_weights
+from helpers.networks import published, published_cifar, timm_weights
+from helpers.networks.backbones import Classifier
 from helpers.networks.devices import VERSIONS, default_device, device_name
 from helpers.networks.inference import compute_once
-from helpers.networks.models import Classifier
 from helpers.outputs import Head, Outputs
 
 TOLERANCE = 1e-3  # of the largest logit, between a network's own logits and its head's
@@ -92,7 +92,7 @@ class Pretrained:
 
         The two heads of a distilled network are one here, with one bias for both.
         """
-        return sum(one.numel() for one in self.classifier.parameters())
+        return sum(tensor.numel() for tensor in self.classifier.parameters())
 
     @property
     def device_name(self) -> str:
@@ -127,10 +127,10 @@ class Pretrained:
         )
 
         options = {"passes": passes, "transform": self.transform, "progress": self.progress}
-        found = compute_once(self, images, key, **options)
+        outputs = compute_once(self, images, key, **options)
         if self.name in published.records():
-            published.find(self.name).check_accuracy(images, found)
-        return found
+            published.find(self.name).check_accuracy(images, outputs)
+        return outputs
 
     def _numbered(self, images: Images | ImageStream) -> Images | ImageStream:
         """Return images with labels as the network numbers its classes."""
@@ -212,9 +212,9 @@ def _published(name: str, weights: Path | str | None) -> tuple[nn.Module, str, d
     """
     record = published.find(name)
     path = timm_weights.existing(weights) if weights is not None else record.locate()
-    tensors = record.read(path, own=weights is not None)
+    tensors = record.read(path, custom=weights is not None)
     try:
-        model = cifar.create(
+        model = published_cifar.create(
             record.architecture, len(record.class_names), tensors, **record.arguments
         )
     except ValueError as error:
@@ -260,7 +260,7 @@ def _check_name(name: str) -> None:
         )
     if tag:
         names = [*timm.list_pretrained(f"{base}.*"), *timm_weights.TORCHVISION]
-        tags = [one.partition(".")[2] for one in names if one.startswith(f"{base}.")]
+        tags = [entry.partition(".")[2] for entry in names if entry.startswith(f"{base}.")]
         known_name(f"weights of '{base}'", tag, tags)
 
 
@@ -279,10 +279,10 @@ class _TwoTokens(nn.Module):
     def __init__(self, model: nn.Module):
         super().__init__()
         heads = model.get_classifier()
-        weight = torch.cat([one.weight.detach() / 2 for one in heads], dim=1)
+        weight = torch.cat([head.weight.detach() / 2 for head in heads], dim=1)
         self.head = nn.Linear(weight.shape[1], weight.shape[0])
         self.head.weight.data.copy_(weight)
-        self.head.bias.data.copy_(sum(one.bias.detach() / 2 for one in heads))
+        self.head.bias.data.copy_(sum(head.bias.detach() / 2 for head in heads))
         model.reset_classifier(0)
         self.model = model
 
@@ -301,7 +301,7 @@ def _classifier(model: nn.Module, name: str, preprocessing: Mapping) -> Classifi
     """Return a model as a classifier; refuse one whose logits are not linear in its features."""
     pixels = np.random.default_rng(0).integers(0, 256, (2, *preprocessing["input_size"]), np.uint8)
     images = torch.from_numpy(pixels)
-    mean, std = (255 * torch.tensor(preprocessing[one]).view(3, 1, 1) for one in ("mean", "std"))
+    mean, std = (255 * torch.tensor(preprocessing[key]).view(3, 1, 1) for key in ("mean", "std"))
     with torch.inference_mode():
         expected = model((images - mean) / std)
     distilled = isinstance(model, timm.models.VisionTransformerDistilled)

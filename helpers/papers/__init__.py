@@ -17,7 +17,7 @@ from helpers.files import project_root
 __all__ = ["PAPERS", "REHEARSAL", "TIERS", "Paper", "content_of", "load"]
 
 #: From the smallest to the largest; ``pretrained`` evaluates published networks.
-TIERS = ("mini", "small_cpu", "small", "pretrained", "paper")
+TIERS = ("mini", "small", "pretrained", "paper")
 
 #: The tier that runs every step of ``paper`` on generated images; its numbers mean nothing.
 REHEARSAL = "rehearsal"

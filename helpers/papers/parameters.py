@@ -273,10 +273,10 @@ def read(file: Path) -> dict[str, Any]:
 def _in_words(error: ValidationError, kind: type) -> str:
     """Return the error in one line; an unknown name precedes all other errors."""
     first = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
-    place, context, message = ".".join(map(str, first["loc"])), first.get("ctx", {}), first["msg"]
+    name, context, message = ".".join(map(str, first["loc"])), first.get("ctx", {}), first["msg"]
     if first["type"] == "extra_forbidden":
         try:
-            known_name("parameter", place, kind.model_fields)
+            known_name("parameter", name, kind.model_fields)
         except ValueError as unknown:
             return str(unknown)
     if first["type"] == "missing":
@@ -285,7 +285,7 @@ def _in_words(error: ValidationError, kind: type) -> str:
         message = f"{expected.format(**context)} expected, got {first['input']!r}"
     else:
         message = str(context.get("error", message))
-    return f"{place}: {message}" if place else message
+    return f"{name}: {message}" if name else message
 
 
 def _data_sets(kind, value) -> list[str]:

@@ -187,23 +187,23 @@ def digests(structure) -> list[tuple[str, Any]]:
     >>> digests({"seeds": [3, 4], "name": "a"})
     [('.seeds.0', 3), ('.seeds.1', 4), ('.name', 'a')]
     """
-    return [(place, getattr(leaf, "sha256", leaf)) for place, leaf in leaves(structure)]
+    return [(path, getattr(leaf, "sha256", leaf)) for path, leaf in leaves(structure)]
 
 
-def leaves(value, place: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the leaves of a structure, each with its place."""
+def leaves(value, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the leaves of a structure, each with its path."""
     if isinstance(value, np.ndarray):
         value = {"shape": str(value.shape), "bytes": cache.key(content=value.tobytes().hex())}
     if value is None or isinstance(value, str | int | float) or hasattr(value, "sha256"):
-        yield place, value
+        yield path, value
         if hasattr(value, "class_names"):  # the meaning of the labels, no part of a sha256
-            yield f"{place}.class_names", ", ".join(value.class_names)
+            yield f"{path}.class_names", ", ".join(value.class_names)
     elif is_dataclass(value) or isinstance(value, Mapping | list | tuple):
         if is_dataclass(value):
             value = {field.name: getattr(value, field.name) for field in fields(value)}
         inner = value.items() if isinstance(value, Mapping) else enumerate(value)
         for name, item in inner:
-            yield from leaves(item, f"{place}.{name}")
+            yield from leaves(item, f"{path}.{name}")
     else:
         kind = type(value).__name__
-        raise TypeError(f"{place or 'roles or models'}: {kind} has no sha256 to know it again by")
+        raise TypeError(f"{path or 'roles or models'}: {kind} has no sha256 to know it again by")

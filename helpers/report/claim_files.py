@@ -66,7 +66,7 @@ def _effect(line: str, decides: bool) -> Effect:
     if None in terms:
         raise ValueError(f"effect: 'NAME: METRIC of METHOD < MARGIN' expected, got {line!r}")
     signed = tuple(
-        Term(-1 if place else 1, term[4], term[1], term[2] or "", term[3] or "test")
-        for place, term in enumerate(terms)
+        Term(-1 if index else 1, term[4], term[1], term[2] or "", term[3] or "test")
+        for index, term in enumerate(terms)
     )
     return Effect(parts[1], signed, parts[3], float(parts[4]), decides)

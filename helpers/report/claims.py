@@ -227,7 +227,7 @@ def _measure(effect: Effect, data_set: str, backbone: str, runs: dict) -> _Measu
         total = np.sum(signed, axis=0) if signed else np.empty(0)
         deviations.append(total - total.mean() if signed else total)
     fixed = {term.metric for term, _, drawn, *_ in used if not len(drawn)}
-    doubts, reasons = ({number[place] for number in used} for place in (-2, -1))
+    doubts, reasons = ({number[column] for number in used} for column in (-2, -1))
     shortest = min(map(len, deviations))
     images = np.array([drawn[:shortest] for drawn in deviations])
     notes = []

@@ -55,9 +55,9 @@ def read(
             file = runs / paper / "results.parquet" if tier == runs.name else committed
             if file.exists():
                 table = tables[tier, paper] = results.read(file)
-                for column, place in (("tier", tier), ("paper", paper)):
-                    if others := set(table[column]) - {place}:
-                        raise ValueError(f"{file}: {column} {place} expected, got {min(others)}")
+                for column, value in (("tier", tier), ("paper", paper)):
+                    if others := set(table[column]) - {value}:
+                        raise ValueError(f"{file}: {column} {value} expected, got {min(others)}")
     return tables
 
 
@@ -84,10 +84,9 @@ def ledger(
         known_name("paper", name, papers)
     rows = []
     for name, paper in papers.items():
-        for place, tier in enumerate([*tiers, PUBLISHED]):
-            heading = LARGER if 0 < place < len(tiers) else paper.claims_heading
-            shared = {"notebook": f"notebooks/{name}/figures", "anchor": anchor(heading)}
-            shared |= {"paper": name, "tier": tier}
+        for index, tier in enumerate([*tiers, PUBLISHED]):
+            shared = {"notebook": f"notebooks/{name}/figures", "paper": name, "tier": tier}
+            shared["anchor"] = anchor(LARGER if 0 < index < len(tiers) else paper.claims_heading)
             judged = _judge(paper.claims.CLAIMS, tables.get((tier, name)), tier)
             rows += [row | shared for row in judged]
     return pd.DataFrame(rows)[list(COLUMNS)]

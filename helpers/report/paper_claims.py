@@ -110,11 +110,11 @@ class Claims:
         effects = {
             (claim.id, effect.name): effect for claim in self.claims for effect in claim.effects
         }
-        for claim, name, value, place in published.in_text(self.paper).itertuples(index=False):
+        for claim, name, value, source in published.in_text(self.paper).itertuples(index=False):
             verdict = effects[claim, name].verdict(value, value)
             row = checks[["claim", "check", "data_set"]].eq([claim, name, ALL]).all(axis=1)
             columns = ["effect", "verdict", "doubt", "note", "runs"]
-            checks.loc[row, columns] = value, verdict, "", f"printed in the {place}", 1
+            checks.loc[row, columns] = value, verdict, "", f"printed in the {source}", 1
         return checks
 
     def verdicts(self, checks: pd.DataFrame) -> pd.DataFrame:
@@ -164,8 +164,8 @@ class Claims:
 
 def _mark_behind(numbers: pd.DataFrame, reasons: Mapping[tuple, str]) -> pd.DataFrame:
     """Return numbers with the reasons of `preconditions.behind`, except accuracies."""
-    places = zip(numbers["data_set"], numbers["backbone"], numbers["method"], strict=True)
-    given = pd.Series([reasons.get(place, "") for place in places], numbers.index)
+    keys = zip(numbers["data_set"], numbers["backbone"], numbers["method"], strict=True)
+    given = pd.Series([reasons.get(key, "") for key in keys], numbers.index)
     given = given.mask(numbers["metric"] == "accuracy", "")
     return numbers.assign(untestable=list(map(join_texts, numbers["untestable"], given)))
 

@@ -51,7 +51,7 @@ def unlearnt(table: pd.DataFrame) -> dict[tuple[str, str], str]:
     medians = right.groupby(level="data_set").median()
     reason = f"right on less than {100 * LEAST_RIGHT:.0f} % of the test images"
     shares = right.to_dict() | {(name, ""): share for name, share in medians.items()}
-    return {place: reason for place, share in shares.items() if share < LEAST_RIGHT}
+    return {network: reason for network, share in shares.items() if share < LEAST_RIGHT}
 
 
 def mark(rows: pd.DataFrame, reasons: Mapping[tuple[str, str], str]) -> pd.DataFrame:
@@ -61,7 +61,7 @@ def mark(rows: pd.DataFrame, reasons: Mapping[tuple[str, str], str]) -> pd.DataF
     """
     there = rows["untestable"] if "untestable" in rows else [""] * len(rows)
     names = rows["backbone"].where(~rows["backbone"].str.startswith("all "), "")
-    given = (reasons.get(place, "") for place in zip(rows["data_set"], names, strict=True))
+    given = (reasons.get(network, "") for network in zip(rows["data_set"], names, strict=True))
     return rows.assign(untestable=np.array([*map(join_texts, there, given)], dtype=object))
 
 
@@ -118,12 +118,12 @@ def weaknesses(claim: Claim, checks: pd.DataFrame, networks, tier: str, paper: s
 
 def behind(table: pd.DataFrame, printed: pd.DataFrame | None) -> dict[tuple[str, str, str], str]:
     """Return the reason for each data set, backbone and method that is far behind "baseline"."""
-    theirs = {} if printed is None else _gaps(printed)
-    excused = {place[-1] for place, gap in theirs.items() if gap < -MOST_BEHIND}  # in the paper too
+    paper_gaps = {} if printed is None else _gaps(printed)
+    excused = {key[-1] for key, gap in paper_gaps.items() if gap < -MOST_BEHIND}  # in the paper too
     return {
-        place: f"its accuracy is {-100 * gap:.1f} points below the baseline's"
-        for place, gap in _gaps(table).items()
-        if gap < -MOST_BEHIND and place[-1] not in excused
+        key: f"its accuracy is {-100 * gap:.1f} points below the baseline's"
+        for key, gap in _gaps(table).items()
+        if gap < -MOST_BEHIND and key[-1] not in excused
     }
 
 

@@ -33,13 +33,12 @@ def load(paper: str) -> pd.DataFrame:
     """
     known_name("paper", paper, papers())
     path = _FOLDER / paper / "printed.csv"
-    with path.open(encoding="utf-8") as file:
-        place = file.readline().strip("# \n")
+    edition = path.read_text(encoding="utf-8").partition("\n")[0].strip("# ")
     numbers = pd.read_csv(
         path, comment="#", dtype={"table": str}, keep_default_na=False, na_values={"std": [""]}
     )
     numbers[["value", "std"]] = numbers[["value", "std"]].div(numbers["unit"], axis=0)
-    return numbers.assign(source="Table " + numbers["table"] + f", {place}")[list(COLUMNS)]
+    return numbers.assign(source="Table " + numbers["table"] + f", {edition}")[list(COLUMNS)]
 
 
 def in_text(paper: str) -> pd.DataFrame:

@@ -54,8 +54,8 @@ def moments(outputs: Outputs, *, normalised: bool = False) -> Moments:
 
     >>> from helpers.outputs import Outputs
     >>> features = np.array([[0.0], [2.0], [5.0]])
-    >>> found = moments(Outputs(np.zeros((3, 1)), features, np.array([0, 0, -1])))
-    >>> found.means.ravel(), found.within.item(), found.about(np.zeros(1)).item()
+    >>> fitted = moments(Outputs(np.zeros((3, 1)), features, np.array([0, 0, -1])))
+    >>> fitted.means.ravel(), fitted.within.item(), fitted.about(np.zeros(1)).item()
     (array([1., 5.]), 2.0, 29.0)
     """
 

@@ -1,4 +1,4 @@
-"""Scores from the derivative by the pixels: ODIN and the Jacobian norm."""
+"""Scores from gradients: by the pixels (ODIN, the Jacobian norm) and by the weights (GradNorm)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from helpers.checks import positive_number
-from helpers.scores.base import recorded
+from helpers.scores.base import BlockwiseScore, recorded
 from helpers.scores.calibration import softmax
 from helpers.scores.images import ImageScore, as_list, log_probabilities
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import torch
 
     from helpers.data import Images, ImageStream
+    from helpers.networks.backbones import Classifier
     from helpers.networks.model import Model
-    from helpers.networks.models import Classifier
     from helpers.outputs import Outputs
 
 
@@ -206,3 +206,20 @@ def _norms(products: np.ndarray, differences: np.ndarray, temperature: float) ->
     squares = np.einsum("bii->bi", products) - 2 * with_sum + of_sum[:, None]
     total = (others**2 * np.maximum(squares, 0)).sum(axis=1) + first**2 * of_sum
     return total / temperature**2
+
+
+@recorded("gradnorm")
+class GradNorm(BlockwiseScore):
+    """L1 norm of the gradient of the last layer's weight, of the cross-entropy to uniform.
+
+    The gradient is the outer product of :math:`p - 1/K` and the features, so its norm is the
+    product of their norms.
+
+    Huang et al. 2021, at temperature 1.  Their code uses targets of 1 instead of 1/K, which
+    multiplies each score by K: the same ranking.
+    """
+
+    def _scores(self, part):
+        norms = np.abs(part.features).sum(axis=1, dtype=np.float64)
+        gaps = part.probabilities - 1 / part.num_classes
+        return norms * np.abs(gaps, out=gaps).sum(axis=1)

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     import torch
 
     from helpers.data import Images, ImageStream
+    from helpers.networks.backbones import Classifier
     from helpers.networks.model import Model
-    from helpers.networks.models import Classifier
     from helpers.outputs import Outputs
 
 
@@ -30,7 +30,7 @@ class ImageScore:
 
     def __init_subclass__(cls):
         # read now, when the code is loaded: the file may change before a long run uses it
-        cls._code = cache.code(cls.__module__, "helpers.networks.models.create")
+        cls._code = cache.code(cls.__module__, "helpers.networks.backbones.create")
 
     def fit(self, train_outputs, head) -> ImageScore:
         """Do nothing, and return this score."""

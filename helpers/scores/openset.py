@@ -251,9 +251,9 @@ class OpenMax:
         """Return the distances to all classes, [n, K], by a fast row-wise product."""
         means = self.fitted["mean"]
         centre = means.mean(axis=0)  # far from the origin, squares would cancel
-        near, theirs = logits - centre, means - centre
-        squares = np.vecdot(near, near)[:, None] + np.vecdot(theirs, theirs)
-        squares -= 2 * rowwise_product(near, theirs.T)
+        near, centred = logits - centre, means - centre
+        squares = np.vecdot(near, near)[:, None] + np.vecdot(centred, centred)
+        squares -= 2 * rowwise_product(near, centred.T)
         euclidean = np.sqrt(np.maximum(squares, 0))
         if self.distance == "euclidean":
             return euclidean

@@ -24,7 +24,7 @@ from helpers.networks.recipe import Recipe
 
 if TYPE_CHECKING:
     from helpers.data import Images, ImageStream
-    from helpers.networks.models import Classifier
+    from helpers.networks.backbones import Classifier
     from helpers.training.fitted import Fitted
 
 #: Largest change of the test accuracy by half precision: 0.02 points.

@@ -17,7 +17,7 @@ import pandas as pd
 from helpers import cache, checkpoints
 from helpers.data.images import Images
 from helpers.files import cache_root, locked
-from helpers.networks import models
+from helpers.networks import backbones
 from helpers.networks.devices import (
     VERSIONS,
     default_device,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from helpers.networks.zoo import Pretrained
 
 # read now, when the code is loaded: the files may change before a long run uses them
-_NETWORK = "helpers.networks.models.create"
+_NETWORK = "helpers.networks.backbones.create"
 #: Code of a training in its key; files of other objectives are left out.
 TRAINING = {
     name: cache.code("helpers.training.loop.train", _NETWORK, f"helpers.training.objectives.{name}")
@@ -95,7 +95,7 @@ class Fitted:
         return {n: t.float() if t.is_floating_point() else t for n, t in tensors.items()}
 
     @cached_property
-    def classifier(self) -> models.Classifier:
+    def classifier(self) -> backbones.Classifier:
         """The network with its weights, in evaluation mode."""
         classifier = _fresh(self.recipe, self.num_classes, self.initial)
         classifier.load_state_dict(self.weights)
@@ -263,16 +263,16 @@ def _trained_on(device: str, recipe: Recipe) -> str:
 
 def _fresh(
     recipe: Recipe, num_classes: int, initial: Pretrained | None, seed: int = 0
-) -> models.Classifier:
+) -> backbones.Classifier:
     """Return a network to train, with random weights or with the weights of `initial`."""
     if initial is None:
-        return models.create(recipe, num_classes, seed=seed)
+        return backbones.create(recipe, num_classes, seed=seed)
     classifier = copy.deepcopy(initial.classifier).requires_grad_()
     classifier.__class__ = _Begun
     return classifier
 
 
-class _Begun(models.Classifier):
+class _Begun(backbones.Classifier):
     """A network that keeps its original normalisation when it is trained on other images."""
 
     def set_normalisation(self, images: np.ndarray) -> None:

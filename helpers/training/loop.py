@@ -17,8 +17,8 @@ from tqdm import tqdm
 from helpers import checkpoints
 from helpers.checks import label_array
 from helpers.data.images import Images
+from helpers.networks.backbones import Classifier
 from helpers.networks.devices import default_device, reproducible
-from helpers.networks.models import Classifier
 from helpers.networks.recipe import PATCHES, Recipe
 from helpers.training import objectives
 from helpers.training.batches import Batches, batches_of, sample_of, shuffled
@@ -70,7 +70,7 @@ def train(
     Parameters
     ----------
     classifier : Classifier
-        From `models.create`; it takes the normalisation of these images.
+        From `backbones.create`; it takes the normalisation of these images.
     images : Images or ImageStream
         N images with labels 0 … K − 1.
     recipe : Recipe
@@ -285,10 +285,10 @@ def _resume(path: Path, classifier, optimiser, objective) -> list[dict]:
     state = {name: value for name, value in tensors.items() if name.startswith("model.")}
     classifier.load_state_dict({name.removeprefix("model."): v for name, v in state.items()})
     parameters = list(classifier.parameters())
-    for place in tensors:
-        if place.startswith("optimiser."):
-            _, name, number = place.split(".")
-            value, parameter = tensors[place], parameters[int(number)]
+    for key in tensors:
+        if key.startswith("optimiser."):
+            _, name, number = key.split(".")
+            value, parameter = tensors[key], parameters[int(number)]
             # in the parameter's memory format, if it has its shape
             like = parameter if value.shape == parameter.shape else value
             kept = torch.empty_like(like, device=parameter.device).copy_(value)

@@ -43,7 +43,7 @@ got [0, 0.5]
     if kind == "choice":
         return
     above = " above 0" if kind == "log_uniform" else ""
-    numbers = all(isinstance(one, int | float) and math.isfinite(one) for one in values)
+    numbers = all(isinstance(value, int | float) and math.isfinite(value) for value in values)
     ranged = numbers and len(values) == 2 and values[0] <= values[1]
     if not ranged or (above and values[0] <= 0):
         raise ValueError(
@@ -79,10 +79,10 @@ def trials(
     Examples
     --------
     >>> space = {"momentum": {"choice": [0.5, 0.9]}, "learning_rate": {"log_uniform": [0.01, 0.5]}}
-    >>> found = trials(space, {"learning_rate": 0.1, "momentum": 0.9, "depth": 8}, 3)
-    >>> found[0]
+    >>> draws = trials(space, {"learning_rate": 0.1, "momentum": 0.9, "depth": 8}, 3)
+    >>> draws[0]
     {'learning_rate': 0.1, 'momentum': 0.9, 'depth': 8}
-    >>> all(0.01 <= one["learning_rate"] <= 0.5 and one["depth"] == 8 for one in found)
+    >>> all(0.01 <= draw["learning_rate"] <= 0.5 and draw["depth"] == 8 for draw in draws)
     True
     """
     if count < 1:
@@ -138,17 +138,17 @@ def applied(recipe: Recipe, values: Mapping[str, object]) -> Recipe:
 
     Examples
     --------
-    >>> found = applied(Recipe(objective="rnd", width=8), {"learning_rate": 0.02, "width": 64})
-    >>> found.learning_rate, found.width, found.objective_arguments
+    >>> recipe = applied(Recipe(objective="rnd", width=8), {"learning_rate": 0.02, "width": 64})
+    >>> recipe.learning_rate, recipe.width, recipe.objective_arguments
     (0.02, 8, {'width': 64})
     """
     taken = arguments_of(recipe.objective)
     for name in values:
         known_name("hyper-parameter", name, {*taken, *(field.name for field in fields(Recipe))})
     arguments = {name: value for name, value in values.items() if name in taken}
-    own = {name: value for name, value in values.items() if name not in taken}
+    settings = {name: value for name, value in values.items() if name not in taken}
     merged = {**recipe.objective_arguments, **arguments}
-    return Recipe.from_parameters(recipe.as_dict() | {"objective_arguments": merged}, **own)
+    return Recipe.from_parameters(recipe.as_dict() | {"objective_arguments": merged}, **settings)
 
 
 @functools.cache
@@ -174,7 +174,7 @@ def arguments_of(objective: str) -> tuple[str, ...]:
             for method in node.body:
                 if isinstance(method, ast.FunctionDef) and method.name == "__init__":
                     given = method.args
-                    return tuple(one.arg for one in (*given.args[1:], *given.kwonlyargs))
+                    return tuple(arg.arg for arg in (*given.args[1:], *given.kwonlyargs))
             return arguments_of(parents[base])
     return ()
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import torch
 
+from helpers.networks.backbones import Classifier
 from helpers.networks.devices import precision_on
-from helpers.networks.models import Classifier
 from helpers.training.objectives import ERM, Batch
 
 _WARM_UP = 3  # steps before recording: momentum exists, and the fastest kernels are found

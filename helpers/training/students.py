@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from helpers.networks.backbones import Classifier
 from helpers.networks.inference import compute
-from helpers.networks.models import Classifier
 from helpers.networks.recipe import Recipe
 from helpers.training.loop import learning_rate, optimiser_of, set_rate
 
@@ -30,8 +30,8 @@ def teach(
     The network computes the features of each training image once, without crop or flip.  Epochs,
     batches, optimiser and schedule are the recipe's.
     """
-    found = compute(classifier, images, device=device, image_size=recipe.image_size)
-    features = torch.from_numpy(found.features).to(device)
+    outputs = compute(classifier, images, device=device, image_size=recipe.image_size)
+    features = torch.from_numpy(outputs.features).to(device)
     native = classifier.native.train()
     optimiser = optimiser_of(native, recipe, device)
     size = min(recipe.batch_size, len(features))

@@ -37,12 +37,12 @@ def headline() -> Table:
     tiers = list(dict.fromkeys(tier for tier, _ in files))
 
     def count() -> dict[str, list]:
-        tables = {place: results.read(file) for place, file in files.items()}
+        tables = {pair: results.read(file) for pair, file in files.items()}
         counts = tally(ledger(PAPERS, tables, tiers)).groupby(level="tier", sort=False).sum()
         melted = counts.reset_index().melt("tier", var_name="verdict", value_name="claims")
         return melted.to_dict("list")
 
-    content = {"/".join(place): sha256_file(file) for place, file in files.items()}
+    content = {"/".join(pair): sha256_file(file) for pair, file in files.items()}
     key = cache.key(tables=content, code=results.code_version())  # the verdicts take a while
     counts = pd.DataFrame(cache.value("claims", key, count))
     counts["tier"] = categories(counts["tier"], {PUBLISHED: "the papers' own numbers"})

@@ -188,9 +188,9 @@ def contest(
         count = len(others) + len(entries)
         tell(f"{pack.name}: {count} scores (network {turn} of {len(given)})")
         weights = {
-            place: metrics.resample_weights(len(outputs), replicates=replicates, seed=seed + order)
-            for order, (place, outputs) in enumerate(pack.parts.items())
-            if place != "train"
+            part: metrics.resample_weights(len(outputs), replicates=replicates, seed=seed + order)
+            for order, (part, outputs) in enumerate(pack.parts.items())
+            if part != "train"
         }
         for name in [*entries, *others]:
             score = entries.get(name) or scores.create_as_published(name, pack.id_set)
@@ -199,10 +199,10 @@ def contest(
             except ValueError as error:
                 raise ValueError(f"{name} on {pack.name}: {error}") from error
             known = values.pop("test")
-            for place, unknown in values.items():
-                side, _, test_set = place.partition("/")
+            for part, unknown in values.items():
+                side, _, test_set = part.partition("/")
                 area = metrics.auroc(known, unknown)
-                drawn = metrics.weighted_auroc(known, unknown, weights["test"], weights[place])
+                drawn = metrics.weighted_auroc(known, unknown, weights["test"], weights[part])
                 rate = metrics.fpr_at_tpr(known, unknown)
                 rows.append((name, pack.name, side, test_set, area, rate, drawn))
     columns = ("score", "network", "side", "test_set", "auroc", "fpr_at_tpr", "bootstrap")
@@ -214,9 +214,9 @@ def values_on(pack: FeaturePack, score: Score) -> dict[str, np.ndarray]:
     if score.info.fits:
         score.fit(pack.train, pack.head)
     return {
-        place: score.score_samples(outputs)
-        for place, outputs in pack.parts.items()
-        if place != "train"
+        part: score.score_samples(outputs)
+        for part, outputs in pack.parts.items()
+        if part != "train"
     }
 
 

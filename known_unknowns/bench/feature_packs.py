@@ -77,16 +77,16 @@ class FeaturePack:
         return {"name": self.name, "id_set": self.id_set, "facts": dict(self.facts)}
 
     def _arrays(self) -> dict[str, np.ndarray]:
-        roots = {place: np.cbrt(outputs.features) for place, outputs in self.parts.items()}
+        roots = {part: np.cbrt(outputs.features) for part, outputs in self.parts.items()}
         every = np.concatenate(list(roots.values()))
         low = np.minimum(every.min(axis=0), 0)
         step = (every.max(axis=0) - low) / _HIGHEST
         arrays = {"head/weight": self.head.weight, "head/bias": self.head.bias}
         arrays |= {"root/low": low, "root/step": step}
-        for place, outputs in self.parts.items():
-            levels = (roots[place] - low) / np.where(step > 0, step, 1)
-            arrays[f"{place}/features"] = np.rint(levels).astype(np.uint8)
-            arrays[f"{place}/labels"] = outputs.labels.astype(np.int16)
+        for part, outputs in self.parts.items():
+            levels = (roots[part] - low) / np.where(step > 0, step, 1)
+            arrays[f"{part}/features"] = np.rint(levels).astype(np.uint8)
+            arrays[f"{part}/labels"] = outputs.labels.astype(np.int16)
         return {name: np.ascontiguousarray(array) for name, array in arrays.items()}
 
     @classmethod
@@ -124,14 +124,14 @@ def _unpack(about: Mapping, arrays: Mapping[str, np.ndarray]) -> FeaturePack:
     head = Head(arrays["head/weight"], arrays["head/bias"])
     parts, sides = {}, {side: {} for side in SIDES}
     for name in arrays:
-        place, _, kind = name.rpartition("/")
+        subset, _, kind = name.rpartition("/")
         if kind != "labels":
             continue
-        roots = arrays["root/low"] + arrays["root/step"] * arrays[f"{place}/features"]
+        roots = arrays["root/low"] + arrays["root/step"] * arrays[f"{subset}/features"]
         features = roots * roots * roots
         outputs = Outputs(features @ head.weight.T + head.bias, features, arrays[name])
-        side, _, data_set = place.partition("/")
-        (sides[side] if data_set else parts)[data_set or place] = outputs
+        side, _, data_set = subset.partition("/")
+        (sides[side] if data_set else parts)[data_set or subset] = outputs
     if not any(sides.values()):
         raise ValueError("no unknown images in it")
     return FeaturePack(about["name"], about["id_set"], head, **parts, **sides, facts=about["facts"])

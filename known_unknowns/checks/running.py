@@ -95,11 +95,11 @@ def _fail(check: Callable, subject, case) -> tuple | None:
     except Broken as error:
         return "broken", str(error)
     except Exception as error:
-        place = traceback.extract_tb(error.__traceback__)[-1]
+        frame = traceback.extract_tb(error.__traceback__)[-1]
         # paths without the folders of this machine
-        file = place.filename.rpartition("/site-packages/")[2].removeprefix(f"{ROOT}/")
-        kind = f"{type(error).__name__}: {error}, in line {place.lineno} of {file}"
-        return (type(error), place.filename, place.lineno), f"it raised {kind}"
+        file = frame.filename.rpartition("/site-packages/")[2].removeprefix(f"{ROOT}/")
+        kind = f"{type(error).__name__}: {error}, in line {frame.lineno} of {file}"
+        return (type(error), frame.filename, frame.lineno), f"it raised {kind}"
     return None
 
 

@@ -108,8 +108,8 @@ def info_is_complete(trial):
     strange = sorted(set(trial.needs) - set(NEEDS))
     hold(trial.needs and not strange, f"info.needs is {trial.needs}; there are {NEEDS}")
     if isinstance(info, Info):
-        told, taken = list(info.hyper_parameters), list(inspect.signature(type(score)).parameters)
-        hold(told == taken, f"info.hyper_parameters tells {told}, the constructor takes {taken}")
+        named, taken = list(info.hyper_parameters), list(inspect.signature(type(score)).parameters)
+        hold(named == taken, f"info.hyper_parameters tells {named}, the constructor takes {taken}")
 
 
 @checks
@@ -222,10 +222,10 @@ def level_matters_as_said(trial):
     )
     before, after = trial.expected, trial.scores(test, train)
     close = np.allclose(before, after, rtol=1e-4, atol=1e-5)
-    told = "names" if level in trial.needs else "does not name"
+    verb = "names" if level in trial.needs else "does not name"
     hold(
         close != (level in trial.needs),
-        f"info.needs {told} the {level}, and the largest change is {abs(after - before).max():.3g}",
+        f"info.needs {verb} the {level}, and the largest change is {abs(after - before).max():.3g}",
     )
 
 

@@ -99,7 +99,7 @@ def test_pruned_keeps_what_lies_below_what(seed):
     for node, parents in small.parents.items():
         assert small.ancestors(node) == graph.ancestors(node) & set(small.parents)
         assert node in keep or len(small.children(node)) > 1
-        assert not any(one in small.ancestors(other) for one in parents for other in parents)
+        assert not any(name in small.ancestors(other) for name in parents for other in parents)
 
 
 @pytest.mark.parametrize(("name", "nouns", "parts", "expected"), KEYWORDS)

@@ -89,12 +89,12 @@ def test_splits_share_their_class_numbers(folder, tmp_path):
     assert set(ImageStream.scan(root, split="val").labels) == {1}
     assert load(f"folder:{root}", "val", size=8).labels.tolist() == [1] * 4
     (tmp_path / "empty").mkdir()
-    for place, split, error, message in (
+    for path, split, error, message in (
         (root, "trian", ValueError, "did you mean 'train'"),
         (tmp_path / "nowhere", "test", FileNotFoundError, "nowhere"),
         (tmp_path / "empty", "test", ValueError, "empty: no images"),
     ):
-        for call, name in ((ImageStream.scan, place), (load, f"folder:{place}")):
+        for call, name in ((ImageStream.scan, path), (load, f"folder:{path}")):
             with pytest.raises(error, match=message):
                 call(name, split=split)
     with pytest.raises(ValueError, match="pass size="):
@@ -221,7 +221,7 @@ def test_joined_listings_are_read_as_one(folder, tmp_path):
     (folder / "bee").rename(other / "bee")
     Image.new("RGB", (9, 9)).save(other / "ape" / "1.png")
     (other / "ape" / "2.png").write_bytes(b"")
-    one_by_one = [read(ImageStream.scan(place))[1] for place in (folder, other)]
+    one_by_one = [read(ImageStream.scan(path))[1] for path in (folder, other)]
     both = ImageStream.open(Listing.join([Listing.scan(folder), Listing.scan(other)], "animals"))
     assert both.class_names == ("ant", "cow", "ape", "bee") and both.name == "animals"
     assert both.labels.tolist() == [0] * 4 + [1] * 4 + [2] + [3] * 4
@@ -234,8 +234,8 @@ def test_imagenet_c_is_its_75_folders_together(root):
     """All fifteen corruptions at five severities and no other; one that is missing is named."""
     for kind in (*corruptions.NAMES, "speckle_noise"):
         for severity in corruptions.SEVERITIES:
-            (place := root / f"imagenet_c/{kind}/{severity}/n{severity}").mkdir(parents=True)
-            Image.new("RGB", (2, 2)).save(place / "1.png")
+            (path := root / f"imagenet_c/{kind}/{severity}/n{severity}").mkdir(parents=True)
+            Image.new("RGB", (2, 2)).save(path / "1.png")
     stream = open_stream("imagenet_c", "test")
     assert len(stream) == 75 and len(stream.class_names) == 5 and stream.name == "imagenet_c"
     assert not [file for file in stream.files if "speckle" in file]

@@ -20,10 +20,10 @@ FAMILY = pytest.mark.parametrize("name", sorted(FAMILIES))
 def test_a_family_is_a_pure_function_of_generator_and_number(name):
     """The state of the generator decides; n images come as bytes, none of one colour only."""
     generators = map(np.random.default_rng, (3, 3, 4))
-    one, again, other = (FAMILIES[name].draw(generator, 40) for generator in generators)
-    assert one.dtype == np.uint8 and one.shape == (40, 32, 32, 3)
-    assert (one == again).all() and (one != other).any()
-    assert (np.ptp(one, axis=(1, 2)).max(axis=1) > 10).all()
+    first, again, other = (FAMILIES[name].draw(generator, 40) for generator in generators)
+    assert first.dtype == np.uint8 and first.shape == (40, 32, 32, 3)
+    assert (first == again).all() and (first != other).any()
+    assert (np.ptp(first, axis=(1, 2)).max(axis=1) > 10).all()
 
 
 @FAMILY

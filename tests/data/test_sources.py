@@ -156,9 +156,9 @@ def test_torchvision_kinds(root, monkeypatch):
 @pytest.mark.parametrize("name", FOLDERS)
 def test_torchvision_folders(tmp_path, name):
     """Images, labels and class names, however torchvision calls the split and the names."""
-    split, place, files, *class_names = FOLDERS[name].values()
+    split, pattern, files, *class_names = FOLDERS[name].values()
     for colour, file in zip(("white", "black", "grey"), files, strict=False):
-        path = tmp_path / place.format(file)
+        path = tmp_path / pattern.format(file)
         path.parent.mkdir(parents=True, exist_ok=True)
         Image.new("RGB", (8, 6), colour).save(path)
     if name == "oxford_pets":

@@ -90,8 +90,8 @@ def test_the_calibration_error_adds_up_the_gaps_of_right_closed_bins(answers):
 def test_whatever_is_given_there_is_a_number_or_a_refusal_by_name(name, first, second):
     function = getattr(metrics, name)
     try:
-        found = function(first, second)
+        value = function(first, second)
     except ValueError as error:
         assert str(error).startswith(tuple(signature(function).parameters)[:2]), error
     else:
-        assert isinstance(found, float) and not np.isnan(found)
+        assert isinstance(value, float) and not np.isnan(value)

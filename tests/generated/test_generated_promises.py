@@ -45,17 +45,17 @@ def test_a_threshold_says_the_truth_of_the_images_that_gave_it(seed, images, wis
     scores = generator.random(images).round(digits)
     correct, risk = generator.random(images) < scores, wish["risk"]
     try:
-        found = risk_threshold(scores, correct, **wish)
+        chosen = risk_threshold(scores, correct, **wish)
     except ValueError as error:
         assert str(error).startswith(("scores: at least", "risk: no threshold"))
         larger = larger_risk(scores, correct, **wish)
         assert larger is None or risk < larger < 1
         return
-    accepted = scores >= found.threshold
-    assert found.threshold in scores and found.coverage == accepted.mean()
-    assert found.risk == pytest.approx((~correct[accepted]).mean())
-    assert found.risk <= found.bound <= risk + 1e-7
+    accepted = scores >= chosen.threshold
+    assert chosen.threshold in scores and chosen.coverage == accepted.mean()
+    assert chosen.risk == pytest.approx((~correct[accepted]).mean())
+    assert chosen.risk <= chosen.bound <= risk + 1e-7
     order = generator.permutation(images)
-    assert risk_threshold(scores[order], correct[order], **wish) == found
+    assert risk_threshold(scores[order], correct[order], **wish) == chosen
     doubled = risk_threshold(2 * scores + 1, correct, **wish)
-    assert doubled.coverage == found.coverage  # a change of units changes nothing
+    assert doubled.coverage == chosen.coverage  # a change of units changes nothing

@@ -110,9 +110,9 @@ def test_the_command_ranks_what_a_file_registers(few, tmp_path, monkeypatch, cap
 
 def test_the_packs_that_come_along_are_those_of_the_networks_that_they_name():
     """As often correct as printed, within what 2,000 images can tell."""
-    found = list(packs())
-    assert len(found) == 4 and {pack.id_set for pack in found} == {"cifar10", "cifar100"}
-    for pack in found:
+    embedded = list(packs())
+    assert len(embedded) == 4 and {pack.id_set for pack in embedded} == {"cifar10", "cifar100"}
+    for pack in embedded:
         right, printed = 100 * pack.test.correct.mean(), published.records()[pack.name].accuracy
         assert right == pytest.approx(printed, abs=2.5) if printed else right > 70
         assert len(pack.near) == 2 and len(pack.far) == 12
@@ -130,19 +130,19 @@ def test_a_pack_is_read_as_it_was_rounded_or_refused(tmp_path):
     assert (read.name, read.id_set, read.facts) == (pack.name, pack.id_set, pack.facts)
     expected = pack.rounded().parts
     assert list(read.parts) == list(expected) == ["train", "test", "near/cats", "far/a", "far/b"]
-    for place, outputs in read.parts.items():
+    for name, outputs in read.parts.items():
         for array in ("logits", "features", "labels"):
-            assert np.array_equal(getattr(outputs, array), getattr(expected[place], array))
+            assert np.array_equal(getattr(outputs, array), getattr(expected[name], array))
     peak = max(outputs.features.max() for outputs in pack.parts.values())
-    for place, outputs in pack.parts.items():
-        difference = np.abs(read.parts[place].features - outputs.features)
+    for name, outputs in pack.parts.items():
+        difference = np.abs(read.parts[name].features - outputs.features)
         assert 0 < difference.max() < 3 / 510 * 1.01 * peak  # half a step of the cube root
-        assert not read.parts[place].features[outputs.features == 0].any()
+        assert not read.parts[name].features[outputs.features == 0].any()
     whole, arrays = path.read_bytes(), load_file(path)
     start = 8 + int.from_bytes(whole[:8], "little")
     end = len(whole[:start].rstrip())  # blanks after the header mean nothing
-    for place in (*range(end), *np.random.default_rng(0).integers(start, len(whole), 20)):
-        path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+    for position in (*range(end), *np.random.default_rng(0).integers(start, len(whole), 20)):
+        path.write_bytes(whole[:position] + bytes([whole[position] ^ 1]) + whole[position + 1 :])
         with pytest.raises(ValueError, match=r"toy.safetensors: not a whole feature pack"):
             FeaturePack.read(path)
     for version, about in (("none", None), ("2", {"feature_pack": "2", "about": "{}"})):
@@ -156,7 +156,7 @@ def test_eight_bits_keep_negative_and_large_features(tmp_path):
     pack.far["a"] = Outputs(pack.test.logits, pack.test.features * -1e5, pack.test.labels)
     pack.write(tmp_path / "toy.safetensors")
     (read,) = packs(tmp_path)
-    for place, outputs in pack.parts.items():
-        roots, expected = np.cbrt(read.parts[place].features), np.cbrt(outputs.features)
+    for name, outputs in pack.parts.items():
+        roots, expected = np.cbrt(read.parts[name].features), np.cbrt(outputs.features)
         every = np.cbrt(np.concatenate([part.features for part in pack.parts.values()]))
         assert np.all(np.abs(roots - expected) <= 0.502 / 255 * np.ptp(every, axis=0))

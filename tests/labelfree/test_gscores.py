@@ -52,11 +52,11 @@ def test_density_parts_follow_the_definition_at_every_threshold(scores):
 
 def test_distances_by_hand():
     parts = gscore.Parts(np.array([5.0, 2.0]), np.array([1.0, 2.0]), np.array([4, 4]))
-    found = [float(gscore.distance(parts, kind)) for kind in gscore.DISTANCES]
-    assert found == pytest.approx([3, -np.log(2) + 13 / 2 - 0.5, np.log(2) + 10 / 8 - 0.5, 10])
+    distances = [float(gscore.distance(parts, kind)) for kind in gscore.DISTANCES]
+    assert distances == pytest.approx([3, -np.log(2) + 13 / 2 - 0.5, np.log(2) + 10 / 8 - 0.5, 10])
     single = gscore.density_parts([5.0, 1.0, 2.0, 3.0], [4.0, 6.0], [0.99])  # a part of one score
-    found = [gscore.distance(single, kind).item() for kind in gscore.DISTANCES]
-    assert found == pytest.approx([3.0, 0.0, 0.0, 9.0 + 2 / 3])
+    distances = [gscore.distance(single, kind).item() for kind in gscore.DISTANCES]
+    assert distances == pytest.approx([3.0, 0.0, 0.0, 9.0 + 2 / 3])
     equal = np.concatenate([np.full(7000, 0.1), np.random.default_rng(0).normal(9, 1, 7000)])
     assert gscore.two_means(equal).deviations[1] == 0  # nothing is left by rounding
 
@@ -76,16 +76,16 @@ def drawn(case):
 def test_the_mixture_is_scikit_learns(case):
     scores = drawn(case)
     start, ours, floor = gscore.two_means(scores), gscore.fit_mixture(scores), 1e-6 * scores.var()
-    theirs = GaussianMixture(
+    peer = GaussianMixture(
         2, tol=1e-15, max_iter=20_000, reg_covar=floor, weights_init=start.counts / len(scores),
         means_init=start.means[:, None],
         precisions_init=1 / (start.deviations**2 + floor)[:, None, None],
     ).fit(scores[:, None])  # fmt: skip
-    assert theirs.converged_
-    order, near = np.argsort(theirs.means_[:, 0])[::-1], {"abs": 1e-6 * scores.std()}
-    assert ours.weights == pytest.approx(theirs.weights_[order], abs=1e-6)
-    assert ours.means == pytest.approx(theirs.means_[order, 0], **near)
-    assert ours.deviations == pytest.approx(np.sqrt(theirs.covariances_[order, 0, 0]), **near)
+    assert peer.converged_
+    order, near = np.argsort(peer.means_[:, 0])[::-1], {"abs": 1e-6 * scores.std()}
+    assert ours.weights == pytest.approx(peer.weights_[order], abs=1e-6)
+    assert ours.means == pytest.approx(peer.means_[order, 0], **near)
+    assert ours.deviations == pytest.approx(np.sqrt(peer.covariances_[order, 0, 0]), **near)
     turned = gscore.fit_mixture(5 - 1e-3 * scores[::-1])
     assert turned.means == pytest.approx(5 - 1e-3 * ours.means[::-1], abs=1e-8)
 
@@ -112,7 +112,7 @@ def test_parts_are_where_the_posterior_exceeds_the_threshold(pair):
 
 def test_each_evaluator_is_its_split_and_its_distance(scores):
     """At each threshold alone as at all at once; the scale and the order of scores are free."""
-    found = gscore.gscores(scores, taus=[0.5, 0.9], validation=VALIDATION)
+    by_name = gscore.gscores(scores, taus=[0.5, 0.9], validation=VALIDATION)
     fitted = gscore.fit_mixture(scores)
     parts = {
         "kmeans": gscore.two_means(scores),
@@ -123,9 +123,9 @@ def test_each_evaluator_is_its_split_and_its_distance(scores):
     centre, quantile = np.mean(VALIDATION), np.quantile(VALIDATION, 0.05)
     statistics = {"mean": scores.mean(), "moment": np.mean((scores - centre) ** 2)}
     statistics["share"] = np.mean(scores < quantile)
-    assert list(found) == list(gscore.EVALUATORS)
+    assert list(by_name) == list(gscore.EVALUATORS)
     scaled = gscore.gscores(3 * scores[::-1] + 1, taus=[0.9], validation=3 * VALIDATION + 1)
-    for name, values in found.items():
+    for name, values in by_name.items():
         split, kind = name.split("_", 1)
         if split == "statistic":
             assert values == pytest.approx(np.full(2, statistics[kind]))
@@ -144,8 +144,8 @@ def test_all_id_all_ood_and_two_images_have_finite_gscores(centre, count):
 
 
 def test_baselines_by_definition():
-    found = gscore.confidence_metrics([0.95, 0.91, 0.9, 0.2], [3.0, 1.0, 2.0, 0.0])
-    assert found == gscore.true_metrics([3.0, 1.0], [2.0, 0.0])
+    estimated = gscore.confidence_metrics([0.95, 0.91, 0.9, 0.2], [3.0, 1.0, 2.0, 0.0])
+    assert estimated == gscore.true_metrics([3.0, 1.0], [2.0, 0.0])
     for same in ([0.95, 0.99], [0.5, 0.6]):  # labels that are all the same
         assert gscore.confidence_metrics(same, [1, 2]) == gscore.true_metrics([3.0], [1.0])
     generator = np.random.default_rng(1)
@@ -253,8 +253,8 @@ def test_skill_is_its_definition():
     generator = np.random.default_rng(0)
     truths, predicted, learnt = generator.uniform(size=(3, 20))
     expected = 1 - ((predicted - truths) ** 2).mean() / ((learnt.mean() - truths) ** 2).mean()
-    found = skill(predicted, truths, learnt)
-    assert found.value == pytest.approx(expected) and found.low < expected < found.high
+    estimate = skill(predicted, truths, learnt)
+    assert estimate.value == pytest.approx(expected) and estimate.low < expected < estimate.high
     assert skill(truths, truths, learnt) == (1, 1, 1)
     assert skill(np.full(20, learnt.mean()), truths, learnt) == (0, 0, 0)
 

@@ -19,7 +19,7 @@ KINDS, ARGUMENTS = beside(__file__, "arguments.yaml").values()
 OBJECTS = {"no rows": np.empty((0, 2))}
 
 
-RECORDED = [getattr(metrics, one.name) for one in metrics.RECORDS if one.name != "aupr"]
+RECORDED = [getattr(metrics, record.name) for record in metrics.RECORDS if record.name != "aupr"]
 RECORDED += [partial(metrics.aupr, positive=positive) for positive in ("known", "unknown")]
 RECORDED += [
     partial(metrics.fpr_at_tpr, positive="unknown"),
@@ -60,7 +60,7 @@ BUILDING_BLOCKS = "_|weighted_|resample_|answer_confidence|calibration_error$|.*
 def test_every_metric_has_one_complete_record():
     functions = [name for name, _ in inspect.getmembers(metrics, inspect.isfunction)]
     names = [record.name for record in metrics.RECORDS]
-    assert sorted(names) == [one for one in functions if not re.match(BUILDING_BLOCKS, one)]
+    assert sorted(names) == [name for name in functions if not re.match(BUILDING_BLOCKS, name)]
     assert {name for paper in PAPERS.values() for name in paper.metrics} == set(names)
     for record in metrics.RECORDS:
         assert record.title and record.equation and record.range and record.key

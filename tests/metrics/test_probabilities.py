@@ -17,8 +17,8 @@ def example(n=300, classes=5, unknown=0):
 
 def test_accuracy_nll_and_brier_by_their_definitions():
     probabilities, labels = example()
-    found = metrics.nll(probabilities, labels)
-    assert found == pytest.approx(log_loss(labels, probabilities), rel=1e-12)
+    value = metrics.nll(probabilities, labels)
+    assert value == pytest.approx(log_loss(labels, probabilities), rel=1e-12)
     for top in (1, 2, 4):
         expected = top_k_accuracy_score(labels, probabilities, k=top, labels=range(5))
         assert metrics.accuracy(probabilities, labels, top=top) == expected
@@ -126,5 +126,5 @@ def test_open_set_ece_is_the_calibration_error_of_the_answers(rejected):
     largest = probabilities.max(axis=1)
     expected = np.where(answers < 0, unknown, largest) if rejected == "unknown" else largest
     assert (confidence == expected).all()
-    found = metrics.open_set_ece(probabilities, unknown, labels, answers, rejected=rejected)
-    assert found == metrics.calibration_error(confidence, answers == labels)
+    error = metrics.open_set_ece(probabilities, unknown, labels, answers, rejected=rejected)
+    assert error == metrics.calibration_error(confidence, answers == labels)

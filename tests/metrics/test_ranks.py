@@ -29,8 +29,8 @@ def test_friedman_is_that_of_scipy(seed):
     """Statistic and p value with ties, and F as in an analysis of variance of the ranks."""
     values = table(np.random.default_rng(seed).integers(4, size=(7, 5)))  # with ties
     test = friedman(values, lower_is_better=True)
-    theirs = stats.friedmanchisquare(*values.to_numpy().T)
-    assert test[:2] == pytest.approx([theirs.statistic, theirs.pvalue])
+    peer = stats.friedmanchisquare(*values.to_numpy().T)
+    assert test[:2] == pytest.approx([peer.statistic, peer.pvalue])
     cases, methods = values.shape
     ranks = stats.rankdata(values, axis=1)
     explained = ranks.mean(axis=0) - ranks.mean()
@@ -71,11 +71,11 @@ def test_critical_values_are_those_of_demsar(alpha):
 def test_groups_are_all_maximal_sets(seed):
     """Against a search through all subsets; ranks with ties, differences that equal a gap."""
     ranks = pd.Series(np.random.default_rng(seed).integers(2, 12, size=6) / 2, [*"abcdef"])
-    subsets = [set(one) for size in range(1, 7) for one in combinations("abcdef", size)]
+    subsets = [set(names) for size in range(1, 7) for names in combinations("abcdef", size)]
     for difference in (0.25, 0.5, 1.0, 2.0, 6.0):
-        alike = [one for one in subsets if np.ptp([ranks[name] for name in one]) < difference]
-        maximal = [one for one in alike if not any(one < other for other in alike)]
-        found = groups(ranks, difference)
-        assert len(found) == len(maximal) and all(set(one) in maximal for one in found)
-        assert found[0][0] == ranks.idxmin()
-        assert all(ranks[list(one)].is_monotonic_increasing for one in found)
+        alike = [names for names in subsets if np.ptp([ranks[name] for name in names]) < difference]
+        maximal = [names for names in alike if not any(names < other for other in alike)]
+        sets = groups(ranks, difference)
+        assert len(sets) == len(maximal) and all(set(names) in maximal for names in sets)
+        assert sets[0][0] == ranks.idxmin()
+        assert all(ranks[list(names)].is_monotonic_increasing for names in sets)

@@ -83,7 +83,7 @@ def load(**options):
 def put(root, tensors):
     """Write tensors where the author's file is looked for first."""
     (path := root / RECORDS[NAME].files[0]).parent.mkdir()
-    torch.save({"state_dict": {f"module.{key}": one for key, one in tensors.items()}}, path)
+    torch.save({"state_dict": {f"module.{key}": tensor for key, tensor in tensors.items()}}, path)
     return path
 
 
@@ -119,7 +119,7 @@ def test_tensors_of_another_network_are_refused(root, monkeypatch, changes, mess
     """In a file that has no digest yet, so that any may be the author's."""
     record = dataclasses.replace(RECORDS[NAME], sha256="", digest="")
     monkeypatch.setattr(published, "records", lambda: RECORDS | {NAME: record})
-    path = put(root, {key: one for key, one in (TENSORS | changes).items() if one is not None})
+    path = put(root, {key: t for key, t in (TENSORS | changes).items() if t is not None})
     with pytest.raises(ValueError, match=f"weights: {path} are not those of '{NAME}': {message}"):
         load()
 
@@ -188,12 +188,12 @@ def test_fine_tuning_wants_the_same_classes_and_a_plain_head(root, tmp_path):
 class Drawn(dict):
     """The tensors of layers that are drawn when they are asked for, under their names."""
 
-    def made(self, layer, x, name):
+    def draw(self, layer, x, name):
         self |= {f"{name}.{key}": value for key, value in layer.state_dict().items()}
         return layer.eval()(x)
 
     def conv(self, x, name, outputs, size):
-        return self.made(nn.Conv2d(x.shape[1], outputs, size, 1, size // 2, bias=False), x, name)
+        return self.draw(nn.Conv2d(x.shape[1], outputs, size, 1, size // 2, bias=False), x, name)
 
     def norm(self, x, name):
         """With statistics near those of x, so that values neither grow nor vanish in the depth."""
@@ -201,10 +201,10 @@ class Drawn(dict):
         nn.init.normal_(layer.weight, 1, 0.1)
         nn.init.normal_(layer.bias, 0, 0.1)
         layer(x)
-        return self.made(layer, x, name)
+        return self.draw(layer, x, name)
 
     def linear(self, x, name, outputs):
-        return self.made(nn.Linear(x.shape[1], outputs), x, name)
+        return self.draw(nn.Linear(x.shape[1], outputs), x, name)
 
 
 def densenet(net, x, classes):
@@ -229,7 +229,7 @@ def test_a_file_of_the_authors_makes_the_authors_network(name, tmp_path, monkeyp
     torch.manual_seed(0)
     record, net, classes = published.records()[name], Drawn(), 100 if "cifar100" in name else 10
     images = torch.randint(0, 256, (2, 3, 32, 32), generator=torch.Generator().manual_seed(1))
-    mean, std = (torch.tensor(one).view(3, 1, 1) for one in (record.mean, record.std))
+    mean, std = (torch.tensor(value).view(3, 1, 1) for value in (record.mean, record.std))
     with torch.inference_mode():
         expected = densenet(net, (images / 255 - mean) / std, classes)
     (path := tmp_path / record.files[0]).parent.mkdir(parents=True)

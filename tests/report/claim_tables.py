@@ -23,8 +23,8 @@ BASE = dict(tier="toy", data_set="cifar10_mini", backbone="resnet8", run=0, imag
 
 
 def table_of(records, **shared):
-    made = results.provenance({}, seed=0, device="cpu", seconds=1.0)
-    return results.tidy([BASE | shared | record for record in records], made)
+    origin = results.provenance({}, seed=0, device="cpu", seconds=1.0)
+    return results.tidy([BASE | shared | record for record in records], origin)
 
 
 def by_number(values):
@@ -55,7 +55,7 @@ def named(values, *names, **shared):
 
 
 EVERY_METHOD = by_number(AGREEING["every method"]).items()
-DETECTION = {(method, *place): value for place, value in EVERY_METHOD for method in METHODS}
+DETECTION = {(method, *cell): value for cell, value in EVERY_METHOD for method in METHODS}
 DETECTION |= by_number(AGREEING["cifar"])
 
 
@@ -160,7 +160,7 @@ def gscore(changes=(), *, runs=3, spread=0.001, noise=0.02):
             value += spread * generator.standard_normal() * (test_set == "all")
         records.append(dict(zip(names, (*key, value, test_set, run), strict=True)))
 
-    for place, network in enumerate(NETWORKS):
+    for index, network in enumerate(NETWORKS):
         add(network, "network", "accuracy", "primary", test_set="test")
         for run, metric in product(range(runs), CORRELATIONS):
             for method in map("/".join, product(DETECTORS, (UDE, *EVALUATORS))):
@@ -176,9 +176,9 @@ def gscore(changes=(), *, runs=3, spread=0.001, noise=0.02):
             add(network, f"msp/{method}", "pearson_fpr95", "mixed", value=value, run=run)
         for (number, score), detector in product(enumerate(np.linspace(0, 1, 60)), DETECTORS):
             near, name = generator.standard_normal(2) * noise, f"set {number}"
-            fpr95 = 0.8 - 0.6 * score - 0.02 * place + near[0]
+            fpr95 = 0.8 - 0.6 * score - 0.02 * index + near[0]
             for run in range(runs) if detector == "msp" and number % 4 == 0 else ():
-                guess = {"value": 0.8 - 0.6 * score - 0.02 * place, "test_set": name, "run": run}
+                guess = {"value": 0.8 - 0.6 * score - 0.02 * index, "test_set": name, "run": run}
                 add(network, f"msp/{UDE}", "predicted_fpr95", "primary", **guess)
             truths = {"fpr95": fpr95, "auroc": 0.6 + 0.3 * score + near[1]}
             truths |= {"fpr80": 0.8 - 0.6 * score + 5 * near[1], "fpr60": 8 * near[1] - 0.6 * score}
@@ -195,8 +195,8 @@ def openset_calibration(changes=(), *, spread=0.001, runs=3, cells=OF_TWO_FAMILI
     """Numbers by (method, calibration, metric) may change."""
     numbers, pairs = by_number(AGREEING["openset_calibration"]) | dict(changes), []
     for data_set, backbone in cells:
-        place = dict(data_set=data_set, backbone=backbone)
-        pairs += named(numbers, "method", "calibration", "metric", **place)
+        shared = dict(data_set=data_set, backbone=backbone)
+        pairs += named(numbers, "method", "calibration", "metric", **shared)
     for columns, _ in (pair for pair in pairs if pair[0]["metric"] == "ece_floor"):
         columns["bootstrap"] = ()
     return noisy("openset_calibration", pairs, runs=runs, spread=spread)

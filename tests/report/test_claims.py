@@ -33,9 +33,9 @@ def test_a_line_is_an_effect(tmp_path, line):
 @pytest.mark.parametrize(("keys", "expected"), COMBINED)
 def test_there_is_an_effect_for_each_combination(tmp_path, keys, expected):
     line = "'{method} on {sets}: auroc@{sets} of {method.id} > 0', over: {method: " + keys
-    found = read_effects(tmp_path, "[{effect: " + line + ", sets: [s, t]}}]")
+    effects = read_effects(tmp_path, "[{effect: " + line + ", sets: [s, t]}}]")
     terms = [Term(1, key, "auroc", test_set=name) for key in expected for name in "st"]
-    assert found == [Effect(f"{t.method.upper()} on {t.test_set}", (t,), ">", 0.0) for t in terms]
+    assert effects == [Effect(f"{t.method.upper()} on {t.test_set}", (t,), ">", 0.0) for t in terms]
 
 
 @pytest.mark.parametrize(("line", "message"), REFUSED)
@@ -48,9 +48,9 @@ def numbers(a, b, a_replicates=(), b_replicates=(), **columns):
     """Rows of methods a and b; the values are one per run, the replicates shared by the runs."""
     rows = [(run, "a", value, a_replicates) for run, value in enumerate(a)]
     rows += [(run, "b", value, b_replicates) for run, value in enumerate(b)]
-    place = {"data_set": "d", "test_set": "test", "backbone": "m", "calibration": ""}
+    shared = {"data_set": "d", "test_set": "test", "backbone": "m", "calibration": ""}
     table = pd.DataFrame(rows, columns=["run", "method", "value", "bootstrap"])
-    return table.assign(**place | {"metric": "ece"} | columns)
+    return table.assign(**shared | {"metric": "ece"} | columns)
 
 
 def pooled(table, **options):

@@ -13,7 +13,7 @@ from tests.report.claim_tables import table_of
 def table(paper, *numbers, **columns):
     """A results table of (method, metric, test set, calibration) with the values of its runs."""
     names = ("method", "metric", "test_set", "calibration", "run", "value")
-    rows = [(*key, *one) for *key, values in numbers for one in enumerate(values)]
+    rows = [(*key, *pair) for *key, values in numbers for pair in enumerate(values)]
     records = [dict(zip(names, row, strict=True)) for row in rows]
     shared = dict(tier="small", data_set="cifar10", backbone="resnet20", paper=paper)
     return table_of(records, **shared | columns)
@@ -37,10 +37,10 @@ def test_an_overview_has_metrics_across_and_names_test_sets_only_if_there_are_se
 
 def test_a_comparison_is_in_the_order_of_the_paper():
     """Numbers that the paper does not print come last; a stand-in is named above its column."""
-    place = {"data_set": "CIFAR10", "backbone": "ResNet", "calibration": "", "table": "I"}
-    place |= {"metric": "ece", "std": 0.01, "source": ""}
+    shared = {"data_set": "CIFAR10", "backbone": "ResNet", "calibration": "", "table": "I"}
+    shared |= {"metric": "ece", "std": 0.01, "source": ""}
     numbers = {"method": ["b", "a"], "test_set": ["SVHN", "near"], "value": [0.3, 0.5]}
-    printed = pd.DataFrame(numbers).assign(**place)
+    printed = pd.DataFrame(numbers).assign(**shared)
     sets = [(method, name) for method in "ab" for name in ("near", "letters")]
     ours = table("uimnet", *[(method, "ece", name, "", [0.2, 0.4]) for method, name in sets])
     names = {"published_as": {"cifar10": "CIFAR10", "letters": "SVHN"}}
@@ -66,8 +66,8 @@ def test_a_comparison_is_in_the_order_of_the_paper():
 
 def test_a_difference_is_in_printed_deviations_where_there_are_some():
     """Table 5 prints 74.43 +- 0.51 % for the baseline's accuracy; ours is the mean of two runs."""
-    place = {"data_set": "cifar100", "backbone": "resnet18"}
-    ours = table("unknown_detection", ("baseline", "accuracy", "test", "", [0.72, 0.74]), **place)
+    shared = {"data_set": "cifar100", "backbone": "resnet18"}
+    ours = table("unknown_detection", ("baseline", "accuracy", "test", "", [0.72, 0.74]), **shared)
     (row,) = counterparts(PAPERS, {("small", "unknown_detection"): ours}).to_dict("records")
     numbers = [row[name] for name in ("published", "published_std", "reproduced", "deviations")]
     assert numbers == pytest.approx([0.7443, 0.0051, 0.73, (0.73 - 0.7443) / 0.0051])
@@ -79,8 +79,8 @@ def test_a_difference_is_in_printed_deviations_where_there_are_some():
 def test_stand_ins_are_named():
     """A data set, a test set and a network; what joins test sets is named too."""
     numbers = ("odin", "auroc", "woodgrain", "", [0.9]), ("odin", "aurc", "union", "", [0.8])
-    place = {"data_set": "cifar10_mini", "backbone": "resnet8", "tier": "mini"}
-    ours = table("unknown_detection", *numbers, **place)
+    shared = {"data_set": "cifar10_mini", "backbone": "resnet8", "tier": "mini"}
+    ours = table("unknown_detection", *numbers, **shared)
     beside = counterparts(PAPERS, {("mini", "unknown_detection"): ours})
     assert dict(zip(beside["test_set"], beside["stand_ins"], strict=True)) == {
         "woodgrain": "cifar10_mini for CIFAR-40, woodgrain for DTD, resnet8 for ResNet18",
@@ -109,7 +109,7 @@ def test_an_accuracy_counts_once_though_it_is_printed_for_both_temperatures():
     """Tiers are compared one by one; a paper without printed numbers is left out."""
     numbers = [("closed-set", "accuracy", "test", when, [0.9]) for when in ("before", "after")]
     numbers.append(("open-set", "ece", "test", "after", [0.2]))
-    paper, tiers = "openset_calibration", ("small", "small_cpu")
+    paper, tiers = "openset_calibration", ("small", "paper")
     tables = {(tier, paper): table(paper, *numbers, tier=tier) for tier in tiers}
     tables["small", "uimnet"] = table("uimnet", ("erm", "accuracy", "test", "before", [0.5]))
     compared = counterparts(PAPERS, tables)

@@ -69,8 +69,8 @@ def test_derived_numbers_by_hand(paper):
     changes, numbers = DERIVED[paper].values()
     rows = PAPERS[paper].claims.derive(MAKE[paper](*changes, spread=0, runs=1))
     values = rows.set_index(["method", "metric", "backbone"])["value"].sort_index()
-    for *place, expected in numbers:
-        assert values[tuple(place)].item() == pytest.approx(expected), place
+    for *key, expected in numbers:
+        assert values[tuple(key)].item() == pytest.approx(expected), key
     for row in rows.itertuples():
         assert paper == "gscore" or np.ptp([row.value, *row.bootstrap]) < 2**-12  # as stored
 

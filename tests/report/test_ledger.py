@@ -24,35 +24,35 @@ LEFT_OUT = ["text", "source", "check", "needs", "clearance", "notebook", "anchor
 NO_RESULTS = "no results of this tier"
 
 
-def as_csv(found):
-    shown = found[found["note"] != NO_RESULTS].drop(columns=LEFT_OUT)
+def as_csv(rows):
+    shown = rows[rows["note"] != NO_RESULTS].drop(columns=LEFT_OUT)
     return shown.to_csv(index=False, float_format="%.6g")
 
 
 @pytest.fixture(scope="module")
-def found():
+def rows():
     return ledger(PAPERS, read(PAPERS, "runs/none", TIERS), TIERS)
 
 
-def test_the_verdicts_on_committed_tables_are_as_before(found):
-    now = pd.read_csv(io.StringIO(as_csv(found)))
+def test_the_verdicts_on_committed_tables_are_as_before(rows):
+    now = pd.read_csv(io.StringIO(as_csv(rows)))
     pd.testing.assert_frame_equal(now, pd.read_csv(FILE), rtol=1e-5)
 
 
-def test_clearance_tells_on_which_side_of_the_margin_an_interval_lies(found):
+def test_clearance_tells_on_which_side_of_the_margin_an_interval_lies(rows):
     """Beyond 1 it lies wholly on one side, below it holds the margin, or is near it."""
-    clear = found[(found["models"] != "") & ~found["note"].str.contains("against|doubted")]
+    clear = rows[(rows["models"] != "") & ~rows["note"].str.contains("against|doubted")]
     by_verdict = clear.groupby("verdict")["clearance"]
     assert by_verdict.min()[Verdict.SUPPORTED] > 1
     assert by_verdict.max().get(Verdict.CONTRADICTED, -2) < -1
     assert clear[clear["verdict"] == Verdict.UNDECIDED]["clearance"].abs().max() <= 1.5
 
 
-def test_the_tally_counts_each_claim_once(found):
-    counts = tally(found)
+def test_the_tally_counts_each_claim_once(rows):
+    counts = tally(rows)
     claims = {name: len(paper.claims.CLAIMS.claims) for name, paper in PAPERS.items()}
     assert counts.groupby("paper").sum().sum(axis=1).div(len(TIERS) + 1).to_dict() == claims
-    small = found.query("paper == 'human_centric' and tier == 'small'")["verdict"]
+    small = rows.query("paper == 'human_centric' and tier == 'small'")["verdict"]
     assert counts.loc[("human_centric", "small"), "contradicted"] == (small == "contradicted").sum()
 
 
@@ -70,13 +70,13 @@ def test_tables_are_read_where_they_lie(tmp_path, monkeypatch):
         read(PAPERS, "runs/mini", [])
 
 
-def test_links_lead_to_headings_of_the_notebooks(found):
+def test_links_lead_to_headings_of_the_notebooks(rows):
     """The notebook of figures of each chapter has the heading."""
-    for notebook, name in {*found[["notebook", "anchor"]].itertuples(index=False)}:
+    for notebook, name in {*rows[["notebook", "anchor"]].itertuples(index=False)}:
         cells = json.loads((ROOT / f"{notebook}.ipynb").read_text(encoding="utf-8"))["cells"]
         lines = [line for c in cells if c["cell_type"] == "markdown" for line in c["source"]]
         assert name in {make_id(line.lstrip("# ")) for line in lines if line.startswith("#")}
-    shown = found.query("paper == 'uimnet'").set_index("tier")["anchor"]
+    shown = rows.query("paper == 'uimnet'").set_index("tier")["anchor"]
     assert set(shown[TIERS[1:]]) == {anchor(LARGER)}
     assert set(shown[TIERS[0]]) == {"the-paper-s-conclusions"}
 

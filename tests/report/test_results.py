@@ -22,7 +22,7 @@ def table():
     first = [record(metric=name, bootstrap=drawn[:5]) for name in ("ece", "brier")]
     second = [record(metric=name, run=1) for name in ("ece", "brier")]
     pairs = zip([*first, *second], drawn[5:], strict=True)
-    return results.tidy([one | {"value": value} for one, value in pairs], MADE)
+    return results.tidy([row | {"value": value} for row, value in pairs], MADE)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from helpers.report.table import Table, categories, single
+from helpers.report.tables.comparisons import numbers_beside
 from helpers.report.tables.interactive import interactive
 
 CELLS = pd.DataFrame([
@@ -54,6 +55,12 @@ def test_lines_are_in_the_order_of_categories_and_numbers_of_a_cell_are_joined()
     ]
     assert table(named=True).markdown().startswith("| method | dtd_subset |")
     assert table(separator="; ").frame().iloc[1, 0] == "1.0 ± 0.1; 5"
+
+
+def test_numbers_beside_the_papers_have_the_difference_in_deviations():
+    """In the paper's deviations, or in ours if the paper prints none."""
+    part = pd.DataFrame({"mean": 9.0, "std": 1.0, "paper": 1.0, "paper_std": [2, float("nan")]})
+    assert numbers_beside(part, 1, ".0f") == ["9 ± 1 (1 ± 2; +4.0 σ)", "9 ± 1 (1; +8.0 σ)"]
 
 
 def test_files_are_written_as_their_names_end(tmp_path):

@@ -13,7 +13,7 @@ from helpers.scores.shaping import percentiles_by_feature
 from tests.mistakes import beside
 
 LAYERS, BY_HAND, PEERS, *_ = beside(__file__, "by_hand.yaml").values()
-HEADS = {name: Head(*(np.array(one, float) for one in layer)) for name, layer in LAYERS.items()}
+HEADS = {name: Head(*(np.array(array, float) for array in layer)) for name, layer in LAYERS.items()}
 
 
 def outputs(features, head=HEADS["two"], labels=None):
@@ -30,8 +30,8 @@ def values(name, train, test, head=HEADS["two"], **arguments):
 def test_scores_by_hand(case):
     name, arguments, head, train, labels, test, expected = case
     head = HEADS[head]
-    found = values(name, outputs(train, head, labels), outputs(test, head), head, **arguments)
-    assert found == pytest.approx(expected, rel=1e-4, abs=1e-7)
+    scored = values(name, outputs(train, head, labels), outputs(test, head), head, **arguments)
+    assert scored == pytest.approx(expected, rel=1e-4, abs=1e-7)
 
 
 def test_members_are_averaged_first():
@@ -84,8 +84,7 @@ def test_the_bank_is_exact_where_single_precision_is_not(k):
     bank = Bank(rows, np.ones(300), np.zeros(300), np.linalg.norm(rows, axis=1).max())
     expected = np.sort(queries @ rows.T, axis=1)[:, -k:]
     np.testing.assert_allclose(bank.largest(queries, k), expected, rtol=1e-12, atol=1e-13)
-    found = bank.kth_largest(queries, k)
-    np.testing.assert_allclose(found, expected[:, 0], rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(bank.kth_largest(queries, k), expected[:, 0], rtol=1e-12, atol=1e-13)
 
 
 def clouds(n=6000, seed=0):
@@ -134,8 +133,7 @@ def test_percentiles_are_exact_over_several_blocks(images, pooled):
     test = Outputs(np.zeros((images, 2)), features, np.zeros(images, int))
     shares, axis = [0, 0.001, 33.3, 50, 95, 100], None if pooled else 0
     expected = np.percentile(test.features, shares, axis=axis, method="inverted_cdf")
-    found = percentiles_by_feature(test, shares, pooled=pooled)
-    assert (found == expected.reshape(found.shape)).all()
+    assert (percentiles_by_feature(test, shares, pooled=pooled).ravel() == expected.ravel()).all()
 
 
 def problem(n, seed=0, width=12, classes=5):
@@ -176,5 +174,5 @@ def test_the_same_scores_with_the_sign_turned(name):
     factor, tolerance = noted or (1, 1e-4)
     train, test = GIVEN[kind]
     getattr(peer, f"fit_{kind}", lambda *_: None)(train, LABELS)
-    theirs = getattr(peer, f"predict_{kind}", peer.predict)(test).detach().double().numpy()
-    np.testing.assert_allclose(ours, -factor * theirs, rtol=tolerance, atol=tolerance)
+    peers = getattr(peer, f"predict_{kind}", peer.predict)(test).detach().double().numpy()
+    np.testing.assert_allclose(ours, -factor * peers, rtol=tolerance, atol=tolerance)

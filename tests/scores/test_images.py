@@ -11,7 +11,7 @@ from scipy.stats import multivariate_normal
 
 import helpers.scores
 from helpers.data import Images
-from helpers.networks import models
+from helpers.networks import backbones
 from helpers.networks.inference import compute
 from helpers.networks.model import Model
 from helpers.networks.recipe import Recipe
@@ -23,7 +23,7 @@ from tests.data.test_images import some as noise
 
 
 @pytest.fixture
-def asked(root):
+def model_of(root):
     """Return what makes a `Model` of classifiers, whose cache is empty."""
 
     def network(classifier):
@@ -41,7 +41,7 @@ class Linear(torch.nn.Module):
     def __init__(self, weight, bias):
         super().__init__()
         self.register_buffer("mean", torch.zeros(1))
-        self.weight, self.bias = (torch.tensor(one, dtype=torch.float32) for one in (weight, bias))
+        self.weight, self.bias = (torch.tensor(x, dtype=torch.float32) for x in (weight, bias))
         self.shown = []
 
     def forward(self, images):
@@ -59,11 +59,11 @@ def by_image(answer, images):
     """Return squared norms by a Jacobian for one image after another."""
     pixels = torch.from_numpy(images.images).permute(0, 3, 1, 2).float()
     jacobian = torch.autograd.functional.jacobian
-    return [float((255 * jacobian(answer, one[None])).square().sum()) for one in pixels]
+    return [float((255 * jacobian(answer, image[None])).square().sum()) for image in pixels]
 
 
 @pytest.mark.parametrize("several", [1, 2])
-def test_the_jacobian_is_tempered_after_the_mean(several, asked):
+def test_the_jacobian_is_tempered_after_the_mean(several, model_of):
     """As if the logarithms of the mean probabilities were one network's logits."""
     networks, images = [linear(3), linear(3, seed=2)][:several], noise(7, 4)
 
@@ -75,7 +75,7 @@ def test_the_jacobian_is_tempered_after_the_mean(several, asked):
     expected = [by_image(partial(answer, temperature), images) for temperature in (1.0, 2.5)]
     np.testing.assert_allclose(norms, expected, rtol=1e-4)
     score = helpers.scores.create("jacobian").fit(None, None)
-    scored = helpers.scores.score(score, asked(*networks), images)
+    scored = helpers.scores.score(score, model_of(*networks), images)
     np.testing.assert_allclose(scored, -norms[0], rtol=1e-5)
 
 
@@ -117,10 +117,10 @@ def test_gmm_is_the_density_of_a_mixture(count, width):
     train, test = labelled(count, width), labelled(9, width, seed=1)
     expected = 0.0
     for label in range(3):
-        own = train.features[train.labels == label].astype(float)
-        covariance = np.cov(own.T, bias=True) + 0.5 * np.eye(width)
-        density = multivariate_normal(own.mean(axis=0), covariance).pdf(test.features)
-        expected = expected + len(own) / len(train) * density
+        features = train.features[train.labels == label].astype(float)
+        covariance = np.cov(features.T, bias=True) + 0.5 * np.eye(width)
+        density = multivariate_normal(features.mean(axis=0), covariance).pdf(test.features)
+        expected = expected + len(features) / len(train) * density
     score = helpers.scores.create("gmm", ridge=0.5).fit(train, None)
     assert score.score_samples(test) == pytest.approx(np.log(expected), rel=1e-6)
 
@@ -131,12 +131,12 @@ def test_jsd_and_native_by_hand():
     native = np.array([-0.5, 2.0, 0.0])
     outputs = Outputs(np.zeros((3, 2)), np.zeros((3, 1)), np.full(3, -1), members, native)
     half = 0.75 * np.log(0.75) + 0.25 * np.log(0.25)
-    found = helpers.scores.create("jsd").score_samples(outputs)
-    assert found == pytest.approx([0, -np.log(2), -half - np.log(2)]) and found.max() <= 0
+    values = helpers.scores.create("jsd").score_samples(outputs)
+    assert values == pytest.approx([0, -np.log(2), -half - np.log(2)]) and values.max() <= 0
     assert (helpers.scores.create("native").score_samples(outputs) == native).all()
 
 
-def test_tta_is_the_mean_over_what_the_network_was_shown(asked):
+def test_tta_is_the_mean_over_what_the_network_was_shown(model_of):
     """Of bytes, of the size of the image; at two temperatures."""
     network, images = linear(), noise(6, 4)
     answers = augmented_probabilities(network, images, copies=4, temperatures=(1.0, 3.0))
@@ -148,7 +148,7 @@ def test_tta_is_the_mean_over_what_the_network_was_shown(asked):
         expected = scipy.special.softmax(np.array(logits) / temperature, axis=-1).mean(axis=0)
         np.testing.assert_allclose(probabilities, expected, rtol=1e-4)
     score = helpers.scores.create("tta", copies=4).fit(None, None)
-    scored = helpers.scores.score(score, asked(network), images)
+    scored = helpers.scores.score(score, model_of(network), images)
     np.testing.assert_allclose(scored, answers[0].max(axis=1))
 
 
@@ -169,7 +169,7 @@ def noisy():
     """Random weights, random images."""
     pixels = np.random.default_rng(0).integers(40, 216, (9, 32, 32, 3), dtype=np.uint8)
     images = Images(pixels, np.full(9, -1), tuple("abc"), "noise", "test")
-    classifier = models.create(Recipe(width=8, stem_stride=2), 3)
+    classifier = backbones.create(Recipe(width=8, stem_stride=2), 3)
     classifier.set_normalisation(pixels)
     return classifier.eval(), images
 
@@ -184,7 +184,7 @@ def test_the_gradients_of_a_network_and_nothing_is_left_behind(noisy):
     np.testing.assert_allclose(whole, np.concatenate(singles, axis=1), atol=1e-5)
     with pytest.raises(AttributeError):  # in the middle of it
         stepped_logits(classifier, [images], 10.0, [0.002])
-    assert all(one.grad is None and one.requires_grad for one in classifier.parameters())
+    assert all(weight.grad is None and weight.requires_grad for weight in classifier.parameters())
 
 
 def test_the_step_is_against_the_gradient_of_the_loss_of_the_own_answer(noisy):
@@ -201,14 +201,14 @@ def test_the_step_is_against_the_gradient_of_the_loss_of_the_own_answer(noisy):
     np.testing.assert_allclose(ours[1], moved.detach(), rtol=1e-4)
 
 
-def test_a_small_step_raises_the_score_of_every_image(noisy, asked):
+def test_a_small_step_raises_the_score_of_every_image(noisy, model_of):
     """Without a step it is the largest softmax at its temperature."""
     classifier, images = noisy
-    model, outputs = asked(classifier), compute(classifier, images)
+    model, outputs = model_of(classifier), compute(classifier, images)
     plain = helpers.scores.create("odin", temperature=10.0).score_samples(outputs)
     softmax = scipy.special.softmax(outputs.logits.astype(np.float64) / 10, axis=1)
     assert plain == pytest.approx(softmax.max(axis=1))
     stepping = helpers.scores.create("odin", temperature=10.0, epsilon=0.0005)
     assert (helpers.scores.score(stepping, model, images) > plain).all()
     with pytest.raises(ValueError, match="model: one network expected, got 2"):
-        stepping.score_images(asked(classifier, classifier), images)
+        stepping.score_images(model_of(classifier, classifier), images)

@@ -31,11 +31,11 @@ def by_hand(openmax, train, labels, image):
     alpha = openmax.alpha or classes
     revised, unknown = image.copy(), 0.0
     for rank, c in enumerate(np.argsort(-image)[:alpha]):
-        own = train[right & (labels == c)]
-        distances = np.sort([distance(openmax, x, own.mean(axis=0)) for x in own])
+        members = train[right & (labels == c)]
+        distances = np.sort([distance(openmax, x, members.mean(axis=0)) for x in members])
         tail = distances[-openmax.tail :]
         shape, _, size = weibull_min.fit(tail - tail[0] + 1, floc=0)
-        value = distance(openmax, image, own.mean(axis=0)) - tail[0] + 1
+        value = distance(openmax, image, members.mean(axis=0)) - tail[0] + 1
         weight = (alpha - rank) / alpha * weibull_min.cdf(value, shape, scale=size)
         revised[c] = image[c] * (1 - weight)
         unknown += image[c] * weight
@@ -112,10 +112,10 @@ def test_distances_to_all_classes_are_those_to_each(kind):
     logits, labels = example()
     openmax = OpenMax(distance=kind).fit(logits + 1000, labels)
     images = np.concatenate([logits[:300], far_away()]) + 1000
-    found = openmax._distances_to_all(images)
+    distances = openmax._distances_to_all(images)
     expected = openmax._distances(images[:, None, :], openmax.fitted["mean"])
-    np.testing.assert_allclose(found, expected, rtol=1e-9)
-    assert np.array_equal(openmax._distances_to_all(images[40:41])[0], found[40])
+    np.testing.assert_allclose(distances, expected, rtol=1e-9)
+    assert np.array_equal(openmax._distances_to_all(images[40:41])[0], distances[40])
 
 
 @pytest.mark.parametrize("classes", [2, 6, 1000])
@@ -124,9 +124,9 @@ def test_unknown_probability_is_largest_for_the_uniform_softmax(classes):
     uniform = np.full((1, classes), 1 / classes)
     assert openset.unknown_probability(uniform) == pytest.approx(bound)
     others = softmax(np.random.default_rng(0).normal(size=(200, classes)) * 3)
-    found = openset.unknown_probability(others)
-    assert (found < bound).all()
-    assert found == pytest.approx(np.prod(1 - others, axis=1), rel=1e-9)
+    shares = openset.unknown_probability(others)
+    assert (shares < bound).all()
+    assert shares == pytest.approx(np.prod(1 - others, axis=1), rel=1e-9)
 
 
 def test_the_threshold_accepts_what_is_equal_to_it():

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from helpers import checkpoints
-from helpers.networks import heads, models
+from helpers.networks import backbones, heads
 from helpers.networks.recipe import Recipe
 from helpers.training import objectives
 from helpers.training.loop import train
@@ -59,7 +59,7 @@ def recipe_of(name="erm", arguments=None, **changed):
 def trained(name, arguments=None, *, n=24, options=None, **changed):
     """Train a network; return the digest of its weights and its losses."""
     recipe = recipe_of(name, arguments, **changed)
-    classifier, teacher = models.create(recipe, 3), models.create(recipe_of(), 3, seed=9)
+    classifier, teacher = backbones.create(recipe, 3), backbones.create(recipe_of(), 3, seed=9)
     options = {"outliers": noise(20, 16, seed=1), "progress": False} | (options or {})
     losses = train(classifier, noise(n, 16), recipe, teacher=teacher, **options)["loss"]
     assert np.isfinite(losses).all()
@@ -134,11 +134,11 @@ def test_mixup_draws_from_the_beta_distribution(alpha):
     """Mean 1/2 and variance 1 / (4 (2 alpha + 1)), a share for each image, by the generator."""
     objective = objectives.create("mixup", alpha=alpha)
     seeded = (torch.Generator().manual_seed(seed) for seed in (0, 0, 1))
-    one, again, other = (objective.draw(20000, generator) for generator in seeded)
-    assert torch.equal(one, again) and not torch.equal(one, other)
-    assert one.min() >= 0 and one.max() <= 1
-    assert one.mean().item() == pytest.approx(0.5, abs=0.01)
-    assert one.var().item() == pytest.approx(1 / (4 * (2 * alpha + 1)), rel=0.03)
+    first, again, other = (objective.draw(20000, generator) for generator in seeded)
+    assert torch.equal(first, again) and not torch.equal(first, other)
+    assert first.min() >= 0 and first.max() <= 1
+    assert first.mean().item() == pytest.approx(0.5, abs=0.01)
+    assert first.var().item() == pytest.approx(1 / (4 * (2 * alpha + 1)), rel=0.03)
 
 
 def test_the_measure_of_mixup_by_hand():
@@ -148,9 +148,9 @@ def test_the_measure_of_mixup_by_hand():
     native.learn(np.array([[[[0, 0, 0]]]] * 4, np.uint8), np.array([0, 0, 0, 1]))
     classifier = fixed(linear([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]))
     shown = torch.tensor([2 * np.log(3), 0.0, 7.0], dtype=torch.float32).view(1, 3, 1, 1)
-    found = native(classifier, shown, shown.flatten(1), classifier(shown))
+    measure = native(classifier, shown, shown.flatten(1), classifier(shown))
     # f(x) = (0.9, 0.1), f(x / 2) = (0.75, 0.25), and the mean label is (0.75, 0.25)
-    assert found.item() == pytest.approx(-2 * (0.75 - (0.9 + 0.75) / 2) ** 2, rel=1e-4)
+    assert measure.item() == pytest.approx(-2 * (0.75 - (0.9 + 0.75) / 2) ** 2, rel=1e-4)
 
 
 def test_rnd_and_oc_by_hand():
@@ -171,8 +171,7 @@ def test_rnd_and_oc_by_hand():
 def test_the_measure_of_soft_labels_by_hand():
     """The largest of the probabilities 0.5, 0.25, 0.25 should be 0.8."""
     logits = torch.tensor([[np.log(2), 0.0, 0.0]])
-    found = heads.TargetGap(positive=0.8)(None, None, None, logits)
-    assert found.item() == pytest.approx(-(0.3**2))
+    assert heads.TargetGap(positive=0.8)(None, None, None, logits).item() == pytest.approx(-0.09)
 
 
 def test_rbf_by_hand():

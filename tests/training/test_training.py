@@ -13,14 +13,14 @@ from safetensors.torch import load, save
 
 from helpers import cache, checkpoints
 from helpers.data import Images, ImageStream
-from helpers.networks import devices, inference, models
+from helpers.networks import backbones, devices, inference
 from helpers.networks.inference import compute
 from helpers.networks.recipe import Recipe
 from helpers.training import exports, fitted, loop, objectives
 from helpers.training.augmentation import PADDING, crop_and_flip, pad
 from helpers.training.batches import batches_of
 from helpers.training.loop import learning_rate, train
-from tests.mistakes import mistakes_of, refused
+from tests.mistakes import refusals
 
 TINY = Recipe(width=4, stem_stride=2, epochs=3, batch_size=8, learning_rate=0.05)
 
@@ -34,7 +34,7 @@ def problem(n=40):
 
 def weights(recipe=TINY, images=None, **options):
     """Train a network; return the digest of its weights, the history and itself."""
-    classifier = models.create(recipe, 3)
+    classifier = backbones.create(recipe, 3)
     history = train(classifier, images or problem(), recipe, progress=False, **options)
     return checkpoints.digest(classifier.state_dict()), history, classifier
 
@@ -105,16 +105,15 @@ def test_an_infinite_loss_names_the_step_and_the_learning_rate(monkeypatch):
 NEEDING = "outlier_exposure", "distillation", "rnd"
 OBJECTS = {f"a recipe of {name}": replace(TINY, objective=name) for name in NEEDING}
 OBJECTS |= {
-    "two classes": models.create(TINY, 2), "three classes": models.create(TINY, 3), "tiny": TINY,
-    "images": problem(), "labels from -1": replace(problem(), labels=problem().labels - 1),
+    "two classes": backbones.create(TINY, 2), "three classes": backbones.create(TINY, 3),
+    "tiny": TINY, "images": problem(),
+    "labels from -1": replace(problem(), labels=problem().labels - 1),
     "small images": replace(problem(), images=problem().images[:, :8, :8]),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", mistakes_of(__file__))
-def test_wrong_names_arguments_laws_and_images_are_refused(case):
-    """Impossible laws even where no trial would draw from them."""
-    refused(*case, OBJECTS)
+# impossible laws even where no trial would draw from them
+test_wrong_names_arguments_laws_and_images_are_refused = refusals(__file__, OBJECTS)
 
 
 def test_schedules():
@@ -217,7 +216,7 @@ def test_what_is_learnt_beside_erm_shares_its_network(images, monkeypatch):
     trained, logits = count(monkeypatch, "train"), []
     for name in ("oc", "erm", "rnd"):
         recipe = replace(SHORT, objective=name)
-        network, classifier = fit(images, recipe), models.create(recipe, 3)
+        network, classifier = fit(images, recipe), backbones.create(recipe, 3)
         history = loop.train(classifier, images, recipe, progress=False)
         assert checkpoints.digest(classifier.state_dict()) == network.sha256
         assert history.drop(columns="seconds").equals(network.history.drop(columns="seconds"))
@@ -239,8 +238,8 @@ def test_training_in_bfloat16_keeps_its_weights_in_float32(images, monkeypatch):
     """Any processor can emulate it: other numbers than float32, a loss that falls."""
     monkeypatch.setattr(devices, "computes_bfloat16", lambda: True)
     recipe = replace(SHORT, epochs=8)
-    each = (replace(recipe, precision=one) for one in ("bfloat16", "float32", "auto"))
-    half, exact, usual = (fit(images, one, device="cpu") for one in each)
+    each = (replace(recipe, precision=precision) for precision in ("bfloat16", "float32", "auto"))
+    half, exact, usual = (fit(images, settings, device="cpu") for settings in each)
     assert half.sha256 != exact.sha256 == usual.sha256
     assert {tensor.dtype for tensor in half.weights.values()} == {torch.float32, torch.int64}
     assert half.history["loss"].iloc[-1] < half.history["loss"].iloc[0]

@@ -125,15 +125,13 @@ def test_the_command_trains_at_the_lowest_priority():
     assert subprocess.check_output(command, **options) == "19 a b c\n"
 
 
-def test_an_entry_is_exported_with_its_accuracy(tmp_path):
-    environment = os.environ | PATHS | {"CACHE_ROOT": str(tmp_path)}
-    # not by the command, whose priority lets a busy machine stop it
-    code = "import background; background.train('unknown_detection', 'mini', '0/baseline')"
-    asked = [sys.executable, "-c", code]
-    options = {"env": environment, "check": True, "capture_output": True, "text": True}
-    output = subprocess.run(asked, **options).stdout
+def test_an_entry_is_exported_with_its_accuracy(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("CACHE_ROOT", str(tmp_path))
+    monkeypatch.setattr("sweep.end_with_parent", lambda: None)
+    background.train("unknown_detection", "mini", "0/baseline")
     (path,) = tmp_path.glob("exports/mini/networks/unknown_detection/0-baseline.safetensors")
     about = checkpoints.load(path)[1]
-    assert f"0-baseline: accuracy {about['test_accuracy']:.4f}" in output
+    assert f"0-baseline: accuracy {about['test_accuracy']:.4f}" in capsys.readouterr().out
     assert len(about["class_names"]) == 5 and len(about["commit"]) == 40
-    assert "exported already" in subprocess.run(asked, **options).stdout
+    background.train("unknown_detection", "mini", "0/baseline")
+    assert "exported already" in capsys.readouterr().out

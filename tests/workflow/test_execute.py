@@ -18,10 +18,10 @@ def step(tmp_path, monkeypatch):
         cells[0].metadata["tags"] = ["parameters"]
         notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
         nbformat.write(notebook, path := tmp_path / "divide.ipynb")
-        one = steps.Step("paper/divide", str(path), {"divisor": divisor}, needs)
+        chosen = steps.Step("paper/divide", str(path), {"divisor": divisor}, needs)
         (tmp_path / "runs").mkdir()
-        steps.write({one.name: one}, tmp_path / "runs")
-        monkeypatch.setattr(sys, "argv", ["execute.py", one.name, str(tmp_path / "runs")])
+        steps.write({chosen.name: chosen}, tmp_path / "runs")
+        monkeypatch.setattr(sys, "argv", ["execute.py", chosen.name, str(tmp_path / "runs")])
         execute.main()
         return tmp_path / "runs" / "paper"
 

@@ -22,7 +22,7 @@ def pack():
 
 
 @pytest.fixture(scope="module")
-def told(pack):
+def sentences(pack):
     """Return the sentences of each figure, position by position."""
     sentences = {}
     for name, page in explore.write().items():
@@ -35,17 +35,17 @@ def told(pack):
     return sentences
 
 
-def test_sentences_are_those_of_the_metrics(told, pack):
+def test_sentences_are_those_of_the_metrics(sentences, pack):
     correct, unknown = pack.test.correct, sum(map(len, (pack.near | pack.far).values()))
     msp, energy = (scores.create(name).score_samples(pack.test) for name in ("msp", "energy"))
     gap = metrics.aurc(energy, correct) - metrics.aurc(msp, correct)
-    assert f"Energy {gap:.3f}" in told["synthesis"][0]
+    assert f"Energy {gap:.3f}" in sentences["synthesis"][0]
     share = (unknown + (~correct).sum()) / (unknown + len(correct))
-    assert told["unknown_detection"][-1].startswith(f"coverage 1: risk {share:.3f}, ")
-    assert "InAsIn 1.000, InAsOut 0.000, OutAsIn 1.000" in told["uimnet"][0]
-    assert "correct, rejected 0.00" in told["human_centric"][0]
+    assert sentences["unknown_detection"][-1].startswith(f"coverage 1: risk {share:.3f}, ")
+    assert "InAsIn 1.000, InAsOut 0.000, OutAsIn 1.000" in sentences["uimnet"][0]
+    assert "correct, rejected 0.00" in sentences["human_centric"][0]
     fitted = fit_temperature(pack.test.logits, pack.test.labels)
     error = calibration_error(confidences(pack.test.logits, fitted), correct)
-    assert f"known classes {error:.3f}" in told["openset_calibration"][explore.STEPS // 2]
-    errors = {line.split(":")[0][-4:]: float(line[:-1].split()[-1]) for line in told["gscore"]}
+    assert f"known classes {error:.3f}" in sentences["openset_calibration"][explore.STEPS // 2]
+    errors = {line.split(":")[0][-4:]: float(line[:-1].split()[-1]) for line in sentences["gscore"]}
     assert errors[" 0.5"] == min(errors.values())  # the share at which the line is learned

@@ -31,9 +31,9 @@ def judged():
     chosen = (claims["paper"] == "openset_calibration") & (claims["claim"] == "open-set")
     for tier, verdict, effect in (("mini", "supported", 0.25), ("small", "contradicted", -0.5)):
         row = claims.index[chosen & (claims["tier"] == tier)]
-        claims.loc[row, ["verdict", "effect"]] = Verdict(verdict), effect
-        claims.loc[row, ["low", "high", "margin"]] = effect - 1, effect + 1, 0.0
-        claims.loc[row, ["decided_by", "relation"]] = "open-set ECE, fall by scaling", ">"
+        decided = Verdict(verdict), "open-set ECE, fall by scaling", ">"
+        claims.loc[row, ["verdict", "decided_by", "relation"]] = decided
+        claims.loc[row, ["effect", "low", "high", "margin"]] = effect, effect - 1, effect + 1, 0.0
     return claims
 
 
@@ -89,7 +89,6 @@ def test_the_picture_has_the_numbers_of_the_committed_data(tmp_path):
     stored, measured = front.stored(), front.accepted_shares(packs())
     claims = openings.largest(openings.judge("results", "mini")[0])
     assert stored["verdicts"] == front.count_verdicts(claims)
-    assert sum(stored["verdicts"].values()) == len(claims)
     assert (stored["networks"], stored["sets"]) == (measured["networks"], measured["sets"])
     for score, kinds in measured["accepted"].items():
         for kind, numbers in kinds.items():

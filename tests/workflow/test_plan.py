@@ -84,7 +84,7 @@ def test_a_set_that_can_be_missing_is_told_and_any_other_refused(root):
 
 def test_a_gpu_is_asked_for_where_the_tier_wants_one_and_networks_are_at_work():
     by_gpu = {True: set(), False: set()}
-    every = ((tier, *one) for tier in plan.tiers(ROOT) for one in plan.plan(tier).items())
+    every = ((tier, *item) for tier in plan.tiers(ROOT) for item in plan.plan(tier).items())
     for tier, name, step in every:
         by_gpu[plan.resources_of(step)["gpu"] > 0].add((tier, *name.split("/")[:2]))
     assert {tier for tier, *_ in by_gpu[True]} == {"small", "paper"}

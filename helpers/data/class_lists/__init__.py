@@ -47,7 +47,7 @@ def wnids_of(data_set: str, *, senses: str = "extended") -> dict[str, str]:
     {}
     """
     known_name("senses", senses, SENSES)
-    kind = next((one for one in _WITH_WNIDS if f"{data_set}_".startswith(f"{one}_")), None)
+    kind = next((prefix for prefix in _WITH_WNIDS if f"{data_set}_".startswith(f"{prefix}_")), None)
     if kind is None:
         return {}
     if kind == "tiny_imagenet":

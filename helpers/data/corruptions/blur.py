@@ -49,18 +49,18 @@ def glass_blur(
     blur = (0, sigma, sigma, 0)
     n, height, width, channels = images.shape
     images = gaussian_filter(images, blur, mode="nearest").reshape(n, -1, channels)
-    place = np.arange(height * width).reshape(height, width)
-    inside = np.zeros(place.shape, bool)
+    pixels = np.arange(height * width).reshape(height, width)
+    inside = np.zeros(pixels.shape, bool)
     inside[delta + 1 : height - delta + 1, delta + 1 : width - delta + 1] = True
-    inside, place = inside.ravel(), place.ravel()
+    inside, pixels = inside.ravel(), pixels.ravel()
     for _ in range(iterations):
         rows, columns = np.stack(
             [g.integers(-delta, delta, (2, height * width)) for g in generators], axis=1
         )
-        source = place + inside * (rows * width + columns)
+        source = pixels + inside * (rows * width + columns)
         # A source further on is already displaced: follow the chain to a pixel that is not.
-        displaced = inside[source] & (source > place)
-        last = np.where(displaced, source, place)
+        displaced = inside[source] & (source > pixels)
+        last = np.where(displaced, source, pixels)
         while True:
             further = np.take_along_axis(last, last, axis=1)
             if (further == last).all():

@@ -73,10 +73,10 @@ def derive(table: pd.DataFrame) -> pd.DataFrame:
     names = table["method"].str.extract("^([^/]*)/?(.*)$")
     table = table.assign(detector=names[0], evaluator=names[1])
     rows = [
-        (*place, method, metric, values[0], values[1:], _TURNS if place[1] in turning else "")
-        for _, own in table.groupby("data_set", sort=False)
-        for method, metric, numbers, turning in _quantities(own)
-        for place, values in zip(numbers.index, numbers.to_numpy(), strict=True)
+        (*key, method, metric, values[0], values[1:], _TURNS if key[1] in turning else "")
+        for _, data_set_rows in table.groupby("data_set", sort=False)
+        for method, metric, numbers, turning in _quantities(data_set_rows)
+        for key, values in zip(numbers.index, numbers.to_numpy(), strict=True)
     ]
     columns = [*_PLACE, "method", "metric", "value", "bootstrap", "doubt"]
     derived = pd.DataFrame(rows, columns=columns).assign(calibration="", test_set="all")
@@ -86,10 +86,10 @@ def derive(table: pd.DataFrame) -> pd.DataFrame:
 
 def _skill_in_words(table: pd.DataFrame) -> str:
     """Return the skill of UDE + Wasserstein over all detectors, networks and divisions, if any."""
-    own = table[table["evaluator"].isin(["", _PROPOSED])]
-    if not own["variant"].eq("meta").any():  # printed numbers have no single sets
+    rows = table[table["evaluator"].isin(["", _PROPOSED])]
+    if not rows["variant"].eq("meta").any():  # printed numbers have no single sets
         return ""
-    errors = set_errors(own, tuple(_TITLES)).query(f"evaluator == '{_PROPOSED}'")
+    errors = set_errors(rows, tuple(_TITLES)).query(f"evaluator == '{_PROPOSED}'")
     skills = {metric: pooled_skill(errors[errors["metric"] == metric]) for metric in _TITLES}
     words = [f"{text} for {_TITLES[metric]}" for metric, text in skills.items() if text]
     return f"predictions whose skill is {' and '.join(words)}" if words else ""
@@ -102,12 +102,12 @@ def _quantities(table: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame, s
     whole = table[table["test_set"] == "all"]
     primary = whole[whole["variant"] == "primary"]
     single = {name: _correlations(primary, table, name) for name in (*_TITLES, "fpr80", "fpr60")}
-    turning = {metric: _turning(own, "detector") for metric, own in single.items()}
-    for metric, own in single.items():
-        for detector, numbers in own.groupby(level="detector", sort=False):
+    turning = {metric: _turning(values, "detector") for metric, values in single.items()}
+    for metric, values in single.items():
+        for detector, numbers in values.groupby(level="detector", sort=False):
             doubted = {network for network, name in turning[metric] if name == detector}
             yield f"{detector}/{_PROPOSED}", f"correlation_{metric}", numbers.droplevel(3), doubted
-        doubted, mean = {network for network, _ in turning[metric]}, _mean(own, detectors)
+        doubted, mean = {network for network, _ in turning[metric]}, _mean(values, detectors)
         yield _PROPOSED, f"correlation_{metric}", mean, doubted
     gain = (single["fpr95"] - single["auroc"]).dropna()
     doubted = {network for metric in _TITLES for network, _ in turning[metric]}
@@ -152,8 +152,8 @@ def _squared_errors(variants: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame
     rows = rows[rows["metric"] == "rmse_fpr95"]
     if rows.empty:
         return rows
-    own = table[(table["detector"] == "msp") & table["evaluator"].isin(["", _PROPOSED])]
-    constant = constant_errors(set_errors(own, ["fpr95"]), _PLACE).drop(columns="row")
+    msp_rows = table[(table["detector"] == "msp") & table["evaluator"].isin(["", _PROPOSED])]
+    constant = constant_errors(set_errors(msp_rows, ["fpr95"]), _PLACE).drop(columns="row")
     rows = rows.merge(constant, on=_PLACE)
     return rows.assign(value=(rows["value"] / rows["constant"]) ** 2 - 1)
 
@@ -172,25 +172,25 @@ def _mean(numbers: pd.DataFrame, detectors: int) -> pd.DataFrame:
 
 def _correlations(primary: pd.DataFrame, table: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Return correlations of a metric, positive if they are as expected, with replicates."""
-    own = primary[(primary["metric"] == f"pearson_{metric}") & (primary["evaluator"] == _PROPOSED)]
-    own = own[own["detector"].isin(list(DETECTORS))].set_index([*_PLACE, "detector"])
+    pearson = primary.query(f"metric == 'pearson_{metric}' and evaluator == '{_PROPOSED}'")
+    pearson = pearson[pearson["detector"].isin(list(DETECTORS))].set_index([*_PLACE, "detector"])
     sign = 1 if metric == "auroc" else -1
-    values = sign * own["value"].to_frame(0)
+    values = sign * pearson["value"].to_frame(0)
     sets = table[(table["variant"] == "meta") & (table["run"] == 0)]
     wide = sets.pivot(index="test_set", columns=["backbone", "method", "metric"], values="value")
     wide = wide.loc[sorted(sets.loc[sets["metric"] == "gscore", "test_set"].unique())]
-    if wide.empty or own.empty:
+    if wide.empty or pearson.empty:
         return values
     # the same draws for every detector and network: replicate b is over the same sets in all
     draws, replicates = _draws(len(wide)), {}
-    for network, detector in {(place[1], place[3]) for place in own.index}:
+    for network, detector in {(key[1], key[3]) for key in pearson.index}:
         columns = [(network, f"{detector}/{_PROPOSED}", "gscore"), (network, detector, metric)]
         pairs = wide[columns].to_numpy()
         there = ~np.isnan(pairs).any(axis=1)
         if there.any() and np.ptp(pairs[there], axis=0).all():
             replicates[network, detector] = sign * _pearson(draws[:, there], pairs[there])
-    varied = values[[(place[1], place[3]) in replicates for place in values.index]]
-    rows = [replicates[place[1], place[3]] for place in varied.index]
+    varied = values[[(key[1], key[3]) in replicates for key in values.index]]
+    rows = [replicates[key[1], key[3]] for key in varied.index]
     rows = np.reshape(rows, (-1, _REPLICATES))
     return varied.join(pd.DataFrame(rows, varied.index, columns=range(1, _REPLICATES + 1)))
 
@@ -205,10 +205,10 @@ def _least_of(
     parts = variants["variant"].replace("primary", "ratio 1:1")
     parts = parts.str.extract(r"^(\w+) (\d+):?(\d*)$").fillna("")
     steps = pd.to_numeric(parts[1]) / pd.to_numeric(parts[2]).fillna(1)
-    own = variants.assign(step=steps)[(parts[0] == kind) & steps.between(low, high)]
-    runs = own.groupby(_PLACE)
+    chosen = variants.assign(step=steps)[(parts[0] == kind) & steps.between(low, high)]
+    runs = chosen.groupby(_PLACE)
     reached = runs["step"].agg(lambda steps: {low, high} - {np.inf} <= {*steps})
-    single = own.set_index([*_PLACE, "variant"])["value"].to_frame(0)
+    single = chosen.set_index([*_PLACE, "variant"])["value"].to_frame(0)
     least = -runs["value"].max().to_frame(0)
     return least[reached.astype(bool)], {network for network, _ in _turning(single, "variant")}
 
@@ -225,8 +225,8 @@ def _accuracy(table: pd.DataFrame) -> pd.DataFrame:
     draws = _draws(len(rates)) if len(rates) > 1 else np.empty((0, 1))
     means = np.concatenate([np.ones((1, len(rates))), draws]) @ rates.to_numpy()
     values = spearman(accuracy[rates.columns].to_numpy()[:, None], means.T, constant=0)
-    place = (table["data_set"].iloc[0], ALL_NETWORKS, 0)
-    return pd.DataFrame([values], pd.MultiIndex.from_tuples([place], names=_PLACE))
+    key = (table["data_set"].iloc[0], ALL_NETWORKS, 0)
+    return pd.DataFrame([values], pd.MultiIndex.from_tuples([key], names=_PLACE))
 
 
 def _draws(sets: int) -> np.ndarray:

@@ -172,12 +172,12 @@ def rows(parameters: Parameters, part: Part, outputs: SuiteOutputs, draw: Draw) 
     yield results.row("test", "accuracy", right.mean(), len(right), method="network")
     every, guesses = {}, {}
     for detector in parameters.detectors:
-        own, sure = outputs.detectors[detector], outputs.confidence[detector]
-        every[detector] = _evaluate(own, parameters.evaluators, parameters)
+        scores, sure = outputs.detectors[detector], outputs.confidence[detector]
+        every[detector] = _evaluate(scores, parameters.evaluators, parameters)
         for name in PARTS:
             every[detector][name].gscores[AUTOMATIC] = outputs.distances[name][:, None]
-        places = mixing.choose_images(own, parameters)["test"]
-        guesses[detector] = mixing.metrics_by_confidence(own, sure, "test", places)
+        places = mixing.choose_images(scores, parameters)["test"]
+        guesses[detector] = mixing.metrics_by_confidence(scores, sure, "test", places)
     first, names = parameters.detectors[0], list(places)
     divisions = [divide(len(names), run, parameters) for run in range(parameters.repeats)]
     for run, division in enumerate(divisions):
@@ -194,8 +194,8 @@ def rows(parameters: Parameters, part: Part, outputs: SuiteOutputs, draw: Draw) 
             rest = division, parameters.level
             for row in _rows_of_regressions(detector, mixtures, taus, *rest, names=names):
                 yield {"run": run} | row
-            asked = {"metrics": PREDICTED}
-            for row in _rows_of_regressions(detector, mixtures, shared, *rest, **asked):
+            options = {"metrics": PREDICTED}
+            for row in _rows_of_regressions(detector, mixtures, shared, *rest, **options):
                 yield {"run": run, "variant": SHARED} | row
             test, tested = mixtures["test"], division[1]
             for metric, values in guesses[detector].items():
@@ -239,12 +239,12 @@ def _rows_of_sets(
 ) -> Iterator[dict]:
     """Yield true metrics and Gscores of every set."""
     for part in PARTS:
-        own = mixtures[part]
-        columns = {(detector, metric): values for metric, values in own.truths.items()}
+        part_mixtures = mixtures[part]
+        columns = {(detector, metric): values for metric, values in part_mixtures.truths.items()}
         for evaluator, tau in taus.items():
-            columns[f"{detector}/{evaluator}", "gscore"] = own.gscores[evaluator][:, tau]
+            columns[f"{detector}/{evaluator}", "gscore"] = part_mixtures.gscores[evaluator][:, tau]
         for (method, metric), values in columns.items():
-            for name, value, images in zip(names, values, own.images, strict=True):
+            for name, value, images in zip(names, values, part_mixtures.images, strict=True):
                 yield results.row(name, metric, value, images, method=method, variant=part)
 
 

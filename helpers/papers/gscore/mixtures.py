@@ -201,8 +201,8 @@ def redraw_mixtures(
         generator = np.random.default_rng([seed, zlib.crc32(f"redrawn {name}".encode())])
         drawn = {"meta": known[generator.integers(len(known), size=images)]}
         other = replace(detector, known=drawn, sets={name: detector.sets[name]})
-        place = {name: (generator.integers(images, size=len(chosen)), others)}
-        redrawn.append(evaluate_mixtures(other, "meta", place, evaluators, variant))
+        drawn_places = {name: (generator.integers(images, size=len(chosen)), others)}
+        redrawn.append(evaluate_mixtures(other, "meta", drawn_places, evaluators, variant))
     return Mixtures(
         np.concatenate([single.images for single in redrawn]),
         {name: np.concatenate([single.truths[name] for single in redrawn]) for name in METRICS},
@@ -218,8 +218,8 @@ def feature_distances(model: Model, suite: Suite, part: str, places: Places) -> 
     known = model.outputs(getattr(suite, part)).features
     train = labelfree.feature_moments(model.outputs(suite.train).features)
     distances = []
-    for name, (own, others) in places.items():
-        mixed = np.concatenate([known[own], model.outputs(suite.sets[name]).features[others]])
+    for name, (chosen, others) in places.items():
+        mixed = np.concatenate([known[chosen], model.outputs(suite.sets[name]).features[others]])
         distances.append(labelfree.frechet_distance(train, labelfree.feature_moments(mixed)))
     return np.array(distances)
 

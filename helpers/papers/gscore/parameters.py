@@ -122,8 +122,8 @@ class Parameters(parameters.Parameters):
 
     def data_sets_used(self) -> list[str]:
         """Return the names of all data sets, with the available packs if they are sets."""
-        own = super().data_sets_used() + [self.id_set_of(name) for name in self.networks]
-        return list(dict.fromkeys(own + (packs() if self.packs else [])))
+        used = super().data_sets_used() + [self.id_set_of(name) for name in self.networks]
+        return list(dict.fromkeys(used + (packs() if self.packs else [])))
 
     def trainings(self) -> dict[str, dict]:
         """Return the arguments of the training notebook for each trained network, if any."""

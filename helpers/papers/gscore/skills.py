@@ -61,21 +61,21 @@ def _lines(table: pd.DataFrame, stored: pd.DataFrame, metrics: Sequence[str]) ->
     tested = primary.groupby([*_NETWORK, "run"])["test_set"].agg(set)
     ready = {*primary.set_index([*_NETWORK, "detector", "evaluator", "metric"]).index}
     sets = table[table["variant"].isin(["meta", "test"])]
-    for place, own in sets.groupby([*_NETWORK, "detector"], sort=False):
-        wide = own.pivot(
+    for key, rows in sets.groupby([*_NETWORK, "detector"], sort=False):
+        wide = rows.pivot(
             index="test_set", columns=["evaluator", "metric", "variant"], values="value"
         )
         gscores = {name: wide[name]["gscore"] for name, *of in wide if of == ["gscore", "test"]}
         for (*network, run), metric in product(tested.index, metrics):
-            if network != [*place[:2]] or ("", metric, "meta") not in wide:
+            if network != [*key[:2]] or ("", metric, "meta") not in wide:
                 continue
             learnt = ~wide.index.isin(tested[*network, run])
             truths = wide["", metric, "meta"].to_numpy()[learnt]
-            where, rest = (*network, run), (place[2], metric, "primary")
+            where, rest = (*network, run), (key[2], metric, "primary")
             for name in wide.index:
                 yield *where, name, *rest, CONSTANT, truths.mean()
             for evaluator, columns in gscores.items():
-                if (*place, evaluator, metric) not in ready:
+                if (*key, evaluator, metric) not in ready:
                     for name, value in _predict(columns, truths, learnt):
                         yield *where, name, *rest, evaluator, value
 
@@ -99,13 +99,13 @@ def constant_errors(errors: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
 
 def skills(errors: pd.DataFrame) -> pd.DataFrame:
     """Return the skill of every evaluator for each network; `text` has it in words."""
-    place = ["data_set", "backbone", "variant", "detector", "evaluator", "metric"]
+    keys = ["data_set", "backbone", "variant", "detector", "evaluator", "metric"]
     rows = [
         (*names, *estimate, skill_in_words(estimate))
-        for names, own in errors.groupby(place, sort=False)
-        if (estimate := _skill(own))
+        for names, group in errors.groupby(keys, sort=False)
+        if (estimate := _skill(group))
     ]
-    return pd.DataFrame(rows, columns=[*place, *Estimate._fields, "text"])
+    return pd.DataFrame(rows, columns=[*keys, *Estimate._fields, "text"])
 
 
 def pooled_skill(errors: pd.DataFrame) -> str:

@@ -30,14 +30,14 @@ def rmse(part: pd.DataFrame) -> Table:
     Columns are detectors, for FPR95 and then for AUROC.  The lowest error of a column is bold.
     """
     part = _of(part, _RMSE)
-    own = comparisons.stack_sources(part)
-    cells = own.assign(
-        text=numbers(own, 100, ".2f"),
-        bold=mark_best(-own["mean"], own["source"], own["metric"], own["detector"]),
-        source=categories(own["source"], ["ours", "paper"]),
-        evaluator=categories(own["evaluator"], EVALUATOR_TITLES),
-        detector=categories(own["detector"], DETECTORS),
-        metric=categories(own["metric"].str.removeprefix("rmse_"), METRIC_TITLES),
+    rows = comparisons.stack_sources(part)
+    cells = rows.assign(
+        text=numbers(rows, 100, ".2f"),
+        bold=mark_best(-rows["mean"], rows["source"], rows["metric"], rows["detector"]),
+        source=categories(rows["source"], ["ours", "paper"]),
+        evaluator=categories(rows["evaluator"], EVALUATOR_TITLES),
+        detector=categories(rows["detector"], DETECTORS),
+        metric=categories(rows["metric"].str.removeprefix("rmse_"), METRIC_TITLES),
     )
     caption = (
         f"{comparisons.caption_of(part)} Root-mean-square error over the test sets of"
@@ -51,17 +51,17 @@ def rmse(part: pd.DataFrame) -> Table:
 def main_table(table: pd.DataFrame, parameters) -> Table:
     """Return the errors of predictions for one detector, with the paper's Table 1 in brackets."""
     table = table[table["data_set"] == parameters.data_set]
-    own, detector = table[table["variant"] == "primary"], parameters.detectors[0]
-    names = own["backbone"].drop_duplicates()
+    primary, detector = table[table["variant"] == "primary"], parameters.detectors[0]
+    names = primary["backbone"].drop_duplicates()
     others, tier = int(names.isin(list(records())).sum()), f"tier `{parameters.tier}`"
     kinds = {f"on four fifths of {parameters.data_set}": len(names) - others,
              f"that others have trained on {parameters.data_set}": others}  # fmt: skip
     kinds = [f"{n} network{'s' * (n > 1)} {what}" for what, n in kinds.items() if n]
     if others < len(names):
         tier += f", {parameters.training['epochs']} epochs"
-    right = own.loc[own["metric"] == "accuracy", "value"]
+    right = primary.loc[primary["metric"] == "accuracy", "value"]
     number = ["method", "metric"]
-    means = pd.concat([own[own["test_set"] == "all"], _constant(table, detector)])
+    means = pd.concat([primary[primary["test_set"] == "all"], _constant(table, detector)])
     means = means.groupby(number, as_index=False).agg(
         mean=("value", "mean"), rows=("row", " ".join)
     )
@@ -104,11 +104,11 @@ def over_test_sets(table: pd.DataFrame) -> pd.DataFrame:
         raise ValueError("table: no predictions")
     where = [name for name in results.IDENTITY if name != "run"]
     true = table[table["variant"] == "test"].assign(variant="primary")[[*where, "value", "row"]]
-    asked = predicted.assign(
+    keys = predicted.assign(
         metric=predicted["metric"].str.removeprefix("predicted_"),
         method=predicted["method"].str.partition("/")[0],
     )[[*where, "run"]]
-    truths = asked.drop_duplicates().merge(true, on=where)
+    truths = keys.drop_duplicates().merge(true, on=where)
     both = pd.concat([truths, predicted]).assign(test_set="all")
     means = both.groupby(list(results.IDENTITY), sort=False, as_index=False).agg(
         value=("value", "mean"), row=("row", " ".join)
@@ -124,30 +124,30 @@ def rows_beside(table: pd.DataFrame) -> list[tuple[pd.DataFrame, Mapping[str, st
     than CIFAR-10 it represents everything, because the paper uses no other network there.
     """
     primary = table[table["variant"] == "primary"]
-    own = primary["metric"].str.contains("^(?:rmse|pearson|spearman)_")
+    fits = primary["metric"].str.contains("^(?:rmse|pearson|spearman)_")
     first = primary["backbone"] == primary.groupby("data_set")["backbone"].transform("first")
     dla = dict.fromkeys(primary.loc[first, "backbone"], "DLA")
     means = over_test_sets(table)
     several = means["data_set"].map(PAPER.data_sets) == "CIFAR-10"
-    return [(primary[own & first], dla), (means[several], PAPER.networks), (means[~several], dla)]
+    return [(primary[fits & first], dla), (means[several], PAPER.networks), (means[~several], dla)]
 
 
 def compare(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return comparisons of errors and correlations, and of means, with the paper's numbers."""
-    own, *means = [
+    fits, *means = [
         comparisons.comparison(
             rows, published.load("gscore"), published_as=PAPER.published_as, families=families
         )
         for rows, families in rows_beside(table)
         if len(rows)
     ]
-    return own[own["data_set"] == table["data_set"].iloc[0]], pd.concat(means, ignore_index=True)
+    return fits[fits["data_set"] == table["data_set"].iloc[0]], pd.concat(means, ignore_index=True)
 
 
 def _of(part: pd.DataFrame, metrics: Iterable[str]) -> pd.DataFrame:
     """Return the rows of these metrics and whose detectors and evaluators they are."""
-    own = part[part["metric"].isin(list(metrics))]
-    if own.empty:
+    rows = part[part["metric"].isin(list(metrics))]
+    if rows.empty:
         raise ValueError(f"part: no {' or '.join(metrics)}")
-    names = own["method"].str.partition("/")
-    return own.assign(detector=names[0], evaluator=names[2])
+    names = rows["method"].str.partition("/")
+    return rows.assign(detector=names[0], evaluator=names[2])

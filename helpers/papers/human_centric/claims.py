@@ -137,10 +137,10 @@ def quantities(models: Sequence[str], sizes: Mapping[str, float]) -> Iterator[Qu
     parsed = {name: ModelName.parse(name) for name in models}
     normal = [name for name in models if parsed[name].strategy == "normal"]
     if len(normal) > 1:
-        for place, score in enumerate(SCORES[1:], start=1):
+        for column, score in enumerate(SCORES[1:], start=1):
             # the minimum over networks of MSP minus the score; and the mean rank of MSP
             # minus the mean rank of the score, in critical differences at 0.05
-            least, rank = (partial(gain, score=place) for gain in (_least_gain, _rank_gain))
+            least, rank = (partial(gain, score=column) for gain in (_least_gain, _rank_gain))
             yield Quantity(score, "least_gain", normal, least)
             yield Quantity(score, "rank_gain", normal, rank)
         # the largest loss on a network by the score that is best on average
@@ -199,8 +199,8 @@ def _of_resnets(normal: Sequence[str], sizes: Mapping[str, float]) -> Iterator[Q
         if (family := ModelName.parse(name).family).partition(".")[0] == "resnet":
             of_family.setdefault(family, []).append(name)
     if len(every := _flat(of_family.values())) > 1:  # mean over ResNets of MSP minus GradNorm
-        for place, metric in zip((len(SCORES), len(SCORES) + 2), _FPR, strict=True):
-            behind = partial(_mean_difference, first=place, second=place + 1)
+        for column, metric in zip((len(SCORES), len(SCORES) + 2), _FPR, strict=True):
+            behind = partial(_mean_difference, first=column, second=column + 1)
             yield Quantity("msp", f"{metric}_behind", every, behind)
     family = max(of_family.values(), key=len, default=[])
     largest = sorted((name for name in family if name in sizes), key=sizes.get)[-3:]

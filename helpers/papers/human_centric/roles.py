@@ -144,13 +144,13 @@ def corrupt_images(
     key = cache.key(
         images=images.sha256, kinds=kinds, chosen=chosen.tolist(), seed=seed, code=CORRUPTS
     )
-    found = replace(
+    corrupted = replace(
         images.subset(chosen.ravel()),
         images=cache.array("corrupted", key, make),
         name=f"{images.name}-corrupted",
         origin=images.origin | {"corruption": f"{len(kinds)} kinds, {count} images each"},
     )
-    return found, chosen.ravel()
+    return corrupted, chosen.ravel()
 
 
 def versions_of(images: Images | ImageStream, test: Images | ImageStream) -> np.ndarray | None:
@@ -245,8 +245,8 @@ class OwnClasses(Outputs):
     logits, probabilities and predictions of all classes.
 
     >>> outputs = Outputs(np.array([[1.0, 9.0, 2.0]]), np.ones((1, 4)), np.array([2]))
-    >>> own = OwnClasses.of(outputs, [0, 2])
-    >>> own.correct.tolist(), own.predictions.tolist(), outputs.correct.tolist()
+    >>> answers = OwnClasses.of(outputs, [0, 2])
+    >>> answers.correct.tolist(), answers.predictions.tolist(), outputs.correct.tolist()
     ([True], [1], [False])
     """
 

@@ -34,8 +34,8 @@ def zoo(table: pd.DataFrame, *, methods: Mapping[str, str] = METHODS) -> Table:
     variants = [name for name in table["variant"].unique() if name != "primary"]
     caption = TEXTS["zoo"].format(tiers=", ".join(tiers), runs=runs, failures=_failures(table))
     layout = {"name": "-".join(["zoo", *tiers, *variants]), "caption": caption, "data": means}
-    place = ["data_set", "backbone"] if cells["data_set"].nunique() > 1 else ["backbone"]
-    return Table(cells, place, ["method"], **layout)
+    lines = ["data_set", "backbone"] if cells["data_set"].nunique() > 1 else ["backbone"]
+    return Table(cells, lines, ["method"], **layout)
 
 
 def main_table(table: pd.DataFrame, parameters) -> Table:

@@ -50,9 +50,9 @@ def _unequal(table: pd.DataFrame) -> list[str]:
     means = rejected.groupby([*_PLACE, "method"])["value"].mean().unstack("method")
     reasons = {}
     if {OPEN, OPENMAX} <= set(means):
-        for place, openmax, threshold in means[[OPENMAX, OPEN]].itertuples():
+        for key, openmax, threshold in means[[OPENMAX, OPEN]].itertuples():
             if max(openmax, threshold) > _MOST_UNEQUAL * min(openmax, threshold):
-                reasons[place] = (
+                reasons[key] = (
                     f"OpenMax refuses {100 * openmax:.1f} % of the images, the threshold"
                     f" {100 * threshold:.1f} %"
                 )

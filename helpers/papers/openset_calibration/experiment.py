@@ -246,10 +246,10 @@ def bins_of(answers: Answers, bins: int) -> Iterator[dict]:
     """Yield the accuracy and the confidence of each bin of a reliability diagram."""
     curve = metrics.reliability_curve(answers.confidence, answers.correct, bins=bins)
     numbers = np.rint(curve.edges[:, 1] * bins).astype(int)
-    for place, number in enumerate(numbers):
+    for index, number in enumerate(numbers):
         for metric in ("accuracy", "confidence"):
-            name, value = f"{metric}_in_bin_{number:02}_of_{bins}", getattr(curve, metric)[place]
-            yield results.row("test", name, value, int(curve.count[place]))
+            name, value = f"{metric}_in_bin_{number:02}_of_{bins}", getattr(curve, metric)[index]
+            yield results.row("test", name, value, int(curve.count[index]))
 
 
 def rows(

@@ -57,8 +57,8 @@ def split(parameters: Parameters, data_set: str, setting: str, run: int) -> Spli
     decides, with the seed, the known classes and the held-out images.
 
     >>> from helpers.papers.parameters import load
-    >>> found = split(load("openset_calibration", "mini"), "cifar10_mini", "open-set", run=0)
-    >>> len(found.known), len(found.train), len(found.calibration), len(found.test)
+    >>> roles = split(load("openset_calibration", "mini"), "cifar10_mini", "open-set", run=0)
+    >>> len(roles.known), len(roles.train), len(roles.calibration), len(roles.test)
     (6, 1620, 180, 1000)
     """
     known_name("setting", setting, SETTINGS)

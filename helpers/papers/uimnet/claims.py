@@ -172,8 +172,8 @@ def _at(numbers: pd.DataFrame, **chosen: str) -> pd.DataFrame:
     """Return the numbers with these values of levels of the index, without the levels."""
     index, kept = numbers.index, np.ones(len(numbers), bool)
     for level, value in chosen.items():  # codes are integers, and faster than strings
-        place = index.names.index(level)
-        kept &= index.codes[place] == index.levels[place].get_indexer([value])
+        position = index.names.index(level)
+        kept &= index.codes[position] == index.levels[position].get_indexer([value])
     return numbers[kept].droplevel(list(chosen))
 
 

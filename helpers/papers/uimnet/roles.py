@@ -60,8 +60,8 @@ def partition(
     `class_means` are the mean features of the training images of each class [C, D], `most` is the
     largest number of in-domain classes, and of out-domain classes: the first ones.
 
-    >>> found = partition(np.array([[0.0], [9], [1], [8], [2]]), ["a", "b", "c", "d", "e"])
-    >>> found.in_domain, found.out_domain
+    >>> domains = partition(np.array([[0.0], [9], [1], [8], [2]]), ["a", "b", "c", "d", "e"])
+    >>> domains.in_domain, domains.out_domain
     (('b', 'd'), ('a', 'c'))
     """
     from scipy.cluster import hierarchy  # its import takes long

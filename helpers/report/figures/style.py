@@ -28,7 +28,7 @@ LINES = ("-", "--", ":", "-.")
 _CURVES = (*PALETTE[:6], "#222222", PALETTE[7], PALETTE[9], PALETTE[6])
 _DATA = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 _NAMES = " ".join(_DATA["methods"]).replace("_", "").split()
-_PLACES = {name: place for place, name in enumerate(_NAMES)}
+_PLACES = {name: number for number, name in enumerate(_NAMES)}
 
 
 def use_style() -> None:
@@ -64,22 +64,22 @@ def method_styles(names: Iterable[str], points: int = 1) -> dict[str, dict]:
     >>> styles["msp"] == method_styles(["Energy", "Largest"])["Largest"], len(styles)
     (True, 2)
     """
-    names, places = list(dict.fromkeys(names)), {}
+    names, looks = list(dict.fromkeys(names)), {}
     for name in names:
         short = re.sub(r"[\W_]", "", name.rpartition("(")[2].lower().replace("++", "pp"))
         if (known := _DATA["titles"].get(short, short)) in _PLACES:
-            places[name] = _PLACES[known]
+            looks[name] = _PLACES[known]
     below = range(len(_NAMES), len(_CURVES) ** 2)
-    for name in (name for name in names if name not in places):
+    for name in (name for name in names if name not in looks):
         start = crc32(name.encode()) % len(below)
-        free = [place for place in (*below[start:], *below[:start]) if place not in places.values()]
-        places[name] = min(free, key=lambda place: _likeness(place, places.values()))
-    return {name: curve_style(places[name], points) for name in names}
+        free = [look for look in (*below[start:], *below[:start]) if look not in looks.values()]
+        looks[name] = min(free, key=lambda look: _likeness(look, looks.values()))
+    return {name: curve_style(looks[name], points) for name in names}
 
 
-def _likeness(place: int, others: Iterable[int]) -> int:
-    """Return how often a look shares colour, or marker, with the looks of other places."""
-    look, rest = curve_style(place), [curve_style(other) for other in others]
+def _likeness(number: int, others: Iterable[int]) -> int:
+    """Return how often a look shares colour, or marker, with other looks."""
+    look, rest = curve_style(number), [curve_style(other) for other in others]
     return sum(look[part] == other[part] for other in rest for part in ("color", "marker"))
 
 

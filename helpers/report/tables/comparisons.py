@@ -8,7 +8,7 @@ import pandas as pd
 
 from helpers.checks import known_name
 from helpers.report import results
-from helpers.report.table import PLUS_MINUS, Table, categories, numbers, single
+from helpers.report.table import PLUS_MINUS, Table, categories, number, numbers, single
 
 _PLACE = ["data_set", "test_set", "backbone"]
 _PAPER_PLACE = [f"paper_{name}" for name in _PLACE]
@@ -85,10 +85,13 @@ def head_stand_ins(part: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
 
 
 def numbers_beside(part: pd.DataFrame, scale: float, pattern: str) -> list[str]:
-    """Return our mean and deviation of each row, and the paper's in brackets."""
-    sides = part, part.assign(mean=part["paper"], std=part.get("paper_std", float("nan")))
-    both = (numbers(side, scale, pattern) for side in sides)
-    return [f"{ours} ({paper})" for ours, paper in zip(*both, strict=True)]
+    """Return our mean and deviation of each row; in brackets the paper's, and the difference."""
+    printed = part.assign(mean=part["paper"], std=part.get("paper_std", float("nan")))
+    # in the paper's deviations, or in ours if it prints none
+    distances = (part["mean"] - part["paper"]) / printed["std"].fillna(part["std"])
+    words = distances.map(lambda size: f"; {number(size, '+.1f')} σ", na_action="ignore").fillna("")
+    texts = zip(*(numbers(side, scale, pattern) for side in (part, printed)), words, strict=True)
+    return [f"{ours} ({paper}{distance})" for ours, paper, distance in texts]
 
 
 def name_of(part: pd.DataFrame, *words: str) -> str:

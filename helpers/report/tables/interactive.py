@@ -40,8 +40,8 @@ def interactive(frame: pd.DataFrame, *, caption: str = "") -> HTML:
     False
     """
     frame = frame.reset_index(drop=True)
-    floats = [place for place, kind in enumerate(frame.dtypes) if kind.kind == "f"]
-    numbers = [place for place, kind in enumerate(frame.dtypes) if kind.kind in "fiu"]
+    floats = [column for column, kind in enumerate(frame.dtypes) if kind.kind == "f"]
+    numbers = [column for column, kind in enumerate(frame.dtypes) if kind.kind in "fiu"]
     texts = sorted(set(range(frame.shape[1])) - set(numbers))
     digest = hashlib.sha256((caption + frame.to_csv()).encode()).hexdigest()
     table = itables.to_html_datatable(

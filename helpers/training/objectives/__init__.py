@@ -27,7 +27,7 @@ __all__ = ["ERM", "Batch", "create", "names"]
 
 def names() -> list[str]:
     """Return the names of all objectives, from the files of the folder, in alphabetical order."""
-    return sorted(one.name for one in iter_modules(__path__))
+    return sorted(module.name for module in iter_modules(__path__))
 
 
 def create(name: str, **arguments) -> ERM:
@@ -41,7 +41,7 @@ def create(name: str, **arguments) -> ERM:
         The objective's own.
     """
     module = import_module(f"{__name__}.{known_name('objective', name, names())}")
-    kinds = [one for one in vars(module).values() if isinstance(one, type) and issubclass(one, ERM)]
-    objective = next(one for one in kinds if one.__module__ == module.__name__)
+    kinds = [cls for cls in vars(module).values() if isinstance(cls, type) and issubclass(cls, ERM)]
+    objective = next(cls for cls in kinds if cls.__module__ == module.__name__)
     known_arguments(f"objective '{name}'", objective, arguments)
     return objective(**arguments)

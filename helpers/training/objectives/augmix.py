@@ -43,9 +43,9 @@ class AugMix(ERM):
 
     def __call__(self, classifier: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the loss, and the logits of the clean images."""
-        clean, one, two = classifier(batch.inputs).float().chunk(3)
+        clean, first, second = classifier(batch.inputs).float().chunk(3)
         loss = nn.functional.cross_entropy(clean, batch.labels)
-        probabilities = torch.stack([logits.softmax(dim=1) for logits in (clean, one, two)])
+        probabilities = torch.stack([logits.softmax(dim=1) for logits in (clean, first, second)])
         return loss + self.weight * jensen_shannon_divergence(probabilities), clean
 
 
@@ -59,7 +59,7 @@ def jensen_shannon_divergence(probabilities: torch.Tensor) -> torch.Tensor:
     """
     mixture = probabilities.mean(dim=0).clamp(1e-7, 1).log()
     # averaged over versions and images: "batchmean" divides by the first dimension alone
-    one = nn.functional.kl_div(
+    divergence = nn.functional.kl_div(
         mixture.expand_as(probabilities), probabilities, reduction="batchmean"
     )
-    return one / probabilities.shape[1]
+    return divergence / probabilities.shape[1]

@@ -47,8 +47,8 @@ class Mixup(ERM):
         blended = torch.lerp(images.roll(-1, dims=0), images, share[:, None, None, None])
         blended = blended.contiguous(memory_format=torch.channels_last)
         logits = classifier(blended).float()
-        own, other = (
+        loss, other = (
             nn.functional.cross_entropy(logits, labels, reduction="none")
             for labels in (batch.labels, batch.labels.roll(-1))
         )
-        return torch.lerp(other, own, share).mean(), logits
+        return torch.lerp(other, loss, share).mean(), logits

@@ -53,6 +53,6 @@ def mix_amplitudes(
     >>> mix_amplitudes(dark, bright, torch.full((1, 1, 1, 1), 0.25)).flatten()
     tensor([15., 15., 15., 15.])
     """
-    own, other = torch.fft.rfft2(images), torch.fft.rfft2(others)
-    amplitude = torch.lerp(own.abs(), other.abs(), weight)
-    return torch.fft.irfft2(torch.polar(amplitude, own.angle()), s=images.shape[-2:])
+    spectrum, other = torch.fft.rfft2(images), torch.fft.rfft2(others)
+    amplitude = torch.lerp(spectrum.abs(), other.abs(), weight)
+    return torch.fft.irfft2(torch.polar(amplitude, spectrum.angle()), s=images.shape[-2:])

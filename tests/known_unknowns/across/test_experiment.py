@@ -53,8 +53,8 @@ def outputs_of(algorithm, number=0):
 
 def test_every_cell_that_applies_is_there_and_no_other(table):
     """Members make jsd; a head that is not linear, or several networks, leave features' scores."""
-    found = table["method"].str.partition("/").groupby(0)[2].agg(set)
-    assert found.to_dict() == {name: {*scores} for name, scores in GIVEN["scored"].items()}
+    scored = table["method"].str.partition("/").groupby(0)[2].agg(set)
+    assert scored.to_dict() == {name: {*scores} for name, scores in GIVEN["scored"].items()}
     primary = table[table["variant"] == "primary"]
     always = [each for each in MEASURES.values() if each.metric != "predicted_auroc"]
     for measure in always:  # and the other, where there is a line
@@ -193,12 +193,12 @@ def test_a_published_network_is_a_baseline_with_its_own_name(monkeypatch, near):
     """Near sets count together and separately; thresholds come from some training images."""
     train, test = (data.load("cifar10_mini", split) for split in ("train", "test"))
     near = {name: images(9, k) for k, name in enumerate(near, 30)}
-    found = replace(
+    roles = replace(
         ROLES, known=train.class_names, train=train.subset(np.arange(150)), external=None,
         near=near, thresholds=np.arange(0, 150, 5),
         validation=test.subset(np.arange(30)), test=test.subset(np.arange(30, 70)),
     )  # fmt: skip
-    monkeypatch.setattr(experiment, "roles", lambda *_: found)
+    monkeypatch.setattr(experiment, "roles", lambda *_: roles)
     chosen = PARAMETERS.replace(published={PUBLISHED: "cifar10_mini"}, scores=["msp", "vim"])
     table = run.rows(chosen, only=PUBLISHED, progress=False)
     assert set(table["backbone"]) == {PUBLISHED} and set(table["data_set"]) == {"cifar10_mini"}
@@ -211,13 +211,13 @@ def test_a_published_network_is_a_baseline_with_its_own_name(monkeypatch, near):
         assert not {"out_as_out", "failed"} & set(table["metric"])
         return
     sets = {name: each.unknown() for name, each in (near | ROLES.far).items()}
-    sets["test"] = found.test
+    sets["test"] = roles.test
     outputs = {name: network.outputs(each) for name, each in sets.items()}
     confidence = {name: each.probabilities.max(axis=1) for name, each in outputs.items()}
     for name, group in (("one", ["one"]), ("near", ["one", "two"])):
         unknown = np.concatenate([confidence[each] for each in group])
         assert value[name, "auroc"] == metrics.auroc(confidence["test"], unknown)
-    seen = network.outputs(found.train.subset(found.thresholds))
+    seen = network.outputs(roles.train.subset(roles.thresholds))
     threshold = metrics.rejection_threshold(seen.probabilities.max(axis=1)[seen.correct], keep=0.99)
     rates = [((confidence[name] >= threshold) != outputs[name].correct).mean() for name in sets]
     assert value["average", "der99"] == pytest.approx(np.mean(rates))

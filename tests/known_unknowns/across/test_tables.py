@@ -25,10 +25,10 @@ def noisy(table_of):
         rng, records, names = np.random.default_rng(0), [], ("aurc", "auroc_near", "auroc_far")
         scores = enumerate(["msp", "energy", "vim", "knn", "gap", "gen"])
         for (number, score), run, name in product(scores, range(runs), names):
-            measure, place = MEASURES[name], {"run": run, "method": f"baseline/{score}"}
+            measure, cell = MEASURES[name], {"run": run, "method": f"baseline/{score}"}
             value = 0.5 + (0.05 if measure.higher else -0.05) * number + noise * rng.normal()
-            place |= {"metric": measure.metric, "test_set": measure.test_set, "value": value}
-            records.append(place | {"bootstrap": value + 0.05 * rng.normal(size=replicates)})
+            cell |= {"metric": measure.metric, "test_set": measure.test_set, "value": value}
+            records.append(cell | {"bootstrap": value + 0.05 * rng.normal(size=replicates)})
         return table_of(records, paper="synthesis", calibration="before")
 
     return build

@@ -112,15 +112,15 @@ def in_place(score, outputs):
 
 def for_a_moment(score, outputs):
     outputs.logits[:] += 1
-    found = Theirs.score_samples(score, outputs) - 1
+    values = Theirs.score_samples(score, outputs) - 1
     outputs.logits[:] -= 1
-    return found
+    return values
 
 
 def runs_along(score, outputs):
-    found = Theirs.score_samples(score, outputs)
-    score.mean += found.mean()
-    return found
+    values = Theirs.score_samples(score, outputs)
+    score.mean += values.mean()
+    return values
 
 
 def adds_up(score, train_outputs, head):
@@ -131,8 +131,8 @@ def adds_up(score, train_outputs, head):
 
 def means_of_classes(score, train_outputs, head):
     classes = range(train_outputs.num_classes)
-    found = largest(train_outputs)
-    means = [found[train_outputs.labels == k].mean() for k in classes]
+    values = largest(train_outputs)
+    means = [values[train_outputs.labels == k].mean() for k in classes]
     score.width, score.mean = train_outputs.num_classes, np.mean(means)
     return score
 
@@ -198,12 +198,12 @@ def test_each_check_of_scores_fails_for_what_breaks_it(name, phrase, score):
 
 def test_what_is_right_passes():
     """Of a class that is not ours, and not registered; what does not apply is said."""
-    found = check_score(Theirs)
-    assert list(found) == list(SCORE_CHECKS)
-    assert [name for name in found if found[name] != "holds"] == ["unlabelled_images_are_seen"]
-    found = check_metric(metrics.rejection_threshold)
-    assert list(found) == list(METRIC_CHECKS) and found["bad_input_is_refused"] == "holds"
-    assert found["better_is_better"].startswith("does not apply: neither higher nor lower")
+    results = check_score(Theirs)
+    assert list(results) == list(SCORE_CHECKS)
+    assert [name for name in results if results[name] != "holds"] == ["unlabelled_images_are_seen"]
+    results = check_metric(metrics.rejection_threshold)
+    assert list(results) == list(METRIC_CHECKS) and results["bad_input_is_refused"] == "holds"
+    assert results["better_is_better"].startswith("does not apply: neither higher nor lower")
 
 
 @pytest.mark.parametrize("message", REFUSED)

@@ -84,7 +84,7 @@ def test_a_detector_that_lacks_something_is_in_no_mean(table):
     constant = table.assign(value=table["value"].mask(energy & (table["metric"] == "gscore"), 1))
     methods = derive(constant).groupby("metric")["method"].agg(set)["correlation_auroc"]
     assert not {f"energy/{UDE}", UDE} & methods
-    found = verdicts("gscore", constant)
-    assert (found["detectors"], found["correlation"]) == ("not testable", "no data")
+    by_claim = verdicts("gscore", constant)
+    assert (by_claim["detectors"], by_claim["correlation"]) == ("not testable", "no data")
     with pytest.raises(ValueError, match="twice: data_set cifar10_mini, backbone resnet8, run 0"):
         derive(pd.concat([table, table]))

@@ -12,9 +12,9 @@ PUBLISHED = "resnet20.akamaster_cifar10"
 MINI = tiny("roles", "gscore")
 
 
-def suite_of(place=0, **given):
+def suite_of(number=0, **given):
     parameters = MINI.replace(**given)
-    return roles(parameters, run.parts(parameters)[place])
+    return roles(parameters, run.parts(parameters)[number])
 
 
 def test_no_id_image_has_two_roles():
@@ -90,15 +90,15 @@ def test_a_set_that_cannot_be_downloaded_is_excluded_and_one_that_is_named_refus
     """Of torchvision's sets some host is always out of reach."""
 
     def unreachable(name, split, **options):
-        if name in asked:
+        if name in downloads:
             raise FileNotFoundError(f"data set '{name}': no connection")
         return load(name, split, **options)
 
-    asked, load = {card.name for card in data.cards() if card.torchvision}, data.load
+    downloads, load = {card.name for card in data.cards() if card.torchvision}, data.load
     monkeypatch.setattr(data, "load", unreachable)
-    found = suite_of(packs=True, download=True)
-    assert list(found.sets) == ["mazes"]
-    assert found.excluded["usps"] == "data set 'usps': no connection"
+    suite = suite_of(packs=True, download=True)
+    assert list(suite.sets) == ["mazes"]
+    assert suite.excluded["usps"] == "data set 'usps': no connection"
     with pytest.raises(FileNotFoundError, match="no connection"):
         suite_of(sets=["mazes", "usps"], download=True)
 
@@ -108,10 +108,10 @@ def test_outliers_and_shifted_images():
 
     The test images are corrupted in their order, so that the same mixtures can be made of them.
     """
-    found = suite_of(sets=["mazes", "plaid"], outliers=["plaid"], shifts=["brightness/2"])
-    assert found.excluded == {"plaid": "the network learns from it"} and [*found.sets] == ["mazes"]
-    assert len(found.outliers) == 2000 and (found.outliers.labels == -1).all()
-    assert not pixels_of(found.outliers) & pixels_of(data.load("plaid", "test"))
-    shifted = found.shifted["brightness/2"]
-    assert np.array_equal(shifted.labels, found.test.labels)
-    assert shifted.images.mean() > found.test.images.mean() + 10
+    suite = suite_of(sets=["mazes", "plaid"], outliers=["plaid"], shifts=["brightness/2"])
+    assert suite.excluded == {"plaid": "the network learns from it"} and [*suite.sets] == ["mazes"]
+    assert len(suite.outliers) == 2000 and (suite.outliers.labels == -1).all()
+    assert not pixels_of(suite.outliers) & pixels_of(data.load("plaid", "test"))
+    shifted = suite.shifted["brightness/2"]
+    assert np.array_equal(shifted.labels, suite.test.labels)
+    assert shifted.images.mean() > suite.test.images.mean() + 10

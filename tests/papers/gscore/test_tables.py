@@ -25,11 +25,11 @@ def table(table_of):
             cells.append((method, f"rmse_{metric}", "all", "primary", run, value))
     for run, name in ((0, "waves"), (0, "maps"), (1, "dice"), (1, "maps")):
         cells.append((UDE, "predicted_fpr95", name, "primary", run, SETS[name] + 0.04))
-    for variant, (place, name) in product(("meta", "test"), enumerate(SETS)):
+    for variant, (index, name) in product(("meta", "test"), enumerate(SETS)):
         truth = SETS[name] if variant == "test" else 0.0
         cells.append(("msp", "fpr95", name, variant, 0, truth))
         for method in ("msp/ude_l2", UDE):  # the second has stored predictions
-            cells.append((method, "gscore", name, variant, 0, 5.0 + (variant == "meta") * place))
+            cells.append((method, "gscore", name, variant, 0, 5.0 + (variant == "meta") * index))
     names = ("method", "metric", "test_set", "variant", "run", "value")
     return table_of([dict(zip(names, cell, strict=True)) for cell in cells], paper="gscore")
 
@@ -81,10 +81,10 @@ def test_skills_are_of_stored_predictions_or_of_a_line(table):
     """Truths 0.9, 0.6 and 0.3 are missed by 0.04 each; the constant and the line are 0."""
     errors = set_errors(table, [*METRIC_TITLES])
     assert len(errors) == 2 * 2 * 2 and set(errors["metric"]) == {"fpr95"}
-    found = skills(errors).set_index("evaluator")
+    rows = skills(errors).set_index("evaluator")
     value = 1 - 4 * 0.04**2 / (0.9**2 + 0.6**2 + 2 * 0.3**2)
-    assert found["value"].to_dict() == pytest.approx({"ude_wasserstein": value, "ude_l2": 0})
-    assert found["text"]["ude_wasserstein"].startswith(f"{value:.2f} [")
-    assert found["text"]["ude_l2"].endswith("no better than guessing")
-    assert pooled_skill(errors[:4]) == found["text"]["ude_wasserstein"]
+    assert rows["value"].to_dict() == pytest.approx({"ude_wasserstein": value, "ude_l2": 0})
+    assert rows["text"]["ude_wasserstein"].startswith(f"{value:.2f} [")
+    assert rows["text"]["ude_l2"].endswith("no better than guessing")
+    assert pooled_skill(errors[:4]) == rows["text"]["ude_wasserstein"]
     assert pooled_skill(errors[:2]) == "" and skills(errors[:0]).empty

@@ -16,18 +16,18 @@ def test_luck_in_training_is_no_rise_from_model_to_model():
     chosen in others it is on average what it is: no rise, of which one run alone cannot tell.
     """
     names = [f"resnet{size}" for size in (8, 14, 20, 32)]
-    sizes = {name: float(place) for place, name in enumerate(names)}
-    (rise,) = (one for one in quantities(names, sizes) if one.metric == "capacity_rise")
-    generator, own, held = np.random.default_rng(0), [], []
+    sizes = {name: float(index) for index, name in enumerate(names)}
+    (rise,) = (q for q in quantities(names, sizes) if q.metric == "capacity_rise")
+    generator, rises, held = np.random.default_rng(0), [], []
     for _ in range(300):
         better = np.array([-0.02 * sizes[name] for name in rise.models])
         numbers = np.zeros((3, len(rise.models), 15, 1))  # all that a model has
         trained = {name: 0.02 * generator.standard_normal((3, 15)) for name in names}
         luck = np.stack([trained[name] for name in rise.models], axis=1)
         numbers[..., 0] = better[:, None] + luck
-        own.append(rise.by_run({0: numbers[0]})[0].item())
+        rises.append(rise.by_run({0: numbers[0]})[0].item())
         held.append(np.mean([*rise.by_run(dict(enumerate(numbers))).values()]))
-    assert np.mean(np.array(own) > 0.01) > 0.9
+    assert np.mean(np.array(rises) > 0.01) > 0.9
     assert np.mean(held) == pytest.approx(-0.02, abs=3 * np.std(held) / np.sqrt(300))
     assert verdicts("human_centric", made_up(runs=1))["capacity"] == "undecided"
 
@@ -58,9 +58,9 @@ def test_a_run_without_one_of_the_models_has_no_number_over_it():
 def test_siblings_decide_nothing_about_many_models(gone, undecided):
     """Nor does a second family of which only a distilled network is there."""
     table = made_up()
-    found = verdicts("human_centric", table[~table["backbone"].str.match(gone)])
-    assert [name for name, verdict in found.items() if verdict == "undecided"] == undecided.split()
-    assert found["accuracy"] == ("undecided" if "accuracy" in undecided else "supported")
+    judged = verdicts("human_centric", table[~table["backbone"].str.match(gone)])
+    assert [name for name, verdict in judged.items() if verdict == "undecided"] == undecided.split()
+    assert judged["accuracy"] == ("undecided" if "accuracy" in undecided else "supported")
 
 
 def test_mean_ranks_of_the_printed_table():

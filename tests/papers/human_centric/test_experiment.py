@@ -35,7 +35,7 @@ def outputs_of(roles, parameters=TINY, *, variant="primary"):
 
 
 @pytest.fixture
-def made():
+def seen():
     """Outputs of a model with two classes, in which the score is the first logit's lead."""
     generator = np.random.default_rng(0)
 
@@ -61,20 +61,20 @@ def rows_of(outputs, method, parameters=TINY, *, variant="primary"):
     return rows.set_index(["test_set", "metric"])
 
 
-def test_thresholds_are_those_of_correct_training_images(made):
+def test_thresholds_are_those_of_correct_training_images(seen):
     """The largest that keep 95 and 99 per cent of them: the fifth and first percentiles."""
-    thresholds = apply_score(made, "max_logit", TINY).thresholds
-    right = made.train.logits.max(axis=1)[made.train.correct]
+    thresholds = apply_score(seen, "max_logit", TINY).thresholds
+    right = seen.train.logits.max(axis=1)[seen.train.correct]
     for metric, keep in (("der95", 0.95), ("der99", 0.99)):
         assert (right >= thresholds[metric]).mean() >= keep > (right > thresholds[metric]).mean()
 
 
-def test_rows_of_a_score_by_hand(made):
-    rows = rows_of(made, "max_logit")
+def test_rows_of_a_score_by_hand(seen):
+    rows = rows_of(seen, "max_logit")
     assert ("out", "der95_accepted") not in rows.index  # it is DER itself
-    threshold = apply_score(made, "max_logit", TINY).thresholds["der95"]
+    threshold = apply_score(seen, "max_logit", TINY).thresholds["der95"]
     rates = []
-    for name, outputs in made.sets.items():
+    for name, outputs in seen.sets.items():
         accepted = outputs.logits.max(axis=1) >= threshold
         wrong = (accepted & ~outputs.correct) | (~accepted & outputs.correct)
         assert rows.loc[(name, "der95"), "value"] == wrong.mean()
@@ -87,8 +87,8 @@ def test_rows_of_a_score_by_hand(made):
     assert rows.loc[("average", "der95"), "value"] == pytest.approx(np.mean(rates))
     assert rows.loc[("input-shifted", "der95"), "value"] == rates[1]
     assert rows.loc[("near", "der95"), "value"] == rates[2]
-    known, unknown = (made.sets[name].logits.max(axis=1) for name in ("test", "out"))
-    right = made.test.correct
+    known, unknown = (seen.sets[name].logits.max(axis=1) for name in ("test", "out"))
+    right = seen.test.correct
     assert rows.loc[("out", "auroc"), "value"] == metrics.auroc(known, unknown)
     assert rows.loc[("out", "auroc_correct"), "value"] == metrics.auroc(known[right], unknown)
     expected = metrics.fpr_at_tpr(known[right], unknown)
@@ -103,42 +103,41 @@ def test_rows_of_a_score_by_hand(made):
     assert (drawn["bootstrap"].map(np.mean) - drawn["value"]).abs().max() < 0.1
 
 
-def test_kinds_of_sets_have_weights_and_id_sets_have_arguments(made):
+def test_kinds_of_sets_have_weights_and_id_sets_have_arguments(seen):
     weights, nearest = dict(zip(names.KINDS, (1, 3, 4), strict=True)), {"knn": {"k": 1}}
     given = TINY.replace(average_weights=weights, keeps={"der90": 0.9}, methods=["knn"])
-    values, part = rows_of(made, "knn", given)["value"], run.parts(given)[0]
+    values, part = rows_of(seen, "knn", given)["value"], run.parts(given)[0]
     rates = [values[name, "der90"] for name in ("test", "in", "out")]
     assert values["average", "der90"] == pytest.approx(np.dot(rates, [1, 3, 4]) / 8)
     with pytest.raises(ValueError, match="unknown average_weights 'input-shifted'"):
         TINY.replace(average_weights={"test": 1})
-    expected = rows_of(made, "knn", given.replace(score_arguments=nearest))["value"].tolist()
+    expected = rows_of(seen, "knn", given.replace(score_arguments=nearest))["value"].tolist()
     given = given.replace(score_arguments_of={part.identity["data_set"]: nearest})
-    found = rows_of(made, "knn", given)["value"].tolist()
-    assert found == expected != values.tolist()
+    assert rows_of(seen, "knn", given)["value"].tolist() == expected != values.tolist()
 
 
-def test_a_fresh_threshold_is_of_test_images_that_are_not_judged(made):
+def test_a_fresh_threshold_is_of_test_images_that_are_not_judged(seen):
     """Nor are their corrupted versions; all other images are."""
     versions = np.arange(100) % 50  # of the first 50 test images, twice
-    corrupted = made.test.subset(versions)
-    made = replace(
-        made,
-        input_shifted={"in": made.input_shifted["in"], "corrupted": corrupted},
-        sources=made.sources | {"corrupted": ("test", 200, versions)},
+    corrupted = seen.test.subset(versions)
+    seen = replace(
+        seen,
+        input_shifted={"in": seen.input_shifted["in"], "corrupted": corrupted},
+        sources=seen.sources | {"corrupted": ("test", 200, versions)},
     )
-    values = apply_score(made, "max_logit", TINY)
-    fresh, judged = apply_fresh_threshold(made, values, TINY)
+    values = apply_score(seen, "max_logit", TINY)
+    fresh, judged = apply_fresh_threshold(seen, values, TINY)
     reference = np.setdiff1d(np.arange(200), judged["test"])
     assert len(reference) == len(judged["test"]) == 100
-    right = np.sort(values.sets["test"][reference][made.test.correct[reference]])
+    right = np.sort(values.sets["test"][reference][seen.test.correct[reference]])
     assert fresh.thresholds["der99"] == right[int(len(right) * 0.01)]
     kept = judged["corrupted"]
     assert set(versions[kept]) == {*range(50)} - {*reference}
     assert len(judged["in"]) == 50 and len(judged["out"]) == 30
-    rows = rows_of(made, "max_logit", variant="fresh threshold")
+    rows = rows_of(seen, "max_logit", variant="fresh threshold")
     wrong = (values.sets["corrupted"] >= fresh.thresholds["der99"]) != corrupted.correct
-    found = rows.loc[("corrupted", "der99"), ["value", "images"]].tolist()
-    assert found == [wrong[kept].mean(), len(kept)]
+    row = rows.loc[("corrupted", "der99"), ["value", "images"]].tolist()
+    assert row == [wrong[kept].mean(), len(kept)]
     assert len(rows.loc[("average", "der99"), "bootstrap"]) == 20
     assert not rows.index.isin([("out", "auroc")]).any()
 
@@ -150,11 +149,11 @@ def test_what_fails_is_a_row_and_ends_nothing(roles):
     table = toys.rows(experiment, few, TINY.replace(names=names, methods=methods))
     failed = table[table["metric"] == "failed"].groupby(["backbone", "method"])["notes"].agg(list)
     assert set(failed.index) == {(names[0], "network"), (names[1], "mahalanobis")}
-    (said,) = failed[names[0], "network"]
-    assert "FileNotFoundError: weights of 'tf_efficientnet_lite3'" in said
+    (notes,) = failed[names[0], "network"]
+    assert "FileNotFoundError: weights of 'tf_efficientnet_lite3'" in notes
     assert len(failed[names[1], "mahalanobis"]) == 2  # in both variants
-    for said in failed[names[1], "mahalanobis"]:
-        assert "at least one image of each class expected, got none of class 2" in said
+    for notes in failed[names[1], "mahalanobis"]:
+        assert "at least one image of each class expected, got none of class 2" in notes
 
 
 def test_an_image_is_drawn_together_with_its_corrupted_versions(roles):
@@ -202,17 +201,17 @@ def roles_with(*own_classes):
 
 
 def test_an_answer_is_one_of_the_sets_own_classes():
-    every, own = (outputs_with(MODEL, roles_with(*names), NAMES) for names in ((), ["renditions"]))
+    every, some = (outputs_with(MODEL, roles_with(*names), NAMES) for names in ((), ["renditions"]))
     images = every.input_shifted["renditions"]
     expected = np.array([0, 1, 3])[images.logits[:, [0, 1, 3]].argmax(axis=1)] == images.labels
-    judged = own.input_shifted["renditions"]
+    judged = some.input_shifted["renditions"]
     assert judged.correct.tolist() == expected.tolist()
     assert judged.correct.sum() > images.correct.sum() > 0
     assert not (images.correct & ~judged.correct).any()
     few = outputs_with(MODEL, roles_with(), NAMES[1:])  # images of other classes are left out
     assert few.test.num_classes == few.head.weight.shape[0] == 3 and len(few.test) == 60
     # nothing else changes: not the other sets, nor what a score reads
-    assert type(own.test) is type(own.train) is Outputs
+    assert type(some.test) is type(some.train) is Outputs
     assert (judged.predictions == images.predictions).all() and 2 in judged.predictions
     assert judged.logits is images.logits or (judged.logits == images.logits).all()
     for method in ("msp", "energy", "fdbd", "vim"):

@@ -20,8 +20,8 @@ def pictures(names=("cat", "dog"), n=12, name="pets"):
 @pytest.fixture
 def pets(monkeypatch):
     """Pictures in place of two data sets: one of pets, and one of a dog and another animal."""
-    own = {"cifar10_mini": pictures(n=40), "digits": pictures(("dog", "emu"), 40, "digits")}
-    monkeypatch.setattr(human_centric, "load", lambda name, split, **_: own[name])
+    sets = {"cifar10_mini": pictures(n=40), "digits": pictures(("dog", "emu"), 40, "digits")}
+    monkeypatch.setattr(human_centric, "load", lambda name, split, **_: sets[name])
     monkeypatch.setattr(human_centric, "splits", lambda name: ["train", "test"])
 
 
@@ -30,26 +30,26 @@ def test_every_kind_of_corruption_gets_other_images_as_far_as_there_are():
     parameters = SMALL.replace(
         corrupted_images=4, corruptions=["brightness", "contrast", "fog"], severities=[1, 2]
     )
-    found, origins = corrupt_images(images, parameters)
-    assert len(found) == len(origins) == 3 * 2 * 4
+    corrupted, origins = corrupt_images(images, parameters)
+    assert len(corrupted) == len(origins) == 3 * 2 * 4
     # twelve images are three kinds of four; then they come anew
     expected = np.resize(np.random.default_rng(0).permutation(12), 24)
     assert (origins == expected).all()
-    assert found.labels.tolist() == images.labels[expected].tolist()
+    assert corrupted.labels.tolist() == images.labels[expected].tolist()
     assert sorted(expected[:12]) == list(range(12))
     # brightness of severity 1 adds 0.05 to all values of small images
     first = images.images[expected[:4]] / 255 + 0.05
-    np.testing.assert_allclose(found.images[:4] / 255, first, atol=0.01)
+    np.testing.assert_allclose(corrupted.images[:4] / 255, first, atol=0.01)
 
 
 def test_a_set_that_is_not_there_is_told_and_the_others_go_on(root, caplog):
     """Of either kind of shift, with the command that makes it; without the ID set, nothing goes."""
     sets = {"input_shifted": ["imagenet_r"], "label_shifted": ["places", "digits", "cifar100"]}
-    made = roles(SMALL.replace(near=["cifar100"], **sets))
-    assert list(made.sets) == ["test", "digits"]
-    assert list(made.missing) == ["imagenet_r", "places", "cifar100"]
-    assert "arrange.py places" in made.missing["places"]
-    assert [one.message.partition(" is ")[0] for one in caplog.records] == [*made.missing]
+    shift = roles(SMALL.replace(near=["cifar100"], **sets))
+    assert list(shift.sets) == ["test", "digits"]
+    assert list(shift.missing) == ["imagenet_r", "places", "cifar100"]
+    assert "arrange.py places" in shift.missing["places"]
+    assert [record.message.partition(" is ")[0] for record in caplog.records] == [*shift.missing]
     with pytest.raises(FileNotFoundError, match="data set 'cifar10'"):
         roles(SMALL.replace(data_set="cifar10"))
 
@@ -57,25 +57,25 @@ def test_a_set_that_is_not_there_is_told_and_the_others_go_on(root, caplog):
 def test_a_set_may_be_shifted_in_its_input_and_in_its_label(pets):
     """Which of its images is which, the model's classes decide later; at most so many of each."""
     both = ["digits"]
-    made = roles(SMALL.replace(input_shifted=both, corrupted=both, label_shifted=both))
-    assert list(made.sets) == ["test", "digits", "digits corrupted", "digits others"]
-    assert {base for base, _ in made.drawn_from.values()} == {"digits"}
-    assert len(made.input_shifted["digits"]) == len(made.label_shifted["digits others"]) == 40
+    shift = roles(SMALL.replace(input_shifted=both, corrupted=both, label_shifted=both))
+    assert list(shift.sets) == ["test", "digits", "digits corrupted", "digits others"]
+    assert {base for base, _ in shift.drawn_from.values()} == {"digits"}
+    assert len(shift.input_shifted["digits"]) == len(shift.label_shifted["digits others"]) == 40
     few = {"input_shifted_images": 9, "label_shifted_images": 5}
-    made = roles(SMALL.replace(input_shifted=["cifar10_mini"], label_shifted=both, **few))
-    assert len(made.input_shifted["cifar10_mini"]) == 9 and len(made.label_shifted["digits"]) == 5
+    shift = roles(SMALL.replace(input_shifted=["cifar10_mini"], label_shifted=both, **few))
+    assert len(shift.input_shifted["cifar10_mini"]) == 9 and len(shift.label_shifted["digits"]) == 5
 
 
 def test_a_near_set_loses_its_related_classes(pets, monkeypatch):
     monkeypatch.setattr(human_centric.overlaps, "find_related", lambda images, data_set: ["dog"])
-    found = roles(SMALL.replace(label_shifted=["digits"], near=["digits"]))
-    assert found.near == ("digits",)
-    assert set(found.label_shifted["digits"].labels) == {1}  # emus
+    shift = roles(SMALL.replace(label_shifted=["digits"], near=["digits"]))
+    assert shift.near == ("digits",)
+    assert set(shift.label_shifted["digits"].labels) == {1}  # emus
 
 
 def test_classes_that_the_model_knows_by_another_name_are_left_out():
     left_out = SMALL.replace(label_shifted=["digits"], excluded={"digits": ["0", "7"]})
-    found = roles(left_out).label_shifted["digits"]
-    assert set(np.array(found.class_names)[found.labels]) == set("12345689")
+    images = roles(left_out).label_shifted["digits"]
+    assert set(np.array(images.class_names)[images.labels]) == set("12345689")
     with pytest.raises(ValueError, match="unknown class of digits '10'"):
         roles(left_out.replace(excluded={"digits": ["10"]}))

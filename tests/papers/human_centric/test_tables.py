@@ -21,8 +21,8 @@ def test_the_zoo(table_of):
     records = [record("network", "failed", "test", 1.0, model="vgg_8", notes="no <head> found")]
     for (size, model), run in product(enumerate(["resnet8", "vit4"]), range(2)):
         records.append(record("network", "accuracy", "test", 0.7, model=model, run=run))
-        for place, method in enumerate(METHODS):
-            rate = 0.2 + (size + place * (1 - 2 * size)) / 10 + 0.01 * run
+        for index, method in enumerate(METHODS):
+            rate = 0.2 + (size + index * (1 - 2 * size)) / 10 + 0.01 * run
             records.append(record(method, "der99", "average", rate, model=model, run=run))
     table = table_of(records, paper="human_centric")
     shown = tables.zoo(table, methods=METHODS)

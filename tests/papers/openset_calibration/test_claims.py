@@ -17,8 +17,8 @@ SHARES = {0.003: "not testable", 0.04: "supported", 0.2: "supported", 0.3: "not 
 @pytest.mark.parametrize(("share", "verdict"), SHARES.items())
 def test_openmax_is_tested_if_it_rejects_about_as_much_as_the_threshold(share, verdict):
     table = made_up(REJECTED | {(OPENMAX, "after", "rejected"): share}, spread=0.0005)
-    found = verdicts("openset_calibration", table)
-    assert found.pop("openmax") == verdict and set(found.values()) == {"supported"}
+    by_claim = verdicts("openset_calibration", table)
+    assert by_claim.pop("openmax") == verdict and set(by_claim.values()) == {"supported"}
     if verdict == "not testable":
         words = CLAIMS.verdicts(CLAIMS.check(table))["sentence"].iloc[-1]
         assert f"OpenMax refuses {100 * share:.1f} % of the images, the threshold 8." in words
@@ -34,8 +34,8 @@ def test_the_matched_tail_judges_openmax_and_the_primary_variant_the_other_metho
     assert primary.equals(CLAIMS.verdicts(CLAIMS.check(table)))
     assert primary["verdict"].iloc[-1] == Verdict.NOT_TESTABLE
     worse = matched.assign(value=matched["value"] - 0.1 * (matched["metric"] == "accuracy"))
-    found = verdicts("openset_calibration", pd.concat([table, worse], ignore_index=True))
-    assert found.pop("openmax") == "contradicted" and set(found.values()) == {"supported"}
+    by_claim = verdicts("openset_calibration", pd.concat([table, worse], ignore_index=True))
+    assert by_claim.pop("openmax") == "contradicted" and set(by_claim.values()) == {"supported"}
 
 
 def test_one_fixed_threshold_must_agree_with_the_verdict_on_openmax():
@@ -43,5 +43,5 @@ def test_one_fixed_threshold_must_agree_with_the_verdict_on_openmax():
     fixed = table[table["method"] != "closed-set"].assign(variant="one threshold")
     worse = fixed["value"] - 0.1 * (fixed["metric"].eq("accuracy") & fixed["method"].eq(OPENMAX))
     for values, verdict in ((fixed["value"], "supported"), (worse, "undecided")):
-        found = verdicts("openset_calibration", pd.concat([table, fixed.assign(value=values)]))
-        assert found.pop("openmax") == verdict and set(found.values()) == {"supported"}
+        by_claim = verdicts("openset_calibration", pd.concat([table, fixed.assign(value=values)]))
+        assert by_claim.pop("openmax") == verdict and set(by_claim.values()) == {"supported"}

@@ -46,7 +46,7 @@ def with_trials(table, nll=1.0):
 
 
 def untestable(table):
-    return {name for name, said in verdicts("uimnet", table).items() if said == "not testable"}
+    return {name for name, text in verdicts("uimnet", table).items() if text == "not testable"}
 
 
 def test_claims_about_ensembles_and_out_domain_images_need_networks_that_have_learned(table):
@@ -57,9 +57,9 @@ def test_claims_about_ensembles_and_out_domain_images_need_networks_that_have_le
     assert untestable(with_trials(table, nll=2.2)) == ensembles
     assert untestable(complete[complete["metric"] != "classes"]) == ensembles
     other = complete[complete["variant"] == "trial 1"].assign(variant="trial 2")
-    for nats, found in ((0.2, set()), (0.4, ensembles)):
+    for nats, expected in ((0.2, set()), (0.4, ensembles)):
         further = other.assign(value=other["value"] + nats)
-        assert untestable(pd.concat([complete, further], ignore_index=True)) == found
+        assert untestable(pd.concat([complete, further], ignore_index=True)) == expected
     chance = complete["value"] - 0.27 * (complete["metric"] == "auroc")
     out_domain = "erm-out-domain alike ensemble-out-domain mimo calibration spectral entropy "
     out_domain += "measures gmm-rbf size"

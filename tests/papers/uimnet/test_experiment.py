@@ -88,7 +88,7 @@ def test_numbers_by_hand(split, rows):
     assert values["erm/msp", "out_as_out"] == pytest.approx((unknown < threshold).mean())
     assert values["erm/msp", "in_as_in"] + values["erm/msp", "in_as_out"] == pytest.approx(1)
     score = scores.create("odin", **odin)
-    known, unknown = (score.score_images(outputs.model, one) for one in (split.test, split.out))
+    known, unknown = (score.score_images(outputs.model, part) for part in (split.test, split.out))
     assert values["erm/odin", "auroc"] == metrics.auroc(known, unknown)
 
 
@@ -151,10 +151,10 @@ def test_test_images_neither_choose_nor_calibrate(split):
 def by_method(outputs, *names):
     """Return the AUROC, or the reason why there is none, by measure and calibration."""
     parameters = TINY.replace(measures=list(names))
-    made = experiment.measure(parameters, outputs, lambda name, n: np.ones((2, n), int))
+    rows = experiment.measure(parameters, outputs, lambda name, n: np.ones((2, n), int))
     return {
         (row["method"].partition("/")[2], row["calibration"]): row.get("notes") or row["value"]
-        for row in made
+        for row in rows
         if row["metric"] in ("auroc", "failed")
     }
 
@@ -178,9 +178,9 @@ def test_a_score_learns_from_training_images_and_a_failure_ends_no_other(split, 
     monkeypatch.setitem(base._REGISTRY, "seeing", Seeing)
     network = Network(split)
     outputs = experiment.DomainOutputs(Model("mc_dropout", (network,), 3), split)
-    found = by_method(outputs, "seeing", "knn")
-    assert found["seeing", "before"] == "ZeroDivisionError: of all things"
-    assert isinstance(found["knn", "before"], float)
+    values = by_method(outputs, "seeing", "knn")
+    assert values["seeing", "before"] == "ZeroDivisionError: of all things"
+    assert isinstance(values["knn", "before"], float)
     ((train, head),) = seen
     assert np.array_equal(train.features, network.outputs(split.train).features)
     assert (train.members is None) == ("logits" not in needs) and head is network.head

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from helpers import data, scores
-from helpers.networks import models
+from helpers.networks import backbones
 from helpers.papers.parameters import load
 from helpers.papers.uimnet.names import ALGORITHMS, MEASURES, RECORDS, score_of
 from helpers.papers.uimnet.roles import partition, split
@@ -23,9 +23,9 @@ DIVIDED = beside(__file__, "branches.yaml")
 @pytest.mark.parametrize(("means", "most", "inside", "outside"), DIVIDED)
 def test_the_smaller_branch_is_in_domain(means, most, inside, outside):
     """As many of the first classes of the other branch are out-domain, in any order."""
-    found = partition(np.transpose([means]), NAMES[: len(means)], most=most)
-    assert (found.in_domain, found.out_domain) == (tuple(inside), tuple(outside))
-    left = found.linkage[int(found.linkage[-1, 0]) - len(means), 3]
+    domains = partition(np.transpose([means]), NAMES[: len(means)], most=most)
+    assert (domains.in_domain, domains.out_domain) == (tuple(inside), tuple(outside))
+    left = domains.linkage[int(domains.linkage[-1, 0]) - len(means), 3]
     assert left == len(inside) + (most is not None)
 
 
@@ -45,15 +45,15 @@ def test_roles_of_small_images():
 
 def test_listed_classes_are_in_domain_and_as_many_of_the_others_out_domain():
     listed = MINI.replace(featuriser="", in_domain=["ship", "cat"])
-    found = split(listed, 0, None)
-    assert found.train.class_names == ("ship", "cat") == found.in_domain
-    assert found.out_domain == ("airplane", "automobile") and found.partition is None
+    roles = split(listed, 0, None)
+    assert roles.train.class_names == ("ship", "cat") == roles.in_domain
+    assert roles.out_domain == ("airplane", "automobile") and roles.partition is None
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_the_record_of_an_algorithm_agrees_with_its_network(name):
     record, recipe = RECORDS[name], algorithm_of(MINI, "resnet8", name).recipe
-    assert (record.native == "native") == (models.create(recipe, 3).native is not None)
+    assert (record.native == "native") == (backbones.create(recipe, 3).native is not None)
     assert record.passes == (recipe.block_dropout > 0)
     for measure in MEASURES:
         assert score_of(measure, name, ensemble=True) in scores.names()

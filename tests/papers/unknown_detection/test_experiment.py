@@ -53,8 +53,7 @@ def detector(roles):
 
 def value(table, method, metric, test_set="test", run=0):
     query = "method == @method and metric == @metric and test_set == @test_set and run == @run"
-    (found,) = table[table["variant"] == "primary"].query(query)["value"]
-    return found
+    return table[table["variant"] == "primary"].query(query)["value"].item()
 
 
 def test_every_method_run_and_test_set_has_its_rows(table):
@@ -145,15 +144,15 @@ def test_openmax_counts_unknown_as_a_wrong_answer(roles, detector, variant, kind
 
 def test_any_score_is_a_method_on_the_networks_of_any(roles, detector):
     names = ["baseline", "baseline+energy", "crl+knn", "mixup+msp", "mixup"]
-    found = rows(roles, methods=names, runs=1)
-    assert set(found["method"]) == {*names, "smoothness"} and "failed" not in set(found["metric"])
-    equal = [value(found, name, "aurc", "union") for name in ("mixup", "mixup+msp")]
-    assert equal[0] == equal[1] != value(found, "baseline", "aurc", "union")
+    table = rows(roles, methods=names, runs=1)
+    assert set(table["method"]) == {*names, "smoothness"} and "failed" not in set(table["metric"])
+    equal = [value(table, name, "aurc", "union") for name in ("mixup", "mixup+msp")]
+    assert equal[0] == equal[1] != value(table, "baseline", "aurc", "union")
     network = detector("crl").model
     score = scores.create("knn")
     score.fit(network.outputs(roles.train), network.head)
     groups = (score.score_samples(network.outputs(part)) for part in (roles.test, roles.near))
-    assert value(found, "crl+knn", "auroc", "near") == metrics.auroc(*groups)
+    assert value(table, "crl+knn", "auroc", "near") == metrics.auroc(*groups)
 
 
 def as_in_the_authors_code(known, unknown):

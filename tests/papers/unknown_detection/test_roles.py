@@ -50,18 +50,18 @@ def packs(root):
 
 
 def test_wordnet_keeps_the_sets_apart(packs):
-    made = make(CIFAR, external=["tiny_imagenet_64"], far=["imagenet_sample_224", "zoo"])
-    assert made.external.class_names == ("n04067472", "n02124075") and len(made.external) == 8
-    assert made.far["imagenet_sample_224"].class_names == ("n01440764",)
-    assert made.far["zoo"].class_names == ("knitting",) and len(made.far["zoo"]) == 2
-    assert made.superclass_of["bus"] == "vehicles" and len(made.known) == 2
+    roles = make(CIFAR, external=["tiny_imagenet_64"], far=["imagenet_sample_224", "zoo"])
+    assert roles.external.class_names == ("n04067472", "n02124075") and len(roles.external) == 8
+    assert roles.far["imagenet_sample_224"].class_names == ("n01440764",)
+    assert roles.far["zoo"].class_names == ("knitting",) and len(roles.far["zoo"]) == 2
+    assert roles.superclass_of["bus"] == "vehicles" and len(roles.known) == 2
 
 
 def test_each_far_set_is_cut_by_its_parameters(packs):
     far = {"zoo": {"splits": ["train", "test"], "keep": ["animal"], "images": 7}, "plaid": {}}
-    made = make(CIFAR, external=["mazes"], far=far, far_images=20)
-    assert made.far["zoo"].class_names == ("animal", "knitting") and len(made.far["zoo"]) == 7
-    assert len(made.far["plaid"]) == 20
+    roles = make(CIFAR, external=["mazes"], far=far, far_images=20)
+    assert roles.far["zoo"].class_names == ("animal", "knitting") and len(roles.far["zoo"]) == 7
+    assert len(roles.far["plaid"]) == 20
     assert CIFAR.replace(far=far).data_sets_used().count("zoo") == 1
 
 
@@ -77,7 +77,7 @@ def test_roles_that_overlap_or_cannot_be_read_are_refused(packs, message):
 def test_the_authors_archive_names_the_known_classes(root):
     others = ("test/cifar60", "test/svhn", "test/lsun-fix", "test/describable-textures",
               "train/new-tinyimagenet158", "valid/new-tinyimagenet158")  # fmt: skip
-    files = [f"{place}/no-labels/all/{index}" for place in others for index in range(4)]
+    files = [f"{folder}/no-labels/all/{index}" for folder in others for index in range(4)]
     for name, index in product(("bee", "forest"), range(3)):
         files.append(f"train/cifar40/{name}/{index}")
         for split in ("valid/cifar40", "test/cifar40"):

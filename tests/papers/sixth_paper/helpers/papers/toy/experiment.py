@@ -6,8 +6,8 @@ from helpers.report import results
 
 
 def parts(parameters):
-    place = {"data_set": parameters.data_set, "backbone": "resnet8"}
-    return [Part(f"run {run}", place | {"run": run}, roles="") for run in range(parameters.runs)]
+    shared = {"data_set": parameters.data_set, "backbone": "resnet8"}
+    return [Part(f"run {run}", shared | {"run": run}, roles="") for run in range(parameters.runs)]
 
 
 def roles(parameters, part):

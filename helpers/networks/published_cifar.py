@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import nn
 
-from helpers.networks import models
+from helpers.networks import backbones
 from helpers.networks.recipe import Recipe
 
 
@@ -34,7 +34,7 @@ class PadShortcut(nn.Module):
 
 def resnet_a(num_classes: int, *, depth: int) -> nn.Module:
     """6n + 2 layers in three stages with shortcuts of option A (He et al. 2016, section 4.2)."""
-    model = models.create(Recipe(backbone="resnet", depth=depth, width=16), num_classes).backbone
+    model = backbones.create(Recipe(backbone="resnet", depth=depth, width=16), num_classes).backbone
     for stage in (model.layer2, model.layer3):
         stage[0].downsample = PadShortcut(stage[0].conv1.out_channels)
     return model
@@ -43,7 +43,7 @@ def resnet_a(num_classes: int, *, depth: int) -> nn.Module:
 def densenet_bc(num_classes: int, *, depth: int, growth: int) -> nn.Module:
     """6n + 4 layers in three blocks, no norm after the first convolution (Huang et al. 2017)."""
     recipe = Recipe(backbone="densenet", depth=depth, width=growth)
-    model = models.create(recipe, num_classes).backbone
+    model = backbones.create(recipe, num_classes).backbone
     model.features.norm0 = nn.Identity()
     return model
 
@@ -53,8 +53,8 @@ def _resnet_name(name: str) -> str:
 
 
 def _densenet_name(name: str) -> str:
-    if found := re.fullmatch(r"block(\d)\.layer\.(\d+)\.(bn|conv)(.+)", name):
-        block, layer, kind, rest = found.groups()
+    if match := re.fullmatch(r"block(\d)\.layer\.(\d+)\.(bn|conv)(.+)", name):
+        block, layer, kind, rest = match.groups()
         kind = {"bn": "norm"}.get(kind, kind)
         return f"features.denseblock{block}.denselayer{int(layer) + 1}.{kind}{rest}"
     name = re.sub(r"^trans(\d)\.bn1", r"features.transition\1.norm", name)

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from helpers.networks import convolutions, spectral
+from helpers.networks import safe_convolutions, spectral
 from helpers.networks.heads import Native, equip
 from helpers.networks.recipe import FOUR_STAGES, Recipe
 from helpers.outputs import Head
@@ -148,7 +148,7 @@ class Classifier(nn.Module):
 
     def __init__(self, backbone: nn.Module, *, dropout: float = 0.0, native: Native | None = None):
         super().__init__()
-        convolutions.protect(backbone)
+        safe_convolutions.protect(backbone)
         self.backbone, self.native = backbone, native
         self.dropout = nn.Dropout(dropout)
         self.register_buffer("mean", torch.zeros(3, 1, 1))
@@ -169,7 +169,7 @@ class Classifier(nn.Module):
 
         A network of several inputs also accepts that number of concatenated images, [B, 3 M, H, W].
         """
-        mean, std = (one.repeat(images.shape[1] // 3, 1, 1) for one in (self.mean, self.std))
+        mean, std = (value.repeat(images.shape[1] // 3, 1, 1) for value in (self.mean, self.std))
         x = (images.to(mean.dtype) - mean) / std
         x = self.backbone.forward_features(x)
         return self.dropout(self.backbone.forward_head(x, pre_logits=True))

@@ -18,7 +18,7 @@ from torch.autograd.functional import jacobian
 from torch.nn.functional import conv2d
 
 from helpers.modules import ROOT
-from helpers.networks import convolutions, models
+from helpers.networks import backbones, safe_convolutions
 from helpers.networks.recipe import SPECTRAL_FORMS, Recipe
 from helpers.networks.spectral import SpectralNorm
 
@@ -29,9 +29,8 @@ TIMES = 20  # calls of a shortcut: a write past a buffer does not always kill
 
 def narrow_layers() -> dict[str, nn.Conv2d]:
     """Return one convolution of each shape in narrow networks."""
-    layers = [one for recipe in NARROW for one in models.create(recipe, 10).modules()]
-    layers = [one.to(memory_format=CHANNELS_LAST) for one in layers if isinstance(one, nn.Conv2d)]
-    return {repr(one): one for one in layers}
+    modules = [module for recipe in NARROW for module in backbones.create(recipe, 10).modules()]
+    return {repr(m): m.to(memory_format=CHANNELS_LAST) for m in modules if isinstance(m, nn.Conv2d)}
 
 
 def answers(layer: nn.Conv2d, x: torch.Tensor) -> list[torch.Tensor]:
@@ -77,11 +76,12 @@ def test_it_is_torchs_convolution_but_for_the_last_bits():
     x, weight = torch.randn(3, 5, 7, 6), torch.randn(4, 5, 1, 1)
     x, weight = x.requires_grad_(), weight.requires_grad_()
     for stride, padding in ((2, 2), (0, 0)), ((3, 1), "valid"), ((2, 2), (1, 1)), ((1, 1), "same"):
-        outs = [one(x, weight, None, stride, padding) for one in (convolutions.convolve, conv2d)]
+        outs = [fn(x, weight, None, stride, padding) for fn in (safe_convolutions.convolve, conv2d)]
         torch.testing.assert_close(*outs)
         torch.testing.assert_close(*(torch.autograd.grad(o.sum(), (x, weight)) for o in outs))
     wide, x = torch.randn(4, 16, 1, 1), torch.randn(2, 16, 8, 8)
-    assert torch.equal(convolutions.convolve(x, wide, stride=(2, 2)), conv2d(x, wide, stride=2))
+    ours = safe_convolutions.convolve(x, wide, stride=(2, 2))
+    assert torch.equal(ours, conv2d(x, wide, stride=2))
 
 
 LAYERS = {
@@ -109,8 +109,8 @@ def test_the_norm_is_the_operators_and_the_wrapped_layer_has_the_coefficient(nam
     true = true_norm(layer, shape)
     wrapped = SpectralNorm(layer, coefficient := scale * true, bound=scale < 1)
     for _ in range(1000):
-        found = wrapped.norm((1, *shape)).item()
-    assert found == pytest.approx(true, rel=1e-4) and found <= true * (1 + 1e-6)
+        norm = wrapped.norm((1, *shape)).item()
+    assert norm == pytest.approx(true, rel=1e-4) and norm <= true * (1 + 1e-6)
     assert true_norm(wrapped.eval(), shape) == pytest.approx(coefficient, rel=1e-4)
 
 
@@ -142,13 +142,13 @@ def test_every_layer_below_the_head_is_normalised_and_bounded_as_the_form_says(b
     """The head is not; batch normalisations are in no form divided by less than 1."""
     depth, width = BACKBONES[backbone]
     recipe = Recipe(backbone=backbone, depth=depth, width=width, spectral_norm=1.0)
-    model = models.create(replace(recipe, spectral_form=form), 3)
+    model = backbones.create(replace(recipe, spectral_form=form), 3)
     weights = nn.Conv2d | nn.Linear
     kinds = weights if form == "weights" else weights | nn.BatchNorm2d
-    wrapped = [one for one in model.modules() if isinstance(one, SpectralNorm)]
+    wrapped = [module for module in model.modules() if isinstance(module, SpectralNorm)]
     layers = {layer for layer in model.modules() if isinstance(layer, kinds)}
-    assert {one.layer for one in wrapped} | {model.backbone.get_classifier()} == layers
-    bounds = {isinstance(one.layer, nn.BatchNorm2d): one.least == 1 for one in wrapped}
+    assert {module.layer for module in wrapped} | {model.backbone.get_classifier()} == layers
+    bounds = {isinstance(module.layer, nn.BatchNorm2d): module.least == 1 for module in wrapped}
     divided = {False: form == "bounded"}
     assert bounds == (divided if form == "weights" else divided | {True: True})
 

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from helpers.data import Images
-from helpers.networks import models
+from helpers.networks import backbones
 from helpers.networks.heads import EQUIPPED
 from helpers.networks.model import Model
 from helpers.networks.recipe import Recipe
@@ -34,7 +34,7 @@ def test_every_family_takes_every_kind_of_head(family, objective):
     """Answers of a class each, features and head agree, and the backbone's weights are the same."""
     plain = FAMILIES[family]
     recipe = Recipe.from_parameters(plain.as_dict(), objective=objective)
-    model, erm = models.create(recipe, 5).eval(), models.create(plain, 5)
+    model, erm = backbones.create(recipe, 5).eval(), backbones.create(plain, 5)
     logits = model(PIXELS).detach()
     state = {name.replace("linear.", ""): value for name, value in model.state_dict().items()}
     if objective != "mimo":  # whose first convolution and heads are others
@@ -54,24 +54,24 @@ DEPTHS = [("resnet", 8), ("resnet", 18), ("resnet", 20), ("densenet", 22), ("den
 @pytest.mark.parametrize(("backbone", "depth"), DEPTHS)
 def test_depth_counts_the_layers(backbone, depth):
     """Convolutions on the main path and the head; the shortcuts' projections do not count."""
-    modules = models.create(Recipe(backbone=backbone, depth=depth, width=4), 3).named_modules()
+    modules = backbones.create(Recipe(backbone=backbone, depth=depth, width=4), 3).named_modules()
     convolutions = [name for name, module in modules if isinstance(module, nn.Conv2d)]
     assert sum("downsample" not in name for name in convolutions) + 1 == depth
 
 
 def test_cifar_resnet20_has_the_published_number_of_parameters():
     """He et al. (2016), table 6: 0.27 M. (0.2697 M with parameter-free shortcuts, theirs.)"""
-    weights = models.create(Recipe(depth=20, width=16), 10).backbone.named_parameters()
-    assert sum(one.numel() for name, one in weights if "downsample" not in name) == 269_722
+    weights = backbones.create(Recipe(depth=20, width=16), 10).backbone.named_parameters()
+    assert sum(weight.numel() for name, weight in weights if "downsample" not in name) == 269_722
 
 
 def test_same_seed_same_weights():
-    weights = [models.create(SMALL, 3, seed=s).backbone.conv1.weight for s in (7, 7, 8)]
+    weights = [backbones.create(SMALL, 3, seed=s).backbone.conv1.weight for s in (7, 7, 8)]
     assert torch.equal(*weights[:2]) and not torch.equal(*weights[1:])
 
 
 def test_normalisation_is_exact():
-    model = models.create(SMALL, 3)
+    model = backbones.create(SMALL, 3)
     images = np.random.default_rng(0).integers(0, 256, (9, 8, 8, 3), dtype=np.uint8)
     model.set_normalisation(images)
     np.testing.assert_allclose(model.mean.ravel(), images.mean(axis=(0, 1, 2)), rtol=1e-6)
@@ -81,9 +81,9 @@ def test_normalisation_is_exact():
 
 def test_dropout_comes_after_every_normalisation_of_a_block_and_before_the_head():
     """The same weights, so that dropout is all that is different."""
-    plain = models.create(Recipe(depth=20), 4)
-    dropped = models.create(Recipe(depth=20, dropout=0.2, block_dropout=0.1), 4)
-    deep = models.create(Recipe(depth=50, width=64, stem_stride=4, block_dropout=0.1), 4)
+    plain = backbones.create(Recipe(depth=20), 4)
+    dropped = backbones.create(Recipe(depth=20, dropout=0.2, block_dropout=0.1), 4)
+    deep = backbones.create(Recipe(depth=50, width=64, stem_stride=4, block_dropout=0.1), 4)
     for model, count, last in ((dropped, 2 * 9, 0.2), (deep, 3 * 16, 0.0)):  # convolutions
         shares = [module.p for module in model.modules() if isinstance(module, nn.Dropout)]
         assert shares.count(0.1) == count and shares[-1] == last
@@ -108,7 +108,7 @@ def stand_in(seed):
         return Outputs(logits, np.zeros((4, 3)), images.labels, members)
 
     known = {"sha256": f"{seed}", "preprocessing": {"size": None}, "device_name": "cpu"}
-    classifier = models.create(Recipe(width=4), 2, seed=seed)
+    classifier = backbones.create(Recipe(width=4), 2, seed=seed)
     return SimpleNamespace(outputs=outputs, classifier=classifier, seconds=1.5, **known)
 
 

@@ -1,6 +1,6 @@
 """Store in the repository's notebooks the outputs of their last execution by the pipeline.
 
-    python workflow/refresh.py
+    python workflow/store_outputs.py
 
 Times, progress bars and the error stream are left out, so that a review shows real changes.
 Figures get a palette, which makes their files a third as large.

@@ -4,7 +4,7 @@ import io
 
 import nbformat
 import pytest
-import refresh
+import store_outputs
 from PIL import Image
 
 
@@ -26,7 +26,7 @@ def test_outputs_come_over_without_the_injected_cell_and_the_error_stream():
     setup = executed.cells[0].metadata["mystnb"] = {"code_prompt_show": "Setup"}
     source = notebook("a = 1", "3 * a")
     source.cells[0].metadata["mystnb"] = setup
-    stored = refresh.with_outputs(source, executed)
+    stored = store_outputs.with_outputs(source, executed)
     assert [cell.execution_count for cell in stored.cells] == [1, 2]
     printed, output = stored.cells[1].outputs
     assert (printed.text, output.data, output.execution_count) == ("a\nb\n", shown.data, 2)
@@ -36,10 +36,10 @@ def test_outputs_come_over_without_the_injected_cell_and_the_error_stream():
 def test_a_picture_with_fewer_colours_keeps_its_dots_per_inch():
     file = io.BytesIO()
     Image.new("RGBA", (300, 200), (0, 114, 178, 255)).save(file, "PNG", dpi=(96, 96))
-    picture = Image.open(io.BytesIO(refresh.few_colours(file.getvalue())))
+    picture = Image.open(io.BytesIO(store_outputs.few_colours(file.getvalue())))
     assert picture.mode == "P" and round(picture.info["dpi"][0]) == 96
 
 
 def test_a_notebook_that_was_changed_since_is_refused():
     with pytest.raises(ValueError, match="changed since it was executed"):
-        refresh.with_outputs(notebook("4 * a"), notebook("3 * a"))
+        store_outputs.with_outputs(notebook("4 * a"), notebook("3 * a"))
