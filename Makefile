@@ -73,7 +73,7 @@ notebooks: .venv/.installed
 	$(BIN)/python workflow/refresh.py
 
 bench: .venv/.installed
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks.peers
 
 lab: .venv/.installed
 	$(BIN)/jupyter lab --notebook-dir .

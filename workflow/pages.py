@@ -53,9 +53,8 @@ def infos() -> dict[str, list[Info]]:
 
 def speed() -> str:
     """Return the table of the benchmarks, from ``benchmarks/results``, for the page on quality."""
-    stored = ROOT / "benchmarks" / "results"
-    tables = [pd.read_parquet(stored / f"{name}.parquet") for name in ("peers", "training")]
-    return render("speed.md", rows=pd.concat(tables).to_dict("records"))
+    stored = ROOT / "benchmarks" / "results" / "peers.parquet"
+    return render("speed.md", rows=pd.read_parquet(stored).to_dict("records"))
 
 
 def api() -> str:
