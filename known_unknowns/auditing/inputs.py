@@ -278,12 +278,5 @@ def open_demo() -> tuple[Inputs, str]:
         f"Its images: {len(pack.test)} test images of CIFAR-10 and, as images of unknown classes, "
         f"{' and '.join(sizes)}."
     )
-    inputs = Inputs(
-        pack.name,
-        pack.test,
-        names_of(pack.id_set),
-        head=pack.head,
-        ood=ood,
-        sha256={"outputs": sha256_file(EMBEDDED / DEMO)},
-    )
-    return inputs, description
+    more = {"head": pack.head, "ood": ood, "sha256": {"outputs": sha256_file(EMBEDDED / DEMO)}}
+    return Inputs(pack.name, pack.test, names_of(pack.id_set), **more), description
