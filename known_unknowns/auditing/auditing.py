@@ -237,11 +237,10 @@ def audit(
         audited.doubts += doubts.doubt_share(audited.unlabelled["least"], unknown_share)
     promised = risk if deployed == "risk" else 1.0
     audited.classes = rules.by_class(validation, names, measuring, accepted, promised)
-    answers, audited.strata = validation.predictions[measuring], []
+    audited.strata, audited.images_needed_by_stratum = [], 0
     audited.images_needed_by_answer, audited.answers = rules.by_answer(
-        known, correct, answers, names, *wished
+        known, correct, validation.predictions[measuring], names, *wished
     )
-    audited.images_needed_by_stratum = 0
     if inputs.strata is not None:
         kinds, numbers = np.unique(np.asarray(inputs.strata), return_inverse=True)
         audited.images_needed_by_stratum, audited.strata = rules.by_answer(

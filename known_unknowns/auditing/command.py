@@ -113,6 +113,8 @@ def _gathered(given: argparse.Namespace):
     if given.model is None:
         from known_unknowns.auditing.inputs import read_outputs
 
+        if any((given.validation, given.train, given.ood, given.production, given.classes)):
+            raise ValueError("a folder or --classes: only with --model; FILE has arrays for these")
         return read_outputs(given.file, treat_as=given.treat_as)
     if given.model.endswith(".onnx"):
         raise ValueError("--model: the name of a network of timm expected; the audit's page shows "

@@ -102,9 +102,8 @@ class Inputs:
                     f"{name}: one for each of {len(self.validation)} images expected, got shape "
                     f"{np.shape(values)}"
                 )
-        for name in self.ood:
-            if name in _TAKEN:
-                raise ValueError(f"ood: a set cannot be called '{name}'; give it another name")
+        if taken := {*self.ood} & {*_TAKEN}:
+            raise ValueError(f"ood: a set cannot be called '{min(taken)}'; give it another name")
 
     @property
     def richest(self) -> str:
