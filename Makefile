@@ -73,7 +73,7 @@ notebooks: .venv/.installed
 	$(BIN)/python workflow/store_outputs.py
 
 bench: .venv/.installed
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks.peers && $(BIN)/python -m benchmarks.training
 
 lab: .venv/.installed
 	$(BIN)/jupyter lab --notebook-dir .

@@ -50,7 +50,6 @@ class Comparison:
         *,
         rounds: int = 3,
         share: float = 1.0,
-        note: str = "",
     ) -> None:
         """Time both sides in turn, after one call of each side without timing.
 
@@ -62,8 +61,6 @@ class Comparison:
         rounds : int
         share : float
             Share of the work for `theirs`, if all the work takes too long.
-        note : str
-            Convention that differs between both sides.
         """
         ours(), theirs()
         pairs = [(seconds(ours), seconds(theirs) / share) for _ in range(rounds)]
@@ -73,7 +70,6 @@ class Comparison:
             "ours": statistics.median(our for our, _ in pairs),
             "theirs": statistics.median(their for _, their in pairs),
             "ratio": statistics.median(ratios), "low": min(ratios), "high": max(ratios),
-            "note": note,
         }  # fmt: skip
         self.rows.append(row)
         print(f"{work}, {peer}: {row['ratio']:.2f} ({row['low']:.2f} to {row['high']:.2f})")

@@ -8,8 +8,6 @@ row.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import sklearn.metrics
 import torch
@@ -162,9 +160,8 @@ def compare_scores(comparison: Comparison) -> None:
 def compare_mixture(comparison: Comparison) -> None:
     """Time the fit of two Gaussians to 20,000 scores, as exactly as scikit-learn does it."""
     generator = np.random.default_rng(0)
-    scores = np.concatenate(
-        [8 + 2 * generator.normal(size=10_000), generator.gamma(3, 0.8, 10_000)]
-    )
+    parts = 8 + 2 * generator.normal(size=10_000), generator.gamma(3, 0.8, 10_000)
+    scores = np.concatenate(parts)
     start, floor = labelfree.two_means(scores), 1e-6 * scores.var()
 
     def theirs() -> GaussianMixture:
@@ -184,10 +181,8 @@ def compare_mixture(comparison: Comparison) -> None:
 def main() -> None:
     """Run all comparisons, and store the results."""
     comparison = Comparison("peers")
-    parts: list[Callable] = [
-        compare_ranking, compare_bootstrap, compare_calibration, compare_mixture, compare_scores,
-    ]  # fmt: skip
-    for compare in parts:
+    of_metrics = compare_ranking, compare_bootstrap, compare_calibration
+    for compare in (*of_metrics, compare_mixture, compare_scores):
         compare(comparison)
     comparison.write()
 

@@ -41,10 +41,7 @@ __all__ = ["__version__", *sorted({*_MODULES, *_PACKAGES})]
 def __getattr__(name: str):
     """Import a name at its first use."""
     if name in _PACKAGES:
-        value = importlib.import_module(f"helpers.{name}")
-    elif name in _MODULES:
-        value = getattr(importlib.import_module(_MODULES[name]), name)
-    else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = value  # for the next time
-    return value
+        return importlib.import_module(f"helpers.{name}")
+    if name in _MODULES:
+        return getattr(importlib.import_module(_MODULES[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

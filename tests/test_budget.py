@@ -7,20 +7,20 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 CODE = {
-    "helpers": 12996,
+    "helpers": 12991,
     "helpers/data": 1965,  # the design allows 1,900
     "helpers/labelfree": 421,  # the design allows 430
     "helpers/metrics": 614,  # the design allows 600
     "helpers/networks": 1225,  # the design allows 1,100
-    "helpers/papers": 4080,  # the design allows 4,500
-    "helpers/report": 1599,  # the design allows 1,400
+    "helpers/papers": 4076,  # the design allows 4,500
+    "helpers/report": 1598,  # the design allows 1,400
     "helpers/scores": 1292,  # the design allows 1,250
     "helpers/training": 1230,  # the design allows 1,150
     "known_unknowns": 4489,
-    "workflow": 1793,  # the design allows 1,800
+    "workflow": 1789,  # the design allows 1,800
     "pictures": 967,
-    "benchmarks": 368,
-    "tests": 9467,
+    "benchmarks": 398,  # the design allows 400
+    "tests": 9462,
 }
 DOCSTRINGS = {"helpers": 5629}
 #: Megabytes of the committed files in each folder.

@@ -21,6 +21,4 @@ def __getattr__(name: str):
     """Import a name at its first use; only `gather` needs torch."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
-    globals()[name] = value  # for the next time
-    return value
+    return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -62,6 +62,9 @@ class Audit(SimpleNamespace):
         Thresholds by kind, ``risk`` or ``coverage``.
     deployed, threshold, rejector : str, Threshold, Rejector
         Kind and threshold of the rejector, and the rejector; empty and None without a threshold.
+    hard : dict of str to ndarray
+        The set that the chosen score tells worst from ID images, on the choosing halves, and its
+        scores.  A guarantee for a share of unknown images is for this set.
     promised_on : (ndarray, ndarray)
         Scores and correctness of the images behind the guarantee of a risk.
     classes, answers, strata : list of dict
@@ -96,8 +99,7 @@ class Audit(SimpleNamespace):
         `scores` are the scores of these images, if already computed.
         """
         inputs, score, names = self.inputs, self.score, self.inputs.ood
-        validation = inputs.validation
-        parts = validation.logits[self.measuring], production.logits
+        parts = inputs.validation.logits[self.measuring], production.logits
         families = {name: score.score_samples(part) for name, part in inputs.families.items()}
         return prediction.look_at_unlabelled(
             self.samples["validation"],
@@ -139,8 +141,8 @@ def audit(
     confidence : float
         Confidence of the guarantee of `risk`, in (0, 1).
     unknown_share : float
-        Largest share of unknown images, like the images of the OOD sets, for which the guarantee of
-        a risk holds, in [0, 1); with 0 it covers only ID images.
+        Largest share of unknown images, like the images of the hardest OOD set, for which the
+        guarantee of a risk holds, in [0, 1); with 0 it covers only ID images.
     replicates : int
         Number of bootstrap replicates.
     seed : int
@@ -199,15 +201,17 @@ def audit(
     chosen = ranking.score_halves(usable, first)
     groups = ranking.Groups(first, *drawing)
     audited.ranking, audited.best = ranking.ranked(usable, chosen, groups)
-    score, chosen = usable[audited.best[0]], chosen[audited.best[0]][ranking.ID]
+    score, chosen = usable[audited.best[0]], chosen[audited.best[0]]
     tell(f"measures the chosen one, {score.info.title}")
     samples = ranking.score_halves({"": score}, second)[""]
     audited.confirmed = pd.DataFrame(ranking.Groups(second, *drawing).measure(samples)[0])
     samples = {"validation": samples.pop(ranking.ID)} | samples
     known, correct = samples["validation"], validation.correct[measuring]
     audited.score, audited.samples, audited.correct = score, samples, correct
-    audited.chosen = chosen
+    audited.chosen = chosen.pop(ranking.ID)
     unknown = {name: samples[name] for name in inputs.ood}
+    order = sorted(chosen, key=lambda name: metrics.auroc(audited.chosen, chosen[name]))
+    audited.hard = {name: unknown[name] for name in order[:1]}
 
     audited.unlabelled = audited.drift = None
     if inputs.production is not None:
@@ -218,9 +222,9 @@ def audit(
         audited.drift = prediction.find_drift(known, production, here, there)
 
     mixed, wished = {"unknown": unknown_share, "seed": seed}, (risk, confidence)
-    audited.promised_on = rules.draw_mixture(known, correct, unknown, unknown_share, seed=seed)
+    audited.promised_on = rules.draw_mixture(known, correct, audited.hard, **mixed)
     audited.thresholds = {
-        "risk": rules.promise_risk(known, correct, unknown, *wished, **mixed),
+        "risk": rules.promise_risk(known, correct, unknown, *wished, **mixed, hard=audited.hard),
         "coverage": rules.promise_coverage(known, correct, unknown, coverage, confidence),
     }
     tried = (wish, *rules.WISHES) if fallback else (wish,)
@@ -233,11 +237,10 @@ def audit(
         audited.doubts += doubts.doubt_share(audited.unlabelled["least"], unknown_share)
     promised = risk if deployed == "risk" else 1.0
     audited.classes = rules.by_class(validation, names, measuring, accepted, promised)
-    answers, audited.strata = validation.predictions[measuring], []
+    audited.strata, audited.images_needed_by_stratum = [], 0
     audited.images_needed_by_answer, audited.answers = rules.by_answer(
-        known, correct, answers, names, *wished
+        known, correct, validation.predictions[measuring], names, *wished
     )
-    audited.images_needed_by_stratum = 0
     if inputs.strata is not None:
         kinds, numbers = np.unique(np.asarray(inputs.strata), return_inverse=True)
         audited.images_needed_by_stratum, audited.strata = rules.by_answer(

@@ -15,6 +15,7 @@ import argparse
 import gc
 import inspect
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Collection
@@ -37,12 +38,14 @@ def main(command_line: list[str] | None = None) -> int:
     given = _parser().parse_args(command_line)
     name = " ".join(filter(None, ("known-unknowns", given.command)))
     gc.set_threshold(100_000)  # objects are kept until the end: no cycles to collect
+    if command_line is None:  # a request to end, as from a system that shuts down, is like Ctrl-C
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         return globals()[f"_{given.command or 'version'}"](given)
     except BrokenPipeError:  # the reader closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return HOLDS
-    except (OSError, ValueError) as error:
+    except (OSError, SyntaxError, ValueError) as error:
         line = " ".join(str(error).split()).replace("treat_as=", "--treat-as ")
         print(f"{name}: {line}", file=sys.stderr)
         return REFUSED
@@ -110,6 +113,8 @@ def _gathered(given: argparse.Namespace):
     if given.model is None:
         from known_unknowns.auditing.inputs import read_outputs
 
+        if any((given.validation, given.train, given.ood, given.production, given.classes)):
+            raise ValueError("a folder or --classes: only with --model; FILE has arrays for these")
         return read_outputs(given.file, treat_as=given.treat_as)
     if given.model.endswith(".onnx"):
         raise ValueError("--model: the name of a network of timm expected; the audit's page shows "
@@ -199,10 +204,10 @@ def _audit(given: argparse.Namespace) -> int:
         read_requirement(condition)
 
     from known_unknowns.auditing.auditing import audit
+    from known_unknowns.auditing.thresholds import WISHES
 
     inputs = _gathered(given)
-    wishes = {name: getattr(given, name) for name in ("risk", "coverage")}
-    wishes = {name: value for name, value in wishes.items() if value is not None}
+    wishes = {name: value for name in WISHES if (value := getattr(given, name)) is not None}
     audited = audit(
         inputs, wish=next(iter(wishes), "risk"), **wishes, confidence=given.confidence,
         unknown_share=given.share, require=given.require, tell=tell,
@@ -279,6 +284,8 @@ def _accept(given: argparse.Namespace) -> int:
         _check_place(given.out)
     rejector = Rejector.load(given.rejector)
     logits, features, files = read_new(given.file)
+    if given.out and given.out.exists() and given.out.samefile(given.file):
+        raise ValueError(f"--out: {given.out} holds the new outputs; name another file")
     judged = rejector.judge(logits, features)
     judged.insert(0, "image", files)
     if given.out is None:

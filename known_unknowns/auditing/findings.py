@@ -78,7 +78,7 @@ def facts(audit: SimpleNamespace) -> dict:
         "again": [row for row in confirmed if row["metric"] == "aurc"][-1],
         "hardest": min(areas, key=lambda row: row["value"], default=None),
         "worst": max(accepted, key=accepted.get, default=""),
-        "worse_classes": sorted(
+        "worse_answers": sorted(
             (row for row in audit.classes if row["beyond"]), key=lambda row: -row["wrong"][0]
         ),
         "nearly_all": audit.deployed == "risk" and deployed.coverage[0] > NEARLY_ALL,
@@ -173,7 +173,7 @@ def _numbers(audit: SimpleNamespace, required: SimpleNamespace) -> list[tuple[fl
         risk = required.risk if required.risk == required.risk else settings["risk"]
         ood = {name: samples[name] for name in audit.inputs.ood}
         wished = risk, settings["confidence"]
-        mixed = {"unknown": settings["unknown_share"], "seed": settings["seed"]}
+        mixed = {"unknown": settings["unknown_share"], "seed": settings["seed"], "hard": audit.hard}
         return [promise_risk(samples["validation"], audit.correct, ood, *wished, **mixed).coverage]
     rows = audit.confirmed[audit.confirmed["metric"].eq(name)]
     if name not in OF_SETS or required.set:  # the AURC is for the ID images, set ""

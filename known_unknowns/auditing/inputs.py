@@ -102,9 +102,8 @@ class Inputs:
                     f"{name}: one for each of {len(self.validation)} images expected, got shape "
                     f"{np.shape(values)}"
                 )
-        for name in self.ood:
-            if name in _TAKEN:
-                raise ValueError(f"ood: a set cannot be called '{name}'; give it another name")
+        if taken := {*self.ood} & {*_TAKEN}:
+            raise ValueError(f"ood: a set cannot be called '{min(taken)}'; give it another name")
 
     @property
     def richest(self) -> str:
@@ -278,12 +277,5 @@ def open_demo() -> tuple[Inputs, str]:
         f"Its images: {len(pack.test)} test images of CIFAR-10 and, as images of unknown classes, "
         f"{' and '.join(sizes)}."
     )
-    inputs = Inputs(
-        pack.name,
-        pack.test,
-        names_of(pack.id_set),
-        head=pack.head,
-        ood=ood,
-        sha256={"outputs": sha256_file(EMBEDDED / DEMO)},
-    )
-    return inputs, description
+    more = {"head": pack.head, "ood": ood, "sha256": {"outputs": sha256_file(EMBEDDED / DEMO)}}
+    return Inputs(pack.name, pack.test, names_of(pack.id_set), **more), description

@@ -55,10 +55,11 @@ def look_at_unlabelled(
     -------
     dict
         ``images``: M.  ``least``, ``share``: 95 % lower bound and estimate of the share of images
-        unlike the validation images.  ``listed``: indices of such images; a tenth of them is
-        expected to be like the validation images.  ``fewest``: the smallest number for a list.
-        ``accuracy``, ``accepted``: brackets of the accuracy on all images and on accepted images,
-        None with too few images.  ``detection``: AUROC and FPR95 with 90 % intervals, empty
+        unlike the validation images.  ``to_state``: the share of unknown images that a guarantee
+        should allow, None without evidence or sets.  ``listed``: indices of such images; a tenth of
+        them is expected to be like the validation images.  ``fewest``: the smallest number for a
+        list.  ``accuracy``, ``accepted``: brackets of the accuracy on all images and on accepted
+        images, None with too few images.  ``detection``: AUROC and FPR95 with 90 % intervals, empty
         without an answer.  ``to_label``: indices of images that are worth a label.
     """
     images = len(production)
@@ -85,10 +86,12 @@ def look_at_unlabelled(
             }
     order = np.argsort(production, kind="stable")
     drawn = np.random.default_rng(seed).permutation(images)[:LABELS]
+    least, stated = without_labels.share_bound(known, production), round(share + 0.005, 2)
     return {
         "images": images,
-        "least": without_labels.share_bound(known, production),
+        "least": least,
         "share": share,
+        "to_state": stated if unknown and least and stated < 1 else None,
         "listed": order[suspected.chosen[order]].tolist(),
         "fewest": suspected.fewest,
         "accuracy": accuracy,

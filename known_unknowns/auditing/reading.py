@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 #: Suffixes of tables; every other file is an archive of arrays.
 TABLES = (".csv", ".parquet")
+#: Largest ratio of an array's bytes to its compressed bytes; outputs of models shrink far less.
+MOST_SHRUNK = 200
 _DAMAGED = (
     AttributeError, EOFError, MemoryError, NotImplementedError, OSError, RuntimeError,
     tokenize.TokenError, zipfile.BadZipFile, zlib.error,
@@ -33,7 +35,8 @@ _PREFIXES = {"validation": "", "train": "train_", "production": "production_"}
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
     """Return the arrays of a file by name, mapped into memory if they are not compressed."""
     if not path.is_file():
-        raise FileNotFoundError(f"outputs: no file {path}")
+        problem = "is a folder" if path.is_dir() else "is no file, and no link to a file"
+        raise FileNotFoundError(f"outputs: {path} {problem}; give a file of numpy.savez or a table")
     if path.suffix.lower() in TABLES:
         return _arranged(_read_table(path))
     try:
@@ -92,6 +95,11 @@ def _read_member(path: Path, archive: np.lib.npyio.NpzFile, name: str) -> np.nda
                 raise zipfile.BadZipFile(
                     f"{member.filename} has not the size that its shape {shape} asks"
                 )
+            if size > MOST_SHRUNK * max(member.compress_size, 2**18):
+                raise zipfile.BadZipFile(
+                    f"{member.filename} has {member.compress_size:,} bytes that would fill "
+                    f"{size:,} bytes of memory; numpy.savez writes it without compression"
+                )
             if member.compress_type == zipfile.ZIP_STORED and size:
                 start, order = _check_stored(path, member) + skipped, "F" if by_columns else "C"
                 return np.memmap(path, dtype, "r", start, shape, order).view(np.ndarray)
@@ -120,7 +128,9 @@ def _read_table(path: Path) -> pd.DataFrame:
     if kind == ".csv":
         _check_text(path)
     try:
-        return pd.read_csv(path) if kind == ".csv" else pd.read_parquet(path, engine="pyarrow")
+        if kind == ".csv":  # all rows at once, or the type of a column would depend on the place
+            return pd.read_csv(path, low_memory=False)
+        return pd.read_parquet(path, engine="pyarrow")
     except ImportError as error:
         raise ValueError(
             f"outputs: {path} is read by pyarrow, which is not installed; pip install pyarrow, or "
@@ -174,6 +184,8 @@ def _arranged(table: pd.DataFrame) -> dict[str, np.ndarray]:
     for name in dict.fromkeys(sets):
         part, where = table[sets == name], f"set {name}"
         prefix = _PREFIXES.get(name, f"ood_{name}_")
+        if name not in _PREFIXES and (meant := name.strip().lower()) in _PREFIXES:
+            raise ValueError(f"set: {name!r} would be a set of unknown images; write {meant!r}")
         for kind, names in kinds.items():
             if names:
                 arrays[f"{prefix}{kind}s"] = _present(part[names], where).to_numpy()
@@ -197,6 +209,8 @@ def _numbered(table: pd.DataFrame, kind: str) -> list[str]:
             f"{missing[0]}: missing, though there are {count} columns of this kind; they count "
             f"from {kind}_0 without a gap"
         )
+    if texts := [name for name in names if table[name].dtype.kind not in "iuf"]:
+        raise ValueError(f"{texts[0]}: a number such as 0.5 expected in each row, and some are not")
     return names
 
 

@@ -243,7 +243,6 @@ class Rejector:
                 f"{path}: version {_VERSION} of the format expected, got {saved['rejector']}; "
                 "read it with the version of this package that wrote it"
             )
-        saved.setdefault("given", "logits")  # older files do not store it
         try:
             score = helpers.scores.create(saved["score"])
             vars(score).update(_unpacked(saved["state"], tensors))

@@ -16,7 +16,7 @@ from known_unknowns.auditing.sentences import render
 #: Kinds of guarantee of the deployed threshold.
 WISHES = ("risk", "coverage")
 NOTHING = (np.nan,) * 3
-#: Confidence, for all classes together, that a class reported as worse than guaranteed is worse.
+#: Confidence, for all answers together, that an answer reported as worse than guaranteed is worse.
 LEVEL = 0.95
 
 
@@ -107,15 +107,20 @@ def draw_mixture(
 
 
 def promise_risk(
-    scores, correct, ood, risk: float, confidence: float, *, unknown: float = 0.0, seed: int = 0
+    scores, correct, ood, risk: float, confidence: float, *, unknown: float = 0.0, hard=None, seed=0
 ) -> Threshold:
-    """Return the threshold that guarantees a risk, or the reason why none exists."""
-    drawn, right = draw_mixture(scores, correct, ood, unknown, seed=seed)
+    """Return the threshold that guarantees a risk, or the reason why none exists.
+
+    Unknown images are drawn from the sets `hard`, by default from all sets.
+    """
+    hard = ood if hard is None else hard
+    drawn, right = draw_mixture(scores, correct, hard, unknown, seed=seed)
     try:
         rule = guarantees.risk_threshold(drawn, right, risk=risk, confidence=confidence)
     except ValueError as error:
         return Threshold("risk", risk, problem=str(error).partition(": ")[2], unknown=unknown)
-    (promise,) = render("promise_of_risk", risk=risk, confidence=confidence, unknown=unknown)
+    numbers = {"risk": risk, "confidence": confidence, "unknown": unknown, "sets": [*hard]}
+    (promise,) = render("promise_of_risk", **numbers)
     effects = _effects(rule.threshold, scores, correct, ood)
     effects["risk"] = share(~right[drawn >= rule.threshold])
     return Threshold("risk", risk, promise, unknown=unknown, **effects)
@@ -137,12 +142,17 @@ def promise_coverage(scores, correct, ood, coverage: float, confidence: float = 
 def by_class(
     validation: Outputs, names: Sequence[str], measuring, accepted, risk: float
 ) -> list[dict]:
-    """Return accuracy and risk of each class; `beyond` is true if the class exceeds `risk`."""
+    """Return the accuracy of each class, and the risk of each accepted answer.
+
+    `beyond` is true if the risk of an answer exceeds `risk`: the class of a new image is unknown,
+    its answer is not.
+    """
     labels, correct, kept = validation.labels, validation.correct, measuring[accepted]
-    confidence = 1 - 2 * (1 - LEVEL) / len(names)  # one-sided, all classes together
+    # one-sided, all answers together
+    answers, confidence = validation.predictions[kept], 1 - 2 * (1 - LEVEL) / len(names)
     rows = []
     for place, name in enumerate(names):
-        right, errors = correct[labels == place], ~correct[kept[labels[kept] == place]]
+        right, errors = correct[labels == place], ~correct[kept[answers == place]]
         rows.append(
             {
                 "name": name,

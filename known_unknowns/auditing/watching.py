@@ -79,15 +79,15 @@ def look(rejector: str | os.PathLike, file: Path, state: Path) -> dict:
         No scores of known images in the rejector, outputs of another model, or a state that
         belongs to another rejector or is no state.
     """
-    rule, digest, name = Rejector.load(rejector), sha256_file(rejector), sha256_file(file)[:16]
-    logits, features, _ = read_new(file)
+    rule, (logits, features, _) = Rejector.load(rejector), read_new(file)
+    digest, name = sha256_file(rejector), sha256_file(file)[:16]
     scores, stored = rule.score_samples(logits, features), {"rejector": digest, "looks": {}}
     rule.p_values(scores[:1])  # refuses a rejector without scores of known images
     if state.exists():
         try:
             stored = json.loads(state.read_text(encoding="utf-8"))
             owner, _ = stored["rejector"], np.reshape([*stored["looks"].values()], (-1, 2))
-        except (AttributeError, LookupError, TypeError, ValueError) as error:
+        except (AttributeError, LookupError, OSError, TypeError, ValueError) as error:
             raise ValueError(f"{state} is no state of a monitor; name another file") from error
         if owner != digest:
             raise ValueError(f"{state} belongs to another rejector; name another file")

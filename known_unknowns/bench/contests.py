@@ -223,8 +223,8 @@ def values_on(pack: FeaturePack, score: Score) -> dict[str, np.ndarray]:
 def entries_of(path: str | os.PathLike) -> dict[str, Score]:
     """Return the scores that a Python file registers, by name.  The file is executed."""
     path = Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"{path}: no such file")
+    if not (path.is_file() and path.suffix == ".py"):
+        raise FileNotFoundError(f"{path}: a Python file (.py) with a score expected here")
     before = set(scores.names())
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)

@@ -159,24 +159,20 @@ def rows_of_estimators(
                     of_roles.known[protocol.known][ours], of_roles.sets[name][others]
                 ])  # fmt: skip
                 count = len(mixture)
-                place = {"test_set": name, "images": count, "run": run, "variant": protocol.name}
+                place = {"images": count, "run": run, "variant": protocol.name}
                 truth = without_labels.group_metrics(
                     of_roles.known[protocol.known], of_roles.sets[name]
                 )
                 truth["share"] = len(others) / count
                 for metric, value in truth.items():
-                    yield _row(metric, value, method=f"{detector}/truth", **place)
+                    yield results.row(name, metric, value, method=f"{detector}/truth", **place)
                 for estimator, fit in fitted.items():
                     estimate = fit.estimate(mixture, level=parameters.level)
+                    place["method"] = f"{detector}/{estimator}"
                     for metric in PREDICTED:
                         for end, number in estimate[metric]._asdict().items():
                             if not np.isnan(number):
-                                method = f"{detector}/{estimator}"
-                                yield _row(f"{end}_{metric}", number, method=method, **place)
-
-
-def _row(metric: str, value: float, *, test_set: str, images: int, **place) -> dict:
-    return results.row(test_set, metric, value, images, **place)
+                                yield results.row(name, f"{end}_{metric}", number, **place)
 
 
 def rows_of_answers(

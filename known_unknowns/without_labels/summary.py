@@ -35,9 +35,7 @@ def by_share(table: pd.DataFrame, detector: str = "msp", variant: str = DRAWN) -
     wide = rows.pivot(index=place, columns=["kind", "metric"], values="value")
 
     def column(kind: str, metric: str) -> pd.Series:
-        if (kind, metric) in wide:
-            return wide[kind, metric]
-        return pd.Series(np.nan, wide.index)
+        return wide.get((kind, metric), pd.Series(np.nan, wide.index))
 
     share = column("truth", "share").fillna(column("share", "truth"))
     lines = []

@@ -4,6 +4,7 @@ import io
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 
@@ -34,6 +35,10 @@ def listed(folder):
 
 def interrupted(*arguments, **data):
     raise KeyboardInterrupt
+
+
+def ended(*arguments, **data):
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def test_an_audit_is_a_folder_and_requirements_decide_the_status(file, tmp_path, capsys):
@@ -76,8 +81,10 @@ def test_a_stop_leaves_nothing_half_written(file, tmp_path, monkeypatch, capsys)
     assert main([*arguments, "--force"]) == STOPPED
     assert "stopped, nothing is written" in capsys.readouterr().err
     assert {name: (tmp_path / "a" / name).read_bytes() for name in FILES} == before
-    assert main([*arguments[:-1], "b"]) == STOPPED
-    assert listed(tmp_path) == ["a", "outputs.npz"]
+    monkeypatch.setattr(report, "write_page", ended)
+    monkeypatch.setattr(sys, "argv", ["known-unknowns", *arguments[:-1], "b"])
+    assert main() == STOPPED and listed(tmp_path) == ["a", "outputs.npz"]
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 @pytest.mark.parametrize(("owner", "name"), [(report, "write_page"), (Rejector, "save")])
@@ -95,7 +102,9 @@ def test_a_kill_leaves_no_rejector_of_another_audit(inputs, tmp_path, monkeypatc
 
 
 def test_an_error_is_one_line_and_leaves_nothing(file, arrays, bad_command, message, capsys):
-    (file.parent / "text.npz").write_text("hello")
+    for name, text in {"text.npz": "hello", "wrong.py": "1 +"}.items():
+        (file.parent / name).write_text(text)
+    os.symlink("nothing", "lost.npz")
     np.savez("few.npz", logits=arrays["logits"], labels=arrays["labels"])
     try:
         status = main(bad_command.split())
@@ -103,7 +112,7 @@ def test_an_error_is_one_line_and_leaves_nothing(file, arrays, bad_command, mess
         status = stopped.code
     printed = capsys.readouterr().err
     assert status == REFUSED and message in printed and printed.count("\n") == 1
-    assert listed(file.parent) == ["few.npz", "outputs.npz", "text.npz"]
+    assert listed(file.parent) == ["few.npz", "lost.npz", "outputs.npz", "text.npz", "wrong.py"]
 
 
 def test_new_outputs_are_judged(file, arrays, tmp_path, capsys):
@@ -123,9 +132,9 @@ def test_new_outputs_are_judged(file, arrays, tmp_path, capsys):
     audited = audit(read_outputs(file), risk=0.2)
     confidences = softmax(new["logits"], audited.temperature).max(axis=1)
     assert rows["confidence"].tolist() == pytest.approx(confidences)
-    known = audited.samples["validation"]
-    low = [(1 + (known <= score).sum()) / (1 + len(known)) for score in rows["score"]]
-    assert rows["p_value"].tolist() == pytest.approx(low)
+    assert rows["p_value"].tolist() == pytest.approx(rejector.p_values(rows["score"]))
+    assert main(["accept", "a/rejector.safetensors", "new.npz", "--out", "new.npz"]) == REFUSED
+    assert "new.npz holds the new outputs; name another file" in capsys.readouterr().err
     assert main(["accept", "a/rejector.safetensors", "new.npz", "--out", "b.csv"]) == HOLDS
     printed = capsys.readouterr().out
     assert printed == f"b.csv: {accepted.sum()} of 120 images are accepted\n"

@@ -141,9 +141,9 @@ def members(*names, hidden=False):
     return content
 
 
-def saved(array):
+def saved(array, save=np.save):
     """Return the bytes of a file with a single array."""
-    np.save(buffer := io.BytesIO(), array)
+    save(buffer := io.BytesIO(), array)
     return buffer.getvalue()
 
 

@@ -80,8 +80,6 @@ def test_what_is_audited_is_a_file_or_a_network_and_its_folders(network, pets, t
     path = write({"logits": logits, "labels": np.arange(30) % 2})
     inputs = gather(chapters.load("audit", "mini", outputs=str(path)))
     assert inputs.source == "the model behind outputs.npz" and len(inputs.validation) == 30
-    with pytest.raises(ValueError, match="checkpoint: weights of which network"):
-        gather(chapters.load("audit", "mini", checkpoint="weights.safetensors"))
     street = str(drawn(tmp_path / "street", 6))
     folders = {"validation": str(pets), "ood": [street], "production": street}
     inputs = gather(chapters.load("audit", "mini", model=NAME, generated=2, **folders))
