@@ -68,7 +68,7 @@ def compare() -> pd.DataFrame:
         errors = np.cumsum(1 - fine)
         for (kind, digits), images in product(SCORES.items(), SIZES):
             falling, generator = -fine.round(digits), np.random.default_rng(images)
-            for _ in range(max(5, min(200, 300_000 // images))):
+            for _ in range(max(10, min(600, 600_000 // images))):
                 drawn = np.quantile(known, generator.random(images))
                 correct, scores = generator.random(images) < drawn, drawn.round(digits)
                 for risk, method in product(RISKS, (ours, plain, mapie, zugzwang)):

@@ -78,8 +78,8 @@ def compare(network: str, id_set: str, risk: float) -> list[tuple]:
                 wrong = (1 - share) * (kept & ~part.correct).mean() + share * unknown
                 coverage = kept.mean()
                 exceeded = float(wrong > risk * ((1 - share) * coverage + share * unknown))
-            place = network, kind, change, name, share
-            rows.append((*place, *brackets, stated or np.nan, coverage, exceeded))
+            setting = network, kind, change, name, share
+            rows.append((*setting, *brackets, stated or np.nan, coverage, exceeded))
     return rows
 
 

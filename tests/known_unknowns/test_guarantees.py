@@ -142,4 +142,5 @@ def test_no_valid_guarantee_keeps_more_in_the_benchmark_that_the_page_shows():
         best = row.drop(["zugzwang"] if names[1] != "smooth" else []).max()
         line = " | ".join([*names, f"{risk:.0%}", f"{size:,}", *row.map("{:.3f}".format)])
         assert row["ours"] >= best - 0.005 and line in page, line
-    assert rows.groupby("method")["violated"].mean()["ours"] <= 0.05
+    # 0.0475 = 0.05 * 0.95
+    assert rows.query("method == 'ours' and violated > 0.05 + 3 * (0.0475 / draws) ** 0.5").empty

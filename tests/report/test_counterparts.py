@@ -109,7 +109,7 @@ def test_an_accuracy_counts_once_though_it_is_printed_for_both_temperatures():
     """Tiers are compared one by one; a paper without printed numbers is left out."""
     numbers = [("closed-set", "accuracy", "test", when, [0.9]) for when in ("before", "after")]
     numbers.append(("open-set", "ece", "test", "after", [0.2]))
-    paper, tiers = "openset_calibration", ("small", "paper")
+    paper, tiers = "openset_calibration", ("paper", "small")
     tables = {(tier, paper): table(paper, *numbers, tier=tier) for tier in tiers}
     tables["small", "uimnet"] = table("uimnet", ("erm", "accuracy", "test", "before", [0.5]))
     compared = counterparts(PAPERS, tables)
