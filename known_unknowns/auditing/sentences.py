@@ -35,8 +35,12 @@ def plain_text(text: str) -> str:
 
 
 def markdown(*sentences: str) -> str:
-    """Return sentences as a Markdown list, in which names of sets and files are plain text."""
-    return "\n".join(f"* {plain_text(sentence)}" for sentence in sentences)
+    """Return sentences as a Markdown list; names are plain text, text between backticks is code.
+
+    >>> markdown("Call `--share 0.5` for <b>.")
+    '* Call `--share 0.5` for &lt;b&gt;.'
+    """
+    return "\n".join("* " + re.sub("&#96;([^&]*)&#96;", r"`\1`", plain_text(s)) for s in sentences)
 
 
 def to_html(sentence: str) -> Markup:
