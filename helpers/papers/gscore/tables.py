@@ -68,7 +68,7 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
     printed = published.load("gscore").query("table == '1'").rename(columns={"value": "paper"})
     part = _of(means.merge(printed[[*number, "paper"]], how="left", on=number), _RMSE)
     part = part[(part["detector"] == detector) & part["evaluator"].isin(_MAIN)]
-    part = part.assign(std=float("nan"))
+    part = part.assign(std=float("nan"), paper_std=float("nan"))
     titles = {name: f"RMSE of {METRIC_TITLES[name.removeprefix('rmse_')]}" for name in _RMSE}
     cells = part.assign(
         text=[text.removesuffix(" (–)") for text in comparisons.numbers_beside(part, 100, ".1f")],

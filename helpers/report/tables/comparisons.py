@@ -40,8 +40,7 @@ def comparison(
 ) -> pd.DataFrame:
     """Compare means over runs with a paper's printed numbers."""
     for title in published_as.values():
-        printed = {*published["data_set"], *published["test_set"]}
-        known_name("data set of the paper", title, printed)
+        known_name("data set of the paper", title, {*published["data_set"], *published["test_set"]})
     for title in families.values():
         known_name("backbone of the paper", title, {*published["backbone"]})
     single("table", table, "paper", "tier", "variant")
@@ -55,8 +54,7 @@ def comparison(
     paper = _printed(published).assign(order=range(len(published)))
     joined = ours.merge(paper, how="left", on=[*_PAPER_PLACE, *_CELL])
     joined = joined.sort_values("order", kind="stable", na_position="last", ignore_index=True)
-    joined["difference"] = joined["mean"] - joined["paper"]
-    return joined.fillna({"table": ""})[COLUMNS]
+    return joined.assign(difference=joined["mean"] - joined["paper"]).fillna({"table": ""})[COLUMNS]
 
 
 def printed_alone(published: pd.DataFrame) -> pd.DataFrame:
@@ -84,11 +82,16 @@ def head_stand_ins(part: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     return part, ["test_set", "beside"] if titles else ["test_set"]
 
 
+# of our mean and the paper's, in the paper's deviations, or in ours if it prints none
+def difference_in_deviations(part: pd.DataFrame) -> pd.Series:
+    paper, ours = (part[name].where(part[name] > 0) for name in ("paper_std", "std"))
+    return (part["mean"] - part["paper"]) / paper.fillna(ours)
+
+
 def numbers_beside(part: pd.DataFrame, scale: float, pattern: str) -> list[str]:
     """Return our mean and deviation of each row; in brackets the paper's, and the difference."""
-    printed = part.assign(mean=part["paper"], std=part.get("paper_std", float("nan")))
-    # in the paper's deviations, or in ours if it prints none
-    distances = (part["mean"] - part["paper"]) / printed["std"].fillna(part["std"])
+    printed = part.assign(mean=part["paper"], std=part["paper_std"])
+    distances = difference_in_deviations(part)
     words = distances.map(lambda size: f"; {number(size, '+.1f')} σ", na_action="ignore").fillna("")
     texts = zip(*(numbers(side, scale, pattern) for side in (part, printed)), words, strict=True)
     return [f"{ours} ({paper}{distance})" for ours, paper, distance in texts]

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.report import published
-from helpers.report.tables.comparisons import comparison
+from helpers.report.tables.comparisons import comparison, difference_in_deviations
 
 if TYPE_CHECKING:
     from helpers.papers import Paper
@@ -68,13 +68,12 @@ def _beside(paper: Paper, rows: pd.DataFrame, networks: Mapping[str, str]) -> pd
         return pd.DataFrame(columns=list(COLUMNS))
     both = comparison(rows, printed, published_as=paper.published_as, families=networks)
     names = {"paper": "published", "paper_std": "published_std", "mean": "reproduced"}
-    both = both.dropna(subset="paper").rename(columns=names | {"std": "reproduced_std"})
+    both = both.dropna(subset="paper").assign(deviations=difference_in_deviations)
+    both = both.rename(columns=names | {"std": "reproduced_std"})
     by_paper, by_runs = (both[f"{name}_std"] > 0 for name in ("published", "reproduced"))
-    spread = both["published_std"].where(by_paper, both["reproduced_std"].where(by_runs))
     return both.assign(
         paper=paper.name,
         unit=np.select([by_paper, by_runs], ["published", "ours"], ""),
-        deviations=both["difference"] / spread,
         stand_ins=[_stand_ins(row) for row in both.to_dict("records")],
     )[list(COLUMNS)]
 
