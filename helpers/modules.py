@@ -19,7 +19,7 @@ BY_CONTENT = {
     *(f"helpers.{name}" for name in ("cache", "checkpoints", "files", "modules")),
     *(f"helpers.data{name}" for name in ("", ".cards", ".packs", ".sources")),
 }
-TABLES = (".csv", ".txt", ".yaml")
+TABLES = (".css", ".csv", ".html", ".jinja", ".txt", ".yaml")
 
 
 class Module(NamedTuple):
@@ -81,12 +81,10 @@ def _closure(
         if not read(module, root):
             raise ValueError(f"no module '{name}' in {', '.join(PACKAGES)}")
         waiting += _whole(root) if module in PACKAGES[:1] else [module]
-    named = set(waiting)
+    beyond = beyond - set(waiting)
     while waiting:
         name = waiting.pop()
-        if name in reached or (name in beyond and name not in named):
-            continue
-        if module := read(name, root):
+        if name not in {*reached, *beyond} and (module := read(name, root)):
             reached[name] = module
             waiting += module.imports | (module.on_demand if on_demand else frozenset())
     return reached
@@ -105,8 +103,9 @@ def _stems(folder: Path) -> set[str]:
 
 
 def _tables(modules: Iterable[Module]) -> list[Path]:
-    """Return the tables and lists next to an ``__init__``."""
+    """Return the tables, lists and templates next to an ``__init__``."""
     folders = {module.file.parent for module in modules if module.file.name == "__init__.py"}
+    folders |= {folder / "templates" for folder in folders if (folder / "templates").is_dir()}
     return sorted(file for folder in folders for file in folder.iterdir() if file.suffix in TABLES)
 
 
