@@ -124,8 +124,12 @@ def tidy(records: Iterable[Mapping], provenance: Mapping) -> pd.DataFrame:
 
 def row_ids(table: pd.DataFrame) -> list[str]:
     """Return each row's name: 12 hexadecimal digits of a hash over the columns of `IDENTITY`."""
-    columns = (table[name].tolist() for name in IDENTITY)
-    return [_short_hash(list(identity)) for identity in zip(*columns, strict=True)]
+    columns = []
+    for name in IDENTITY:  # every different value is encoded once
+        codes, values = pd.factorize(table[name], use_na_sentinel=False)
+        columns.append(np.array([*map(_encode, values.tolist())], dtype=object)[codes])
+    texts = (f"[{','.join(identity)}]" for identity in zip(*columns, strict=True))
+    return [hashlib.sha256(text.encode()).hexdigest()[:12] for text in texts]
 
 
 def write(table: pd.DataFrame, path: str | os.PathLike) -> None:

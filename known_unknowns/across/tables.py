@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 import pandas as pd
 
@@ -25,8 +27,11 @@ _CHOSEN = {"scores": ("algorithm", "baseline"), "algorithms": ("score", "msp")}
 _NAMES = {(measure.metric, measure.test_set): name for name, measure in MEASURES.items()}
 
 
-def headline() -> Table:
-    """Count the verdicts on the claims of all papers, by the committed results of each tier."""
+def judge(tables: Mapping[tuple[str, str], pd.DataFrame], tiers: Sequence[str]) -> pd.DataFrame:
+    """Return the ledger of `tables`, by tier and paper, and of committed results at other tiers.
+
+    The verdicts on committed results are kept in the cache.
+    """
     papers = [name for name, paper in PAPERS.items() if paper.main_claim]
     files = {
         (tier, name): file
@@ -34,22 +39,35 @@ def headline() -> Table:
         for name in papers
         if (file := project_root() / "results" / tier / f"{name}.parquet").exists()
     }
-    tiers = list(dict.fromkeys(tier for tier, _ in files))
 
-    def count() -> dict[str, list]:
-        tables = {pair: results.read(file) for pair, file in files.items()}
-        counts = tally(ledger(PAPERS, tables, tiers)).groupby(level="tier", sort=False).sum()
-        melted = counts.reset_index().melt("tier", var_name="verdict", value_name="claims")
-        return melted.to_dict("list")
+    def make() -> dict[str, list]:
+        committed = {pair: results.read(file) for pair, file in files.items()}
+        return ledger(PAPERS, committed, TIERS).to_dict("list")
 
     content = {"/".join(pair): sha256_file(file) for pair, file in files.items()}
-    key = cache.key(tables=content, code=results.code_version())  # the verdicts take a while
-    counts = pd.DataFrame(cache.value("claims", key, count))
+    key = cache.key(tables=content, code=results.code_version())
+    kept = pd.DataFrame(cache.value("ledger", key, make))
+    other = ({*tiers, PUBLISHED} - {tier for tier, _ in tables}) & {*kept["tier"]}
+    judged = ledger(PAPERS, tables, tiers)
+    judged = pd.concat([judged[~judged["tier"].isin(other)], kept[kept["tier"].isin(other)]])
+    place = [*papers, *tiers, PUBLISHED].index
+    by = ["paper", "tier"]
+    return judged.sort_values(
+        by, key=lambda column: column.map(place), kind="stable", ignore_index=True
+    )
+
+
+def headline() -> Table:
+    """Count the verdicts on the claims of all papers, by the committed results of each tier."""
+    judged = judge({}, TIERS)
+    counts = tally(judged).groupby(level="tier", sort=False).sum()
+    counts = counts[counts.drop(columns="no data").any(axis=1)]
+    counts = counts.reset_index().melt("tier", var_name="verdict", value_name="claims")
     counts["tier"] = categories(counts["tier"], {PUBLISHED: "the papers' own numbers"})
     caption = (
-        f"Claims of {len(papers)} papers, by what the committed results of each tier say to "
-        "them, and the papers' own printed numbers. “No data”: not run at this tier, or nothing "
-        "printed."
+        f"Claims of {judged['paper'].nunique()} papers, by what the committed results of each tier "
+        "say to them, and the papers' own printed numbers. “No data”: not run at this tier, or "
+        "nothing printed."
     )
     text = counts.assign(text=counts["claims"].astype(str))
     return Table(text, ["tier"], ["verdict"], name="claims", caption=caption, data=counts)
