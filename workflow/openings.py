@@ -65,15 +65,13 @@ def _printed(line) -> float:
     if checks is None:
         return float("nan")
     named = (checks["claim"] == line.claim) & (checks["check"] == line.decided_by)
-    rows = checks[named & (checks["data_set"] == ALL)]
-    return next(iter(rows["effect"]), float("nan"))
+    return next(iter(checks[named & (checks["data_set"] == ALL)]["effect"]), float("nan"))
 
 
 def findings(claims: pd.DataFrame) -> pd.DataFrame:
     """Return the row of `largest` of each paper's main claim, in the order of the book."""
     lines = largest(claims).set_index(["paper", "claim"], drop=False)
-    main = [(paper, PAPERS[paper].main_claim) for paper in TITLES]
-    return lines.loc[main].reset_index(drop=True)
+    return lines.loc[[(paper, PAPERS[paper].main_claim) for paper in TITLES]].reset_index(drop=True)
 
 
 def write(claims: pd.DataFrame, tables: Mapping, folder: Path) -> dict[str, str]:

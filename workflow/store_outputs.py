@@ -10,7 +10,6 @@ import base64
 import io
 import os
 import sys
-from functools import reduce
 
 import nbformat
 import numpy as np
@@ -54,10 +53,8 @@ def with_outputs(notebook: NotebookNode, executed: NotebookNode) -> NotebookNode
             for counted in (each for each in (cell, *cell.outputs) if "execution_count" in each):
                 counted.execution_count = number
             reduce_pictures(cell.outputs)
-    notebook.metadata = {
-        "kernelspec": notebook.metadata["kernelspec"],
-        "language_info": {"name": "python"},
-    }
+    kernel = notebook.metadata["kernelspec"]
+    notebook.metadata = {"kernelspec": kernel, "language_info": {"name": "python"}}
     return CoalesceStreamsPreprocessor().preprocess(notebook, {})[0]
 
 
@@ -91,11 +88,9 @@ def few_colours(png: bytes) -> bytes:
 def _alike(picture: Image.Image, colours: int, slack: int = 1) -> Image.Image | None:
     """Return a picture with a palette of so many colours, or None if that is visible."""
     few = picture.quantize(colours, dither=Image.Dither.NONE)
-    changes = ImageChops.difference(picture, few.convert("RGB")).split()
-    counts = np.array(reduce(ImageChops.lighter, changes).histogram())  # of each level
-    few_changed = counts[_VISIBLE + 1 :].sum() <= slack * _FEW * counts.sum()
-    slight = counts @ np.arange(256) <= slack * _SLIGHT * counts.sum()
-    return few if few_changed or (colours == 256 and slight) else None
+    changed = np.asarray(ImageChops.difference(picture, few.convert("RGB"))).max(axis=2)
+    share, mean = (changed > _VISIBLE).mean() / _FEW, changed.mean() / _SLIGHT
+    return few if share <= slack or (colours == 256 and mean <= slack) else None
 
 
 if __name__ == "__main__":

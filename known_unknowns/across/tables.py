@@ -33,12 +33,8 @@ def judge(tables: Mapping[tuple[str, str], pd.DataFrame], tiers: Sequence[str]) 
     The verdicts on committed results are kept in the cache.
     """
     papers = [name for name, paper in PAPERS.items() if paper.main_claim]
-    files = {
-        (tier, name): file
-        for tier in TIERS
-        for name in papers
-        if (file := project_root() / "results" / tier / f"{name}.parquet").exists()
-    }
+    found = (project_root() / "results").glob("*/*.parquet")
+    files = {(file.parent.name, file.stem): file for file in found if file.stem in papers}
 
     def make() -> dict[str, list]:
         committed = {pair: results.read(file) for pair, file in files.items()}
@@ -46,23 +42,19 @@ def judge(tables: Mapping[tuple[str, str], pd.DataFrame], tiers: Sequence[str]) 
 
     content = {"/".join(pair): sha256_file(file) for pair, file in files.items()}
     key = cache.key(tables=content, code=results.code_version())
-    kept = pd.DataFrame(cache.value("ledger", key, make))
-    other = ({*tiers, PUBLISHED} - {tier for tier, _ in tables}) & {*kept["tier"]}
-    judged = ledger(PAPERS, tables, tiers)
-    judged = pd.concat([judged[~judged["tier"].isin(other)], kept[kept["tier"].isin(other)]])
-    place = [*papers, *tiers, PUBLISHED].index
-    by = ["paper", "tier"]
-    return judged.sort_values(
-        by, key=lambda column: column.map(place), kind="stable", ignore_index=True
-    )
+    kept, here = pd.DataFrame(cache.value("ledger", key, make)), {tier for tier, _ in tables}
+    kept = kept[kept["tier"].isin({*tiers, PUBLISHED} - here)]
+    judged = pd.concat([ledger(PAPERS, tables, tiers).query("tier in @here"), kept])
+    by, place = ["paper", "tier"], [*papers, *tiers, PUBLISHED].index
+    return judged.sort_values(by, key=lambda column: column.map(place), ignore_index=True)
 
 
 def headline() -> Table:
     """Count the verdicts on the claims of all papers, by the committed results of each tier."""
     judged = judge({}, TIERS)
     counts = tally(judged).groupby(level="tier", sort=False).sum()
-    counts = counts[counts.drop(columns="no data").any(axis=1)]
-    counts = counts.reset_index().melt("tier", var_name="verdict", value_name="claims")
+    counts = counts[counts.drop(columns="no data").any(axis=1)].reset_index()
+    counts = counts.melt("tier", var_name="verdict", value_name="claims")
     counts["tier"] = categories(counts["tier"], {PUBLISHED: "the papers' own numbers"})
     caption = (
         f"Claims of {judged['paper'].nunique()} papers, by what the committed results of each tier "
