@@ -31,17 +31,20 @@ class Module(NamedTuple):
     on_demand: frozenset[str]
 
 
-@functools.cache
 def read(name: str, root: Path = ROOT) -> Module | None:
     """Return a module of the repository; None if the dotted name is not one."""
     path = root.joinpath(*name.split("."))
     file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-    if name.partition(".")[0] not in PACKAGES or not file.is_file():
-        return None
-    tree = ast.parse(file.read_text("utf-8"))
+    known = name.partition(".")[0] in PACKAGES and file.is_file()
+    return _parse(name, root, file, file.stat().st_mtime_ns) if known else None
+
+
+@functools.cache
+def _parse(name: str, root: Path, file: Path, changed: int) -> Module:
+    tree = ast.parse(source := file.read_text("utf-8"))
     imports = set(_imported(tree, root))
     # "__path__" is the folder in which a package looks for its modules
-    lookups = [node for node in tree.body if "'__path__'" in ast.dump(node)]
+    lookups = [n for n in tree.body if "__path__" in source and "'__path__'" in ast.dump(n)]
     neighbours = {f"{name}.{stem}" for stem in _stems(file.parent)} if lookups else set()
     if not all(isinstance(node, ast.FunctionDef) for node in lookups):
         imports |= neighbours

@@ -39,5 +39,4 @@ def load(chapter: str, tier: str, *, root: Path | None = None, **given) -> Param
     """Return the parameters of a chapter or of `OTHERS`, as `helpers.papers.load` does."""
     known_name("paper", chapter, [*CHAPTERS, *OTHERS])
     kind = import_module(f"{package_of(chapter)}.parameters").Parameters
-    file = PARAMETERS_OF.get(chapter, chapter)
-    return kind.at_tier(file, tier, root=root, **given)
+    return kind.at_tier(PARAMETERS_OF.get(chapter, chapter), tier, root=root, **given)

@@ -215,8 +215,7 @@ def _rank_rejected(images: int, coverage: float) -> int:
 def _upper_bound(successes, total, tail: float):
     """Return the probability at which this number of successes or fewer has probability `tail`."""
     failures = total - successes
-    bound = betaincinv(successes + 1, np.maximum(failures, 1), 1 - tail)
-    return np.where(failures > 0, bound, 1.0)
+    return np.where(failures > 0, betaincinv(successes + 1, np.maximum(failures, 1), 1 - tail), 1.0)
 
 
 def _run_length(risk: float, confidence: float) -> int:

@@ -54,7 +54,6 @@ def test_modules_that_a_package_imports_by_their_names_count(tmp_path, package):
     (folder / "kinds/ant.py").write_text("x = 1")
     first = modules.code(["helpers.use"], tmp_path)
     (folder / "kinds/ant.py").write_text("x = 2")
-    modules.read.cache_clear()
     assert modules.code(["helpers.use"], tmp_path) != first
 
 

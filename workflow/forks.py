@@ -55,6 +55,7 @@ def serve() -> None:
     with warnings.catch_warnings(action="ignore"):  # about optional packages
         for name in IMPORTED:
             importlib.import_module(name)
+    importlib.import_module("helpers.modules").code(["helpers"])  # parsed once, for all forks
     sys.path.remove(str(FOLDER))  # notebooks do not import scripts
     # pandas determines it when it is imported, and this process is not a kernel
     sys.modules["pandas"].set_option("display.max_columns", 20)

@@ -19,9 +19,10 @@ from helpers import data
 from helpers.papers import PAPERS, TIERS, content_of
 from helpers.report import figures
 from helpers.report.claims import ALL, Verdict
-from helpers.report.ledger import PUBLISHED, ledger, published_checks, read, tally
+from helpers.report.ledger import PUBLISHED, published_checks, read, tally
 from helpers.report.preconditions import networks_in_words
 from helpers.report.table import markdown_table, number
+from known_unknowns.across import tables as across
 
 SENTENCES = content_of(__file__, "sentences")
 #: The chapters that have claims, in the order of the book.
@@ -35,11 +36,13 @@ def judge(runs: str | Path, tier: str) -> tuple[pd.DataFrame, dict[tuple, pd.Dat
     """Return the ledger of all papers, and its results tables.
 
     The tables of `tier` are read from the folder `runs`, and the tables of other tiers from
-    ``results``.  If `runs` is the folder ``results``, all tables are committed tables.
+    ``results``.  All tables are committed tables if `runs` is the folder ``results``, or if `tier`
+    is ``mini``, which shows methods only.
     """
     tiers = [tier] * (tier not in TIERS) + [*TIERS]
-    tables = read(TITLES, runs, tiers)
-    return ledger(PAPERS, tables, tiers), tables
+    tables = read(TITLES, "results" if tier == "mini" else runs, tiers)
+    of_runs = {pair: table for pair, table in tables.items() if pair[0] == Path(runs).name}
+    return across.judge(of_runs, tiers), tables
 
 
 def largest(claims: pd.DataFrame) -> pd.DataFrame:
@@ -62,22 +65,20 @@ def _printed(line) -> float:
     if checks is None:
         return float("nan")
     named = (checks["claim"] == line.claim) & (checks["check"] == line.decided_by)
-    rows = checks[named & (checks["data_set"] == ALL)]
-    return next(iter(rows["effect"]), float("nan"))
+    return next(iter(checks[named & (checks["data_set"] == ALL)]["effect"]), float("nan"))
 
 
 def findings(claims: pd.DataFrame) -> pd.DataFrame:
     """Return the row of `largest` of each paper's main claim, in the order of the book."""
     lines = largest(claims).set_index(["paper", "claim"], drop=False)
-    main = [(paper, PAPERS[paper].main_claim) for paper in TITLES]
-    return lines.loc[main].reset_index(drop=True)
+    return lines.loc[[(paper, PAPERS[paper].main_claim) for paper in TITLES]].reset_index(drop=True)
 
 
 def write(claims: pd.DataFrame, tables: Mapping, folder: Path) -> dict[str, str]:
     """Return the opening of each page as Markdown, and draw the figures into `folder`.
 
     `claims` and `tables`, from `judge`, are the ledger and its results tables.  Tier ``mini`` is
-    left out, because it shows methods only: every book has the verdicts of the README.
+    left out: every book has the verdicts of the README.
     """
     claims = claims[claims["tier"] != "mini"]
     lines = largest(claims)

@@ -53,8 +53,7 @@ def speed() -> str:
     stored = ROOT / "benchmarks" / "results"
     tables = [pd.read_parquet(stored / f"{name}.parquet") for name in ("peers", "training")]
     budgets = pd.read_parquet(stored / "pipeline.parquet")["seconds"].round().astype(int)
-    rows = pd.concat(tables).to_dict("records")
-    return render("speed.md", rows=rows, budgets=budgets.to_dict())
+    return render("speed.md", rows=pd.concat(tables).to_dict("records"), budgets=budgets.to_dict())
 
 
 def api() -> str:

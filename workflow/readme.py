@@ -14,7 +14,6 @@ from step import ROOT
 
 from helpers.papers import PAPERS, TIERS
 from helpers.papers.parameters import load
-from helpers.report.ledger import ledger
 from helpers.report.table import markdown_table
 from known_unknowns.bench import packs
 
@@ -35,9 +34,9 @@ def block() -> str:
 
 def details() -> str:
     """Return the README of ``results/``: each chapter's main table, and its claims' verdicts."""
-    tables = openings.judge("results", "mini")[1]
+    judged, tables = openings.judge("results", "mini")
     sections = [
-        section(paper, tier, tables[tier, paper])
+        section(paper, tier, tables[tier, paper], judged)
         for paper in openings.TITLES
         for tier in reversed(TIERS)  # the largest first
         if (tier, paper) in tables
@@ -45,12 +44,11 @@ def details() -> str:
     return render("results.md", sections=sections)
 
 
-def section(paper: str, tier: str, table: pd.DataFrame) -> str:
+def section(paper: str, tier: str, table: pd.DataFrame, judged: pd.DataFrame) -> str:
     """Return a chapter's main table of one tier, with its caption above it, and the verdicts."""
     main = PAPERS[paper].tables.main_table(table, load(paper, tier))
     text = f"**{openings.TITLES[paper]}.** {main.caption}"
-    judged = ledger({paper: PAPERS[paper]}, {(tier, paper): table}, [tier]).query("tier == @tier")
-    verdicts = judged[["text", "verdict"]].to_numpy()
+    verdicts = judged.query("paper == @paper and tier == @tier")[["text", "verdict"]].to_numpy()
     heads = ["the paper's sentence", "verdict at this tier"]
     return "\n\n".join([text, main.markdown(), markdown_table(heads, verdicts)])
 

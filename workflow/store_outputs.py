@@ -16,7 +16,7 @@ import numpy as np
 from kernels import INJECTED
 from nbconvert.preprocessors import CoalesceStreamsPreprocessor
 from nbformat import NotebookNode
-from PIL import Image
+from PIL import Image, ImageChops
 from step import ROOT
 
 RUNS = ROOT / "runs" / "mini"
@@ -53,10 +53,8 @@ def with_outputs(notebook: NotebookNode, executed: NotebookNode) -> NotebookNode
             for counted in (each for each in (cell, *cell.outputs) if "execution_count" in each):
                 counted.execution_count = number
             reduce_pictures(cell.outputs)
-    notebook.metadata = {
-        "kernelspec": notebook.metadata["kernelspec"],
-        "language_info": {"name": "python"},
-    }
+    kernel = notebook.metadata["kernelspec"]
+    notebook.metadata = {"kernelspec": kernel, "language_info": {"name": "python"}}
     return CoalesceStreamsPreprocessor().preprocess(notebook, {})[0]
 
 
@@ -75,16 +73,24 @@ def few_colours(png: bytes) -> bytes:
     outputs; the book that `make book` executes has all their colours.
     """
     picture = Image.open(io.BytesIO(png))
-    pixels = np.asarray(picture.convert("RGBA"), int)
-    if picture.mode not in ("RGB", "RGBA") or pixels[..., 3].min() < 255:
+    if picture.mode not in ("RGB", "RGBA") or picture.convert("RGBA").getextrema()[3][0] < 255:
         return png
+    picture, dots = picture.convert("RGB"), picture.info.get("dpi")
+    sample = picture.resize([size // 4 + 1 for size in picture.size], Image.Resampling.NEAREST)
     for colours in (16, 64, 256):
-        few = picture.convert("RGB").quantize(colours, dither=Image.Dither.NONE)
-        changed = np.abs(pixels[..., :3] - np.asarray(few.convert("RGB"))).max(axis=2)
-        if (changed > _VISIBLE).mean() <= _FEW or (colours == 256 and changed.mean() <= _SLIGHT):
-            few.save(file := io.BytesIO(), "PNG", optimize=True, dpi=picture.info.get("dpi"))
+        # colours that are too few for a sixteenth of the pixels are too few for all
+        if _alike(sample, colours, 4) and (few := _alike(picture, colours)):
+            few.save(file := io.BytesIO(), "PNG", optimize=True, dpi=dots)
             return min(file.getvalue(), png, key=len)
     return png
+
+
+def _alike(picture: Image.Image, colours: int, slack: int = 1) -> Image.Image | None:
+    """Return a picture with a palette of so many colours, or None if that is visible."""
+    few = picture.quantize(colours, dither=Image.Dither.NONE)
+    changed = np.asarray(ImageChops.difference(picture, few.convert("RGB"))).max(axis=2)
+    share, mean = (changed > _VISIBLE).mean() / _FEW, changed.mean() / _SLIGHT
+    return few if share <= slack or (colours == 256 and mean <= slack) else None
 
 
 if __name__ == "__main__":

@@ -85,8 +85,7 @@ class Paper:
         from helpers.report import results
 
         for tier in reversed(TIERS):
-            file = project_root() / "results" / tier / f"{self.name}.parquet"
-            if file.exists():
+            if (file := project_root() / "results" / tier / f"{self.name}.parquet").exists():
                 parameters = self.parameters.Parameters.at_tier(self.name, tier)
                 return self.tables.main_table(results.read(file), parameters)
         raise FileNotFoundError(f"results/*/{self.name}.parquet: no tier has committed results")

@@ -170,8 +170,7 @@ def verdicts(claims: Sequence[Claim], checks: pd.DataFrame) -> pd.DataFrame:
         verdict = _combine(deciding.loc[pooled, "verdict"])
         alone = [_combine(cell["verdict"]) for _, cell in deciding[~pooled].groupby(CELL)]
         row = {"claim": claim.id, "text": claim.text, "source": claim.source, "check": claim.check}
-        for kind in (Verdict.SUPPORTED, Verdict.CONTRADICTED):
-            row |= {f"cells {kind}": alone.count(kind)}
+        row |= {f"cells {kind}": alone.count(kind) for kind in _OPPOSITE}
         row |= {"verdict": verdict, "cells": len(alone)}
         sentence = "; ".join(map(_in_words, deciding[pooled].to_dict("records"))) + "."
         rows.append(row | {"sentence": sentence})

@@ -58,8 +58,8 @@ _STORED = SCHEMA.remove(0)  # "row" is computed; it would be half of a large fil
 _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode
 
 
-def _short_hash(value) -> str:
-    return hashlib.sha256(_encode(value).encode()).hexdigest()[:12]
+def _short_hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 @functools.cache
@@ -71,7 +71,7 @@ def code_version() -> str:
 def provenance(parameters: Mapping, *, seed: int, device: str, seconds: float) -> dict:
     """Return the columns that describe the source of a set of numbers."""
     try:
-        parameters_hash = _short_hash(dict(parameters))
+        parameters_hash = _short_hash(_encode(dict(parameters)))
     except (TypeError, ValueError) as error:
         raise ValueError(f"parameters: only plain JSON values can be hashed ({error})") from None
     versions = {"python": platform.python_version()}
@@ -124,8 +124,11 @@ def tidy(records: Iterable[Mapping], provenance: Mapping) -> pd.DataFrame:
 
 def row_ids(table: pd.DataFrame) -> list[str]:
     """Return each row's name: 12 hexadecimal digits of a hash over the columns of `IDENTITY`."""
-    columns = (table[name].tolist() for name in IDENTITY)
-    return [_short_hash(list(identity)) for identity in zip(*columns, strict=True)]
+    columns = []
+    for name in IDENTITY:  # few values differ
+        codes, values = pd.factorize(table[name], use_na_sentinel=False)
+        columns.append(np.array([*map(_encode, values.tolist())], dtype=object)[codes])
+    return [_short_hash(f"[{','.join(identity)}]") for identity in zip(*columns, strict=True)]
 
 
 def write(table: pd.DataFrame, path: str | os.PathLike) -> None:
@@ -167,9 +170,8 @@ def _read(paths: Sequence[str | os.PathLike]) -> pa.Table:
     together = pa.concat_tables(tables)
     twice = together["row"].to_pandas().duplicated(keep=False)
     if twice.any():
-        names = np.repeat(list(map(os.fspath, paths)), list(map(len, tables)))
-        files = sorted(set(names[twice]))
-        raise ValueError(f"{', '.join(files)}: the same identity columns twice")
+        files = {*np.repeat(list(map(os.fspath, paths)), list(map(len, tables)))[twice]}
+        raise ValueError(f"{', '.join(sorted(files))}: the same identity columns twice")
     return together
 
 
@@ -192,8 +194,7 @@ def summary(table: pd.DataFrame, by: Sequence[str] | None = None) -> pd.DataFram
         mixed = ", ".join(name for name in mixed if name not in (*by, "run"))
         raise ValueError(f"by: a group holds several rows of one run; they differ in {mixed}")
     columns = {"mean": ("value", "mean"), "std": ("value", "std"), "runs": ("run", "nunique")}
-    groups = table.groupby(by, sort=False, as_index=False)
-    return groups.agg(**columns, rows=("row", " ".join))
+    return table.groupby(by, sort=False, as_index=False).agg(**columns, rows=("row", " ".join))
 
 
 def _arrow(table: pd.DataFrame, where: str) -> pa.Table:

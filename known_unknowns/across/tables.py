@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 import pandas as pd
 
@@ -25,31 +27,39 @@ _CHOSEN = {"scores": ("algorithm", "baseline"), "algorithms": ("score", "msp")}
 _NAMES = {(measure.metric, measure.test_set): name for name, measure in MEASURES.items()}
 
 
-def headline() -> Table:
-    """Count the verdicts on the claims of all papers, by the committed results of each tier."""
-    papers = [name for name, paper in PAPERS.items() if paper.main_claim]
-    files = {
-        (tier, name): file
-        for tier in TIERS
-        for name in papers
-        if (file := project_root() / "results" / tier / f"{name}.parquet").exists()
-    }
-    tiers = list(dict.fromkeys(tier for tier, _ in files))
+def judge(tables: Mapping[tuple[str, str], pd.DataFrame], tiers: Sequence[str]) -> pd.DataFrame:
+    """Return the ledger of `tables`, by tier and paper, and of committed results at other tiers.
 
-    def count() -> dict[str, list]:
-        tables = {pair: results.read(file) for pair, file in files.items()}
-        counts = tally(ledger(PAPERS, tables, tiers)).groupby(level="tier", sort=False).sum()
-        melted = counts.reset_index().melt("tier", var_name="verdict", value_name="claims")
-        return melted.to_dict("list")
+    The verdicts on committed results are kept in the cache.
+    """
+    papers = [name for name, paper in PAPERS.items() if paper.main_claim]
+    found = (project_root() / "results").glob("*/*.parquet")
+    files = {(file.parent.name, file.stem): file for file in found if file.stem in papers}
+
+    def make() -> dict[str, list]:
+        committed = {pair: results.read(file) for pair, file in files.items()}
+        return ledger(PAPERS, committed, TIERS).to_dict("list")
 
     content = {"/".join(pair): sha256_file(file) for pair, file in files.items()}
-    key = cache.key(tables=content, code=results.code_version())  # the verdicts take a while
-    counts = pd.DataFrame(cache.value("claims", key, count))
+    key = cache.key(tables=content, code=results.code_version())
+    kept, here = pd.DataFrame(cache.value("ledger", key, make)), {tier for tier, _ in tables}
+    kept = kept[kept["tier"].isin({*tiers, PUBLISHED} - here)]
+    judged = pd.concat([ledger(PAPERS, tables, tiers).query("tier in @here"), kept])
+    by, place = ["paper", "tier"], [*papers, *tiers, PUBLISHED].index
+    return judged.sort_values(by, key=lambda column: column.map(place), ignore_index=True)
+
+
+def headline() -> Table:
+    """Count the verdicts on the claims of all papers, by the committed results of each tier."""
+    judged = judge({}, TIERS)
+    counts = tally(judged).groupby(level="tier", sort=False).sum()
+    counts = counts[counts.drop(columns="no data").any(axis=1)].reset_index()
+    counts = counts.melt("tier", var_name="verdict", value_name="claims")
     counts["tier"] = categories(counts["tier"], {PUBLISHED: "the papers' own numbers"})
     caption = (
-        f"Claims of {len(papers)} papers, by what the committed results of each tier say to "
-        "them, and the papers' own printed numbers. “No data”: not run at this tier, or nothing "
-        "printed."
+        f"Claims of {judged['paper'].nunique()} papers, by what the committed results of each tier "
+        "say to them, and the papers' own printed numbers. “No data”: not run at this tier, or "
+        "nothing printed."
     )
     text = counts.assign(text=counts["claims"].astype(str))
     return Table(text, ["tier"], ["verdict"], name="claims", caption=caption, data=counts)

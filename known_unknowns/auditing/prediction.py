@@ -149,5 +149,4 @@ def principal_directions(values, *, seed: int = 0) -> np.ndarray:
     for _ in range(2):
         basis = np.linalg.qr(values @ drawn)[0]
         drawn = values.T @ basis
-    directions = np.linalg.svd(drawn, full_matrices=False)[0]
-    return directions[:, : min(DIRECTIONS, *values.shape)]
+    return np.linalg.svd(drawn, full_matrices=False)[0][:, : min(DIRECTIONS, *values.shape)]
