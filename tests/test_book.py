@@ -15,6 +15,7 @@ import book
 from helpers import data, metrics, scores
 from helpers.networks import published
 from tests.mistakes import beside
+from tests.workflow.test_store_outputs import notebook
 
 ROOT = Path(__file__).resolve().parent.parent
 LINKS = beside(__file__, "links.yaml")
@@ -26,10 +27,8 @@ def runs(tmp_path):
     folder = tmp_path / "repository" / "runs" / "mini" / "openset_calibration"
     folder.mkdir(parents=True)
     title = nbformat.v4.new_markdown_cell("# Dataset\n\n$$\np_k = \\exp(z_k)\n$$\n")
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    cells = [title, nbformat.v4.new_code_cell("1 + 1")]
-    notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
-    nbformat.write(notebook, folder / "dataset.ipynb")
+    (first := notebook("1 + 1")).cells.insert(0, title)
+    nbformat.write(first, folder / "dataset.ipynb")
     return folder.parent
 
 
@@ -82,8 +81,18 @@ def build(runs, *options):
     return runs / "book" / "_build" / "html"
 
 
-def test_build(small_book, runs, capsys):
-    html = build(runs)
+def test_build(small_book, runs, capsys, tmp_path, monkeypatch):
+    """A preview, then the executed book in its place, and changes of the sources."""
+    monkeypatch.setattr(book, "STORED", shutil.copytree(runs, tmp_path / "stored"))
+    executed = runs / "openset_calibration" / "dataset.ipynb"
+    now = nbformat.read(executed, 4)
+    now.cells[1].outputs = [nbformat.v4.new_output("stream", text="what it says now")]
+    nbformat.write(now, executed)
+    for options in (["--preview"], []):
+        html = build(runs, *options)
+        text = (html / "notebooks/openset_calibration/dataset.html").read_text()
+        assert ("what it says now" in text) == (not options)
+        assert ("A preview" in (html / "book/intro.html").read_text()) == bool(options)
     index = Path(capsys.readouterr().out.splitlines()[-1])
     assert index == html / "index.html" and "book/intro.html" in index.read_text()
     assert "What was found of toys." in (html / "book" / "intro.html").read_text()
@@ -96,8 +105,7 @@ def test_build(small_book, runs, capsys):
     assert f"https://colab.research.google.com/github/{slug}/blob/{branch}/{notebook}" in links
     assert f"https://mybinder.org/v2/gh/{slug}/{branch}?urlpath=lab/tree/{notebook}" in links
     (download,) = (link for link in links if link.endswith(".ipynb") and "_sources" in link)
-    executed = (runs / "openset_calibration" / "dataset.ipynb").read_bytes()
-    assert (page.parent / download).read_bytes() == executed
+    assert (page.parent / download).read_bytes() == executed.read_bytes()
 
     # A warning is an error, and leaves the book of before ...
     toc = yaml.safe_load((small_book / book.TOC).read_text())
@@ -111,19 +119,6 @@ def test_build(small_book, runs, capsys):
     (small_book / "book" / "intro.md").write_text("# Intro\n\nNothing more.\n")
     build(runs)
     assert not (html / "book" / "extra.html").exists()
-
-
-def test_an_executed_book_replaces_a_preview(small_book, runs, tmp_path, monkeypatch):
-    monkeypatch.setattr(book, "STORED", shutil.copytree(runs, tmp_path / "stored"))
-    executed = runs / "openset_calibration" / "dataset.ipynb"
-    notebook = nbformat.read(executed, 4)
-    notebook.cells[1].outputs = [nbformat.v4.new_output("stream", text="what it says now")]
-    nbformat.write(notebook, executed)
-    for options in (["--preview"], []):
-        html = build(runs, *options)
-        page = (html / "notebooks/openset_calibration/dataset.html").read_text()
-        assert ("what it says now" in page) == (not options)
-        assert ("A preview" in (html / "book/intro.html").read_text()) == bool(options)
 
 
 def test_a_missing_notebook_is_named_with_the_command_that_makes_it(small_book, runs):

@@ -8,13 +8,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import nbformat
 import numpy as np
-import pytest
 
 from helpers import data
+from known_unknowns.auditing.command import main
+from tests.test_notebooks import cells
 
 ROOT = Path(__file__).resolve().parent.parent
-HERE = os.environ | {"PYTHONPATH": str(ROOT)}
 
 
 def blocks(file: str, heading: str, language: str = "python") -> list[str]:
@@ -25,29 +26,11 @@ def blocks(file: str, heading: str, language: str = "python") -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", section, flags=re.M | re.S)
 
 
-@pytest.fixture(scope="module")
-def extended(tmp_path_factory) -> Path:
-    """Return a folder with a copy of the packages, extended by the files in CONTRIBUTING."""
-    folder = tmp_path_factory.mktemp("extended")
-    ignored = shutil.ignore_patterns("*.pyc.*", ".*")
-    for name in ("helpers", "known_unknowns", "params"):
-        shutil.copytree(ROOT / name, folder / name, ignore=ignored)
-    for heading in ("A metric", "A score"):
-        for block in blocks("CONTRIBUTING.md", heading):
-            if header := re.match(r"# (\w+\.py) in (helpers/\S+)\n", block):
-                file = folder / header[2] / header[1]
-                assert not file.exists()
-                file.write_text(block, encoding="utf-8")
-    (claim,) = blocks("CONTRIBUTING.md", "A claim", "yaml")
-    file = re.match(r"# to the end of (\S+)\n", claim)[1]
-    with (folder / file).open("a", encoding="utf-8") as claims:
-        claims.write("\n" + claim)
-    return folder
-
-
-OF_SCORE = """
-import pages
+ADDED = """
+import doctest, pages
 from helpers import scores
+from helpers.metrics import coverage
+from helpers.papers.openset_calibration.claims import CLAIMS
 from known_unknowns.auditing import Inputs, audit
 from tests.test_findings import OUTPUTS
 
@@ -55,33 +38,35 @@ assert scores.create("median_gap").score_samples(OUTPUTS).min() >= 0
 assert "### Gap to the median" in pages.render("methods.md", **pages.infos())
 ranked = audit(Inputs("a toy", OUTPUTS, tuple("abcd")), replicates=10).ranking
 assert "median_gap" in set(ranked["score"])
-"""
-OF_METRIC = """
-import doctest
-from helpers.metrics import coverage
-
 assert doctest.testmod(coverage) == (0, 2)
-"""
-OF_CLAIM = """
-from helpers.papers.openset_calibration.claims import CLAIMS
-
 (claim,) = (claim for claim in CLAIMS.claims if claim.id == "openmax-brier")
 terms = [(term.sign, term.method, term.calibration) for term in claim.effects[0].terms]
 assert terms == [(1, "open-set", "after"), (-1, "open-set + OpenMax", "after")]
 """
 
 
-@pytest.mark.parametrize(
-    ("heading", "code"), [("A score", OF_SCORE), ("A metric", OF_METRIC), ("A claim", OF_CLAIM)]
-)
-def test_what_is_added_is_found_by_its_name(extended, heading, code):
-    """It passes the checks of the page, has a section in the book, and is ranked in an audit."""
-    checks = [block for block in blocks("CONTRIBUTING.md", heading) if "import check_" in block]
-    assert len(checks) == (heading != "A claim")
-    paths = os.pathsep.join(map(str, (extended, ROOT / "workflow", ROOT)))
-    variables = os.environ | {"PYTHONPATH": paths}
-    program = "\n".join([*checks, code])
-    subprocess.run([sys.executable, "-c", program], check=True, env=variables, cwd=extended)
+def test_what_is_added_is_found_by_its_name(tmp_path):
+    """In a copy of the packages, extended by the files of the page.
+
+    A score and a metric pass the checks of the page; the book and an audit have the score.
+    """
+    ignored = shutil.ignore_patterns("*.pyc.*", ".*")
+    for name in ("helpers", "known_unknowns", "params"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=ignored)
+    every = [*blocks("CONTRIBUTING.md", "A score"), *blocks("CONTRIBUTING.md", "A metric")]
+    for block in every:
+        if header := re.match(r"# (\w+\.py) in (helpers/\S+)\n", block):
+            file = tmp_path / header[2] / header[1]
+            assert not file.exists()
+            file.write_text(block, encoding="utf-8")
+    (claim,) = blocks("CONTRIBUTING.md", "A claim", "yaml")
+    claims = tmp_path / re.match(r"# to the end of (\S+)\n", claim)[1]
+    claims.write_text(f"{claims.read_text('utf-8')}\n{claim}", encoding="utf-8")
+    checks = [block for block in every if "import check_" in block]
+    assert len(checks) == 2
+    paths = os.pathsep.join(map(str, (tmp_path, ROOT / "workflow", ROOT)))
+    options = {"env": os.environ | {"PYTHONPATH": paths}, "cwd": tmp_path, "check": True}
+    subprocess.run([sys.executable, "-c", "\n".join([*checks, ADDED])], **options)
 
 
 def test_arrays_become_a_data_set(root):
@@ -103,10 +88,9 @@ def test_the_audit_of_the_readme(tmp_path, monkeypatch):
     write, apply = blocks("README.md", "Audit your own model")
     exec(write + '\nnp.savez("new_outputs.npz", logits=logits, features=features)', names)
     (commands,) = blocks("README.md", "Audit your own model", "console")
-    tool = f"{shlex.quote(sys.executable)} -m known_unknowns"
-    commands = re.sub("^known-unknowns", tool, commands, flags=re.M)
-    for command in commands.splitlines():
-        subprocess.run(command, shell=True, check=True, capture_output=True, env=HERE)
+    for line in commands.splitlines():
+        program, *words = shlex.split(line)
+        assert program == "known-unknowns" and not main(words)
     assert "<html" in (tmp_path / "my_audit" / "report.html").read_text(encoding="utf-8")
     assert len((tmp_path / "answers.csv").read_text(encoding="utf-8").splitlines()) == 601
     names["features"] = np.concatenate([features[:50], generator.normal(size=(50, 8))])
@@ -121,14 +105,20 @@ def test_the_audit_of_the_book(tmp_path, monkeypatch):
     labels = np.arange(400) % 4
     logits = 3 * np.eye(4)[labels] + np.random.default_rng(0).normal(size=(400, 4))
     np.savez("my_outputs.npz", logits=logits, labels=labels)
-    commands = blocks("book/how_to_run.md", "Your own model", "console")[-1]
-    # the commands are for the repository's folder; the results belong in another one
-    commands = commands.replace("$ .venv/bin", shlex.quote(str(Path(sys.executable).parent)))
-    commands = re.sub(r"(?<= )(notebooks|workflow)/", rf"{shlex.quote(str(ROOT))}/\1/", commands)
-    commands = commands.replace("my_audit", f"{tmp_path}/my_audit")
-    subprocess.run(f"set -e\n{commands}", shell=True, check=True, capture_output=True, env=HERE)
+    execute, convert = blocks("book/how_to_run.md", "Your own model", "console")[-1].splitlines()
+    _, program, notebook, copy, *options = shlex.split(execute)
+    code = [cell["source"] for cell in cells(ROOT / notebook, "code")]
+    given = dict(zip(options[1::3], options[2::3], strict=True))
+    assert (program, *options[::3]) == (".venv/bin/papermill", "-p", "-p")
+    assert given.keys() <= set(re.findall(r"^(\w+) = ", code[0], re.M))
+    given["output"] = f"{tmp_path}/{given['output']}"  # and not in the repository
+    code.insert(1, "\n".join(f"{name} = {value!r}" for name, value in given.items()))
+    exec("\n".join(code), {})
+    assert "<html" in Path(given["output"], "report.html").read_text(encoding="utf-8")
+    nbformat.write(nbformat.v4.new_notebook(), tmp_path / copy)
+    convert = convert.replace("$ .venv/bin", shlex.quote(str(Path(sys.executable).parent)))
+    subprocess.run(convert, shell=True, check=True, capture_output=True)
     assert "<html" in (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "<html" in (tmp_path / "my_audit" / "report.html").read_text(encoding="utf-8")
 
 
 def test_which_tool_for_which_question():

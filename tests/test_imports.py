@@ -46,19 +46,35 @@ ARRAYS = [name for name in MODULES if name.startswith(WITHOUT_TORCH) and name no
 NETWORKS = [name for name in MODULES if not name.startswith((*WITHOUT_TORCH, *HEAVY))]
 
 
-def run(names, first: str, then: str = "") -> None:
-    """Import modules in a separate process, with a line before and one after each import."""
-    program = f"import importlib, sys\n{first}\nfor name in {[*names]}:\n"
-    program += f"    importlib.import_module(name)\n    {then or 'pass'}\n"
+def run(*blocks: tuple) -> None:
+    """Import modules in a separate process; a block has a line before and one after each import."""
+    program = "import importlib, sys\n"
+    for first, names, then in blocks:
+        program += f"{first}\nfor name in {[*names]}:\n"
+        program += f"    importlib.import_module(name)\n    {then}\n"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert not done.returncode, done.stderr[-500:]
 
 
-@pytest.mark.parametrize(("names", "also"), [(ARRAYS, {"torch"}), (NETWORKS, set())])
-def test_what_is_not_used_is_not_loaded(names, also):
-    """Every module of these packages, one after the other."""
-    absent = {*RARE, *VISION} | also
-    run(names, f"absent = {absent}", "assert not absent & set(sys.modules), name")
+def test_what_is_not_used_is_not_loaded():
+    """Every module of the packages with torch, one after the other."""
+    run(("", NETWORKS, f"assert not { {*RARE, *VISION} } & set(sys.modules), name"))
+
+
+def test_arrays_need_no_torch_and_nothing_is_imported_before_it_is_asked_for():
+    """From outputs to reports, an audit of them, and of a paper all but its experiment.
+
+    Every name of the tool is there without torch.
+    """
+    some = r"helpers\.papers\.\w+\.(roles|claims|tables|parameters)|known_unknowns\.auditing\..+"
+    parts = [name for name in MODULES if re.fullmatch(some, name)]
+    others = [name for name in ("known_unknowns", *parts) if name not in SHOW_IMAGES]
+    first = (
+        "import known_unknowns as ku\nassert not {'numpy', 'pandas', 'torch'} & set(sys.modules)"
+    )
+    arrays = first, ARRAYS, f"assert not { {'torch', *RARE, *VISION} } & set(sys.modules), name"
+    last = "assert all(getattr(ku, name) for name in ku.__all__)", (), "pass"
+    run(arrays, ("sys.modules['torch'] = None", others, "pass"), last)
 
 
 def room(name: str) -> str:
@@ -94,27 +110,11 @@ def test_a_package_imports_only_from_those_before_it():
         assert not [used for used in ours if room(used) in later], name
 
 
-def test_arrays_need_no_torch():
-    """From outputs to reports, an audit of them, and of a paper all but its experiment."""
-    some = r"helpers\.papers\.\w+\.(roles|claims|tables|parameters)|known_unknowns\.auditing\..+"
-    parts = [name for name in MODULES if re.fullmatch(some, name)]
-    wanted = (name for name in (*ARRAYS, "known_unknowns", *parts) if name not in SHOW_IMAGES)
-    run(wanted, "sys.modules['torch'] = None")
-
-
 def test_names_mean_what_they_mean_within():
     assert known_unknowns.audit is known_unknowns.auditing.audit
     assert issubclass(known_unknowns.Outputs, helpers.outputs.Outputs)
     with pytest.raises(AttributeError, match="no attribute 'audti'"):
         _ = known_unknowns.audti
-
-
-def test_nothing_is_imported_before_it_is_asked_for():
-    """And every name of the package is there, without torch."""
-    program = "import sys, known_unknowns as ku\n"
-    program += "assert not {'numpy', 'pandas', 'torch'} & set(sys.modules)\n"
-    program += "sys.modules['torch'] = None\nassert all(getattr(ku, name) for name in ku.__all__)"
-    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def test_there_are_no_import_cycles():

@@ -1,6 +1,7 @@
 """Which networks, and what else is kept, a change of the code makes anew."""
 
-import shutil
+import functools
+from pathlib import Path
 
 import pytest
 
@@ -12,11 +13,11 @@ OUTPUTS = ("helpers.networks.inference", "helpers.networks.backbones.create")
 TRAINING = ("helpers.training.loop.train", "helpers.networks.backbones.create")
 
 
-def codes(root):
+def codes():
     """Return what stands for the code of each training, of outputs and of all."""
     asked = {name: (*TRAINING, f"helpers.training.objectives.{name}") for name in OBJECTIVES}
     asked |= {"outputs": OUTPUTS, "all": ("helpers",)}
-    return {name: modules.code(names, root) for name, names in asked.items()}
+    return {name: modules.code(names) for name, names in asked.items()}
 
 
 CHANGES = beside(__file__, "changes_of_code.yaml")
@@ -25,22 +26,23 @@ CHANGES = beside(__file__, "changes_of_code.yaml")
 @pytest.fixture(scope="module")
 def before():
     """Return what stands for the code as it is."""
-    return codes(modules.ROOT)
+    return codes()
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_change_makes_anew_what_imports_it_and_no_more(tmp_path, before, change):
+def test_a_change_makes_anew_what_imports_it_and_no_more(before, change, monkeypatch):
+    """One file has another text; the modules that do not change are read once for all cases."""
     file, old, new, anew = CHANGES[change].values()
-    ignored = shutil.ignore_patterns("embedded", "__pycache__", "weights")
-    for package in modules.PACKAGES:
-        shutil.copytree(modules.ROOT / package, tmp_path / package, ignore=ignored)
-    text = (path := tmp_path / "helpers" / file).read_text("utf-8")
+    path = modules.ROOT / "helpers" / file
+    text, name = path.read_text("utf-8"), f"helpers.{file.removesuffix('.py').replace('/', '.')}"
     assert old in text
-    path.write_text(text.replace(old, new), "utf-8")
-    after = codes(tmp_path)
+    read_text, read = Path.read_text, (modules.read, functools.cache(modules.read.__wrapped__))
+    changed = {path: lambda *_: text.replace(old, new)}
+    monkeypatch.setattr(Path, "read_text", lambda *given: changed.get(given[0], read_text)(*given))
+    monkeypatch.setattr(modules, "read", lambda *given: read[given[0] == name](*given))
+    after = codes()
     expected = {*anew} | ({*OBJECTIVES} if "trainings" in anew else set())
-    changed = {name for name in before if before[name] != after[name]}
-    assert changed == expected - {"trainings"}
+    assert {name for name in before if before[name] != after[name]} == expected - {"trainings"}
 
 
 @pytest.mark.parametrize("package", ["import helpers.kinds", "from helpers.kinds import create"])

@@ -10,6 +10,7 @@ from helpers.networks import backbones
 from helpers.networks.inference import compute
 from helpers.networks.recipe import Recipe
 from helpers.outputs import Outputs, ensemble
+from tests.data.test_images import some
 
 
 def test_derived_values():
@@ -54,8 +55,7 @@ def test_a_file_gives_what_was_written_or_is_refused_by_name(tmp_path):
 
 
 def noise():
-    pixels = np.random.default_rng(0).integers(0, 256, (7, 32, 32, 3), dtype=np.uint8)
-    return Images(pixels, np.array([0, 1, 2, 3, -1, 0, 1]), tuple("abcd"), "noise", "test")
+    return some(7, 32, labels=np.array([0, 1, 2, 3, -1, 0, 1]), class_names=tuple("abcd"))
 
 
 @pytest.mark.parametrize("changes", [

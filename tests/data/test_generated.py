@@ -26,12 +26,13 @@ def test_a_family_is_a_pure_function_of_generator_and_number(name):
     assert (np.ptp(first, axis=(1, 2)).max(axis=1) > 10).all()
 
 
+@pytest.mark.parametrize("most", [200, pytest.param(10**6, marks=pytest.mark.exhaustive)])
 @FAMILY
-def test_a_family_is_loaded_by_name_as_its_card_says(name, root, monkeypatch):
+def test_a_family_is_loaded_by_name_as_its_card_says(name, most, root, monkeypatch):
     """`load`, `names`, `locate` and the card know it; no image is drawn twice, in either split."""
     # nobody finds the shortened splits, since the cache is another one
     for split, count in FAMILIES[name].splits.items():  # of which all are drawn in the next test
-        monkeypatch.setitem(FAMILIES[name].splits, split, min(count, 500))
+        monkeypatch.setitem(FAMILIES[name].splits, split, min(count, most))
     card, everything = find(name), []
     assert name in names() and locate(name) is None
     for split, count in card.splits.items():

@@ -85,16 +85,25 @@ def test_intervals_are_of_pairs_and_ranks_of_many_sets():
     assert "; 0 differ by that from s0, of mean rank 5.5." in sentence
 
 
-def test_the_readme_shows_what_the_command_prints(tmp_path, monkeypatch, capsys):
-    """With the score of the book; and times, which the page leaves out."""
-    monkeypatch.setattr(base, "_REGISTRY", {**base._REGISTRY})
+EVERY = pytest.param(base._REGISTRY, marks=pytest.mark.exhaustive, id="every score")
+
+
+@pytest.mark.parametrize("names", [OTHERS, EVERY])
+def test_the_readme_shows_what_the_command_prints(names, tmp_path, monkeypatch, capsys):
+    """With the score of the book; and times, which the page leaves out.
+
+    The score's own mean AUROC does not depend on the other scores.
+    """
+    monkeypatch.setattr(base, "_REGISTRY", {name: base._REGISTRY[name] for name in names})
     monkeypatch.chdir(tmp_path)
     page, readme = (project_root() / name for name in ("book/how_to_run.md", "README.md"))
     text = page.read_text("utf-8").split("```python\n# my_score.py")[1].split("```")[0]
     (tmp_path / "my_score.py").write_text(text)
     assert main(["bench", "my_score.py"]) == HOLDS
     printed = re.sub(r"(?m)^ *\d+\.\d s  .*", "", capsys.readouterr().out)
-    assert " ".join(printed.split()) in " ".join(readme.read_text("utf-8").split())
+    compared = r"my_score, \w+ images: AUROC [\d.]+, place" if names is OTHERS else "^.+$"
+    lines = re.findall(compared, " ".join(printed.split()))
+    assert lines and all(line in " ".join(readme.read_text("utf-8").split()) for line in lines)
     folder = tmp_path / "my_score_bench"
     assert {file.name for file in folder.iterdir()} == files_of(["my_score"])
     page = (folder / "index.html").read_text()

@@ -10,8 +10,9 @@ import torchvision
 from PIL import Image
 from safetensors.torch import save_file
 
-from helpers.data import Images, ImageStream
+from helpers.data import ImageStream
 from helpers.networks import inference, timm_weights, zoo
+from tests.data.test_images import some
 
 SMALL = "test_resnet"  # of timm, made for tests: half a million weights, 160 pixels
 MOBILE = "mobilenetv2_100.tv_in1k"
@@ -40,8 +41,7 @@ def load(name=SMALL, **options):
 
 
 def noise(count=3, size=64, class_names=("x",), labels=-1):
-    pixels = np.random.default_rng(size).integers(0, 256, (count, size, size, 3), np.uint8)
-    return Images(pixels, np.full(count, labels), class_names, "noise", "test")
+    return some(count, size, size, class_names=class_names, labels=np.full(count, labels))
 
 
 def timms_logits(model, pictures):

@@ -24,27 +24,27 @@ from helpers.papers import PAPERS
 assert [*PAPERS][-1] == "toy"
 assert not {"numpy", "torch", "helpers.papers.toy.claims"} & set(sys.modules)
 
-import book, plan, readme
+import book, openings, plan, readme
 from helpers.papers import run
 from helpers.report import results
-from helpers.report.ledger import ledger
 from helpers.report.tables.published import counterparts
 
 table = run.rows(papers.load("toy", "mini"), progress=False)
 assert len(table) == 6 and set(table["bootstrap"].map(len)) == {20}
 assert table.groupby("method")["value"].mean().round(2).to_dict() == {"a": 0.75, "b": 0.88}
-steps = plan.for_snakemake(plan.plan("mini"))
+steps = plan.plan("mini")
 assert [name for name in steps if name.startswith("toy")] == ["toy/evaluation", "toy/figures"]
 assert steps["toy/figures"].needs == ("toy/evaluation",)
 assert "toy/evaluation" in steps["synthesis/ledger"].needs
-assert "helpers/papers/toy/parameters.py" in steps["toy/evaluation"].reads
-found = ledger(PAPERS, {("mini", "toy"): table}, ["mini"])
+ready = plan.for_snakemake({"toy/evaluation": steps["toy/evaluation"]})
+assert "helpers/papers/toy/parameters.py" in ready["toy/evaluation"].reads
+results.write(table, readme.RESULTS / "mini" / "toy.parquet")
+found = openings.judge("results", "mini")[0].query("note != 'no results of this tier'")
 toy = found[found["paper"] == "toy"].set_index("tier")
 assert toy["verdict"].map(str).to_dict() == {"mini": "not testable", "published": "supported"}
 assert toy["effect"].round(2).to_dict() == {"mini": 0.12, "published": 0.01}
 beside = counterparts(PAPERS, {("mini", "toy"): table})
 assert beside["stand_ins"].unique().tolist() == ["digits for MNIST, resnet8 for LeNet"]
-results.write(table, readme.RESULTS / "mini" / "toy.parquet")
 assert "| a | 0.75" in readme.details() and "B is more accurate than A." in readme.block()
 (part,) = (part for part in book.contents()["parts"] if part["caption"] == "The papers")
 sections = [{"file": "notebooks/toy/evaluation"}, {"file": "notebooks/toy/figures"}]

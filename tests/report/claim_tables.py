@@ -33,10 +33,10 @@ def by_number(values):
     return {p if p[1:] else p[0]: value for p, value in zip(parts, values.values(), strict=True)}
 
 
-def verdicts(paper, table, **given):
-    """Return the verdict on each claim of a paper."""
+def verdicts(paper, table, checks=None):
+    """Return the verdict on each claim of a paper, by its claims checked on a table."""
     claims = PAPERS[paper].claims.CLAIMS
-    summed = claims.verdicts(claims.check(table, **given))
+    summed = claims.verdicts(claims.check(table) if checks is None else checks)
     return dict(zip(summed["claim"], map(str, summed["verdict"]), strict=True))
 
 

@@ -1,25 +1,28 @@
-"""The ledger of the committed tables: every verdict, and the numbers behind it.
+"""The ledger of the committed tables: every verdict, the numbers behind it, and pages made of it.
 
 The first test compares it with `ledger.csv`.  If tables or claims change on purpose, write the file
-again (``python -m tests.report.test_ledger``) and read the difference.
+again (``PYTHONPATH=workflow python -m tests.report.test_ledger``) and read the difference.
 """
 
 import io
 import json
 
+import front
+import openings
 import pandas as pd
 import pytest
+import readme
 from docutils.nodes import make_id
 
 from helpers.modules import ROOT
-from helpers.papers import PAPERS
+from helpers.papers import PAPERS, TIERS
 from helpers.report import results
 from helpers.report.claims import Verdict
-from helpers.report.ledger import LARGER, anchor, ledger, read, tally
+from helpers.report.ledger import LARGER, anchor, read, tally
+from known_unknowns.bench import packs
 from tests.report.claim_tables import table_of
 
 FILE = ROOT / "tests/report/ledger.csv"
-TIERS = sorted({file.parent.name for file in ROOT.glob("results/*/*.parquet")})
 LEFT_OUT = ["text", "source", "check", "needs", "clearance", "notebook", "anchor"]
 NO_RESULTS = "no results of this tier"
 
@@ -31,12 +34,13 @@ def as_csv(rows):
 
 @pytest.fixture(scope="module")
 def rows():
-    return ledger(PAPERS, read(PAPERS, "runs/none", TIERS), TIERS)
+    return openings.judge("results", "mini")[0]
 
 
 def test_the_verdicts_on_committed_tables_are_as_before(rows):
-    now = pd.read_csv(io.StringIO(as_csv(rows)))
-    pd.testing.assert_frame_equal(now, pd.read_csv(FILE), rtol=1e-5)
+    now = pd.read_csv(io.StringIO(as_csv(rows)), index_col=[0, 1, 2])
+    before = pd.read_csv(FILE, index_col=[0, 1, 2])
+    pd.testing.assert_frame_equal(now, before, rtol=1e-5, check_like=True)
 
 
 def test_clearance_tells_on_which_side_of_the_margin_an_interval_lies(rows):
@@ -75,10 +79,27 @@ def test_links_lead_to_headings_of_the_notebooks(rows):
         lines = [line for c in cells if c["cell_type"] == "markdown" for line in c["source"]]
         assert name in {make_id(line.lstrip("# ")) for line in lines if line.startswith("#")}
     shown = rows.query("paper == 'uimnet'").set_index("tier")["anchor"]
-    assert set(shown[TIERS[1:]]) == {anchor(LARGER)}
+    assert set(shown[[*TIERS[1:]]]) == {anchor(LARGER)}
     assert set(shown[TIERS[0]]) == {"the-paper-s-conclusions"}
 
 
+def test_the_readmes_are_up_to_date():
+    """The README of the repository, and that of the committed results."""
+    text = (readme.ROOT / "README.md").read_text(encoding="utf-8")
+    assert readme.filled(text) == text
+    assert (readme.RESULTS / "README.md").read_text(encoding="utf-8") == readme.details()
+
+
+def test_the_picture_has_the_numbers_of_the_committed_data(tmp_path, rows):
+    stored, measured = front.stored(), front.accepted_shares(packs())
+    assert stored["verdicts"] == front.count_verdicts(openings.largest(rows))
+    assert (stored["networks"], stored["sets"]) == (measured["networks"], measured["sets"])
+    for score, kinds in measured["accepted"].items():
+        for kind, shares in kinds.items():
+            assert stored["accepted"][score][kind] == pytest.approx(shares, abs=5e-4), kind
+    front.write(stored | {"verdicts": {"supported": 3}}, tmp_path / "front.png")
+    assert front.stored(tmp_path / "front.png") == stored | {"verdicts": {"supported": 3}}
+
+
 if __name__ == "__main__":
-    judged = ledger(PAPERS, read(PAPERS, "runs/none", TIERS), TIERS)
-    FILE.write_text(as_csv(judged), encoding="utf-8")
+    FILE.write_text(as_csv(openings.judge("results", "mini")[0]), encoding="utf-8")

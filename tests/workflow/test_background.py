@@ -1,5 +1,6 @@
 """The background queue: kill and resume, failures, locks, status, the fixed commit."""
 
+import functools
 import os
 import signal
 import subprocess
@@ -11,27 +12,29 @@ import pytest
 
 from helpers import checkpoints
 from helpers.modules import ROOT
+from helpers.networks.recipe import Recipe
+from helpers.training import fitted
+from known_unknowns import chapters
+from tests.data.test_images import some
 
 PATHS = {"PYTHONPATH": os.pathsep.join([str(ROOT / "workflow"), str(ROOT)])}
+RECIPE = {"width": 4, "stem_stride": 2, "epochs": 8, "batch_size": 8}
 #: What trains in the place of the worktree's own command: a tiny network, a checkpoint an epoch.
-STUB = """
-import functools, os, sys, time
-import numpy as np
-from helpers.data import Images
+STUB = f"""
+import sys
+if sys.argv[-1] == "broken":
+    raise FileNotFoundError("no pack of that name")
+import functools, os, time
 from helpers.networks.recipe import Recipe
 from helpers.training import fitted, loop
 from sweep import end_with_parent
+from tests.data.test_images import some
 
 end_with_parent()
-if sys.argv[-1] == "broken":
-    raise FileNotFoundError("no pack of that name")
 epoch = loop._epoch
 loop._epoch = lambda *arguments: time.sleep(float(os.environ.get('SLOW', 0))) or epoch(*arguments)
 fitted.train = functools.partial(loop.train, checkpoint_seconds=0)
-pixels = np.random.default_rng(0).integers(0, 256, (24, 16, 16, 3), dtype=np.uint8)
-images = Images(pixels, np.arange(24) % 3, ("a", "b", "c"), "noise", "train")
-recipe = Recipe(width=4, stem_stride=2, epochs=8, batch_size=8)
-print("\\n" + fitted.fit(images, recipe).sha256)
+print("\\n" + fitted.fit(some(24, 16), Recipe(**{RECIPE})).sha256)
 """
 QUEUE = """
 import sys; from pathlib import Path; import background
@@ -44,28 +47,25 @@ background.train_all(entries, Path(sys.argv[2]))
 def stub(tmp_path):
     path = tmp_path / "checkout"
     (path / "workflow").mkdir(parents=True)
-    for name in ("step.py", "sweep.py"):
-        (path / "workflow" / name).symlink_to(ROOT / "workflow" / name)
+    for name in ("helpers", "tests", "workflow/step.py", "workflow/sweep.py"):
+        (path / name).symlink_to(ROOT / name)
     (path / "workflow" / "background.py").write_text(STUB)
-    (path / "helpers").symlink_to(ROOT / "helpers")
     (path / "pyproject.toml").touch()
     return path
 
 
-def queue(tmp_path, stub, cache, *names, **changes):
-    folder = tmp_path / cache / "queue"
+def queue(tmp_path, stub, *names, **changes):
+    folder = tmp_path / "killed" / "queue"
     folder.mkdir(parents=True, exist_ok=True)
-    environment = os.environ | PATHS | {"CACHE_ROOT": str(tmp_path / cache)} | changes
+    environment = os.environ | PATHS | {"CACHE_ROOT": str(tmp_path / "killed")} | changes
     command = [sys.executable, "-c", QUEUE, str(folder), str(stub), *names]
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
 
 
-def test_a_killed_queue_resumes_and_ends_with_the_weights_of_an_uninterrupted_one(tmp_path, stub):
+def test_a_killed_queue_ends_with_the_weights_of_an_uninterrupted_training(tmp_path, root, stub):
     """What fails before has its reason, and the next network begins; its epochs are shown."""
-    output = queue(tmp_path, stub, "plain", "broken", "net").communicate(timeout=300)[0]
-    assert "t/p/broken failed: FileNotFoundError: no pack of that name" in output
-    (finished,) = (line for line in output.splitlines() if line.startswith("t/p/net finished"))
-    killed = queue(tmp_path, stub, "killed", "net", SLOW="5")
+    whole = fitted.fit(some(24, 16), Recipe(**RECIPE), progress=False).sha256
+    killed = queue(tmp_path, stub, "net", SLOW="5")
     networks = tmp_path / "killed" / "networks"
     while not (partial := [*networks.glob("[!.]*.partial")]):
         time.sleep(0.05)
@@ -79,8 +79,9 @@ def test_a_killed_queue_resumes_and_ends_with_the_weights_of_an_uninterrupted_on
         time.sleep(0.05)
     assert 0 < len(checkpoints.load(partial[0])[1]["epochs"]) < 8
     assert not [*networks.glob("*.safetensors")]
-    output = queue(tmp_path, stub, "killed", "net").communicate(timeout=300)[0]
-    assert finished in output.splitlines()
+    output = queue(tmp_path, stub, "broken", "net").communicate(timeout=300)[0]
+    assert "t/p/broken failed: FileNotFoundError: no pack of that name" in output
+    assert f"t/p/net finished: {whole}" in output.splitlines()
     # it did not begin at the first epoch
     assert "epoch 0 of 8" not in entry.log.read_text()
 
@@ -128,6 +129,8 @@ def test_the_command_trains_at_the_lowest_priority():
 def test_an_entry_is_exported_with_its_accuracy(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("CACHE_ROOT", str(tmp_path))
     monkeypatch.setattr("sweep.end_with_parent", lambda: None)
+    few = {"epochs": 1, "external": ["gratings"], "far": ["digits"], "resized": ""}
+    monkeypatch.setattr(chapters, "load", functools.partial(chapters.load, **few))
     background.train("unknown_detection", "mini", "0/baseline")
     (path,) = tmp_path.glob("exports/mini/networks/unknown_detection/0-baseline.safetensors")
     about = checkpoints.load(path)[1]

@@ -7,17 +7,17 @@ import nbformat
 import pytest
 import step as steps
 
+from tests.workflow.test_store_outputs import notebook
+
 
 @pytest.fixture
 def step(tmp_path, monkeypatch):
     """Return a function that executes a notebook that divides 12 by its parameter."""
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
 
     def run(divisor, source="12 // divisor", needs=()):
-        cells = [*map(nbformat.v4.new_code_cell, ("divisor: int = 3", source, "'the end'"))]
-        cells[0].metadata["tags"] = ["parameters"]
-        notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
-        nbformat.write(notebook, path := tmp_path / "divide.ipynb")
+        divided = notebook("divisor: int = 3", source, "'the end'")
+        divided.cells[0].metadata["tags"] = ["parameters"]
+        nbformat.write(divided, path := tmp_path / "divide.ipynb")
         chosen = steps.Step("paper/divide", str(path), {"divisor": divisor}, needs)
         (tmp_path / "runs").mkdir()
         steps.write({chosen.name: chosen}, tmp_path / "runs")

@@ -7,19 +7,18 @@ import numpy as np
 import pytest
 from make_packs import CLASS_NAMES
 
-from helpers.data import Images
 from helpers.networks import published, zoo
 from helpers.networks.model import Model
 from helpers.papers.run import Part
 from helpers.scores import base
 from known_unknowns.bench import packs
+from tests.data.test_images import some
 
 NAME = "resnet20.akamaster_cifar10"
 
 
-def images(seed, n=24, classes=CLASS_NAMES):
-    pixels = np.random.default_rng(seed).integers(0, 256, (n, 32, 32, 3), dtype=np.uint8)
-    return Images(pixels, np.arange(n) % len(classes), classes, f"noise{seed}", "test")
+def images(seed):
+    return some(24, 32, seed, labels=np.arange(24) % 10, class_names=CLASS_NAMES, name=f"{seed}")
 
 
 @pytest.fixture

@@ -9,6 +9,8 @@ import nbformat
 import pytest
 import step as steps
 
+from tests.workflow.test_store_outputs import notebook
+
 pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="forks need Linux")
 
 
@@ -42,12 +44,8 @@ def test_a_process_has_its_status_and_ends_with_its_client(server):
 
 def test_a_step_and_its_kernel_are_forked(server, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    cell = nbformat.v4.new_code_cell(
-        "import sys, pandas\n'forks' in sys.modules, pandas.get_option('display.max_columns')"
-    )
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    notebook = nbformat.v4.new_notebook(cells=[cell], metadata={"kernelspec": kernel})
-    nbformat.write(notebook, path := tmp_path / "one.ipynb")
+    code = "import sys, pandas\n'forks' in sys.modules, pandas.get_option('display.max_columns')"
+    nbformat.write(notebook(code), path := tmp_path / "one.ipynb")
     (tmp_path / "runs").mkdir()
     steps.write({"paper/one": steps.Step("paper/one", str(path), {})}, tmp_path / "runs")
     assert start("execute", "paper/one", str(tmp_path / "runs")).wait() == 0

@@ -5,45 +5,42 @@ import subprocess
 import sys
 
 import nbformat
-import pytest
 
 from helpers.modules import ROOT
+from tests.workflow.test_store_outputs import notebook
 
 
-def run_pytest(folder, *arguments, expected=1):
+def run_pytest(folder, *arguments):
     """Return what pytest says in a process of its own, with this repository's conftest."""
     command = [sys.executable, "-m", "pytest", "-p", "conftest", "-p", "no:cacheprovider"]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "workflow")])}
     options = {"cwd": folder, "env": environment, "capture_output": True, "text": True}
     done = subprocess.run([*command, *arguments], timeout=120, **options)
-    assert done.returncode == expected, done.stdout + done.stderr
+    assert done.returncode == 1, done.stdout + done.stderr
     return done.stdout
 
 
 def write_notebook(path, outputs):
     """Write a notebook whose cells, by their source, gave these outputs, or none."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    cells = [nbformat.v4.new_code_cell(source, execution_count=1) for source in outputs]
-    for cell, text in zip(cells, outputs.values(), strict=True):
-        data = {"text/plain": text or ""}
-        result = nbformat.v4.new_output("execute_result", data, execution_count=1)
-        cell.outputs = [result] if text else []
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel}), path)
-    return path
+    stored = notebook(*outputs)
+    for cell, text in zip(stored.cells, outputs.values(), strict=True):
+        result = nbformat.v4.new_output("execute_result", {"text/plain": text or ""})
+        cell.outputs, cell.execution_count = [result] if text else [], 1
+    nbformat.write(stored, path)
 
 
-@pytest.mark.parametrize(("executed", "failed", "words"), [
-    ({"1": "1", "2": "2"}, 0, ""),
-    ({"1": "1", "2": "3"}, 1, "Cell outputs differ"),
-    ({"1": "1", "2": None}, 1, "Missing output fields from running code"),
-    ({"1": "1", "1 + 1": "2"}, 1, "was executed with other cells; first: make book"),
-])  # fmt: skip
-def test_stored_outputs_are_compared_with_those_of_the_pipeline(tmp_path, executed, failed, words):
-    write_notebook(tmp_path / "notebooks" / "paper" / "one.ipynb", {"1": "1", "2": "2"})
-    runs = write_notebook(tmp_path / "runs" / "paper" / "one.ipynb", executed).parent.parent
-    output = run_pytest(tmp_path, "--nbval", "notebooks", "--executed", str(runs), expected=failed)
-    assert words in output and f"{2 - failed} passed" in output
+def test_stored_outputs_are_compared_with_those_of_the_pipeline(tmp_path):
+    seconds = {"same": {"2": "2"}, "differs": {"2": "3"}, "missing": {"2": None}}
+    for name, second in (seconds | {"changed": {"1 + 1": "2"}}).items():
+        write_notebook(tmp_path / f"notebooks/paper/{name}.ipynb", {"1": "1", "2": "2"})
+        write_notebook(tmp_path / f"runs/paper/{name}.ipynb", {"1": "1"} | second)
+    output = run_pytest(tmp_path, "--nbval", "notebooks", "--executed", "runs", "-rf")
+    assert "3 failed, 5 passed" in output
+    texts = {"differs": "Cell outputs differ", "missing": "Missing output fields from running code",
+             "changed": "was executed with other cells; first: make book"}  # fmt: skip
+    for name, text in texts.items():
+        assert text in output and f"FAILED notebooks/paper/{name}.ipynb::Cell 1" in output
 
 
 def test_a_notebook_whose_kernel_dies(tmp_path):

@@ -7,7 +7,6 @@ import numpy as np
 import openings
 import pandas as pd
 import pytest
-import readme
 from pytest import approx
 
 from helpers import data
@@ -16,7 +15,6 @@ from helpers.papers import PAPERS
 from helpers.report.claims import Verdict
 from helpers.report.ledger import PUBLISHED, ledger
 from helpers.scores.calibration import softmax
-from known_unknowns.bench import packs
 from tests.mistakes import beside
 
 EXAMPLES = beside(__file__, "sentences.yaml")
@@ -76,25 +74,6 @@ def test_an_effect_is_a_sentence_with_its_interval(sentence):
     line = LINE | SENTENCES[sentence]
     line["verdict"] = Verdict(line["verdict"])
     assert sentence in openings.measured(SimpleNamespace(**line))
-
-
-def test_the_readmes_are_up_to_date():
-    """The README of the repository, and that of the committed results."""
-    text = (readme.ROOT / "README.md").read_text(encoding="utf-8")
-    assert readme.filled(text) == text
-    assert (readme.RESULTS / "README.md").read_text(encoding="utf-8") == readme.details()
-
-
-def test_the_picture_has_the_numbers_of_the_committed_data(tmp_path):
-    stored, measured = front.stored(), front.accepted_shares(packs())
-    claims = openings.largest(openings.judge("results", "mini")[0])
-    assert stored["verdicts"] == front.count_verdicts(claims)
-    assert (stored["networks"], stored["sets"]) == (measured["networks"], measured["sets"])
-    for score, kinds in measured["accepted"].items():
-        for kind, numbers in kinds.items():
-            assert stored["accepted"][score][kind] == approx(numbers, abs=0.0005), (score, kind)
-    front.write(stored | {"verdicts": {"supported": 3}}, tmp_path / "front.png")
-    assert front.stored(tmp_path / "front.png") == stored | {"verdicts": {"supported": 3}}
 
 
 def test_the_predictions_are_those_of_the_network_on_images_of_median_confidence():

@@ -12,7 +12,7 @@ def notebook(*sources, outputs=()):
     """Return a notebook of code cells, the last of which has outputs."""
     cells = [nbformat.v4.new_code_cell(source) for source in sources]
     cells[-1].outputs = list(outputs)
-    kernel = {"name": "python3", "display_name": "Python 3"}
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     return nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
 
 

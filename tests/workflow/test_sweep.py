@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
@@ -46,30 +47,35 @@ def test_processes_use_the_gpus_in_turn(tmp_path, monkeypatch):
         assert os.environ[sweep.VISIBLE] == gpu
 
 
-def test_it_writes_all_runs_and_goes_on_where_it_was_killed(tmp_path):
-    """Killed outright; its processes end too, and what was trained is not trained again."""
+def test_it_writes_all_runs_and_goes_on_where_it_was_killed(tmp_path, monkeypatch, capsys):
+    """Killed outright; its process ends too, and what was trained is not trained again.
+
+    It goes on in this process, which has imported everything.
+    """
     out = tmp_path / "table.parquet"
-    given = ["data_sets=[digits]", "networks={small: {width: 8}}", "epochs=2", "runs=2"]
-    command = [sys.executable, "workflow/sweep.py", "mini", "openset_calibration", "--processes",
-               "2", "--out", str(out), "--set", *given, "--set", "replicates=2"]  # fmt: skip
-    environment = os.environ | {"CACHE_ROOT": str(tmp_path / "cache"), "PYTHONPATH": str(ROOT)}
-    quiet = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-    first = subprocess.Popen(command, cwd=ROOT, env=environment, **quiet)
+    given = ["data_sets=[digits]", "networks={small: {width: 8}}", "epochs=1", "runs=2"]
+    command = ["workflow/sweep.py", "mini", "openset_calibration", "--out", str(out), "--set",
+               *given, "replicates=2"]  # fmt: skip
+    monkeypatch.setenv("CACHE_ROOT", str(tmp_path / "cache"))
+    options = {"env": os.environ | {"PYTHONPATH": str(ROOT)}, "stderr": subprocess.DEVNULL}
+    first = subprocess.Popen([sys.executable, *command], cwd=ROOT, **options)
     networks = tmp_path / "cache" / "networks"
     whole = "[!.]*.safetensors"  # a leading dot marks one that is still being written
     while first.poll() is None and not list(networks.glob(whole)):  # however busy the machine is
         time.sleep(0.05)
     first.kill()
     first.wait()
+    time.sleep(2.5)
     kept = {path: path.stat().st_mtime_ns for path in networks.glob(whole)}
     assert kept and not out.exists()
-    time.sleep(2.5)
-    command[5] = "1"
-    again = subprocess.run(command, cwd=ROOT, env=environment, **quiet, check=True)
-    assert again.stdout.splitlines()[-1] == str(out)
+    monkeypatch.setattr(sys, "argv", command)
+    monkeypatch.setattr(sweep, "ProcessPoolExecutor", lambda *_, **__: ThreadPoolExecutor(1))
+    sweep.main()
+    assert capsys.readouterr().out.splitlines()[-1] == str(out)
     assert all(path.stat().st_mtime_ns == written for path, written in kept.items())
+    assert len(list(networks.glob(whole))) == 4  # of all classes and of some, in two runs
     table = results.read(out)
-    assert sorted(set(table["run"])) == [0, 1] and set(table["backbone"]) == {"small"}
+    assert table["run"].unique().tolist() == [0, 1] and set(table["backbone"]) == {"small"}
     assert "failed" not in set(table["metric"])
 
 
