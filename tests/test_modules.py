@@ -1,6 +1,5 @@
 """Which networks, and what else is kept, a change of the code makes anew."""
 
-import functools
 from pathlib import Path
 
 import pytest
@@ -36,10 +35,11 @@ def test_a_change_makes_anew_what_imports_it_and_no_more(before, change, monkeyp
     path = modules.ROOT / "helpers" / file
     text, name = path.read_text("utf-8"), f"helpers.{file.removesuffix('.py').replace('/', '.')}"
     assert old in text
-    read_text, read = Path.read_text, (modules.read, functools.cache(modules.read.__wrapped__))
+    read_text, parse = Path.read_text, modules._parse
     changed = {path: lambda *_: text.replace(old, new)}
     monkeypatch.setattr(Path, "read_text", lambda *given: changed.get(given[0], read_text)(*given))
-    monkeypatch.setattr(modules, "read", lambda *given: read[given[0] == name](*given))
+    parse_of = {name: parse.__wrapped__}
+    monkeypatch.setattr(modules, "_parse", lambda *given: parse_of.get(given[0], parse)(*given))
     after = codes()
     expected = {*anew} | ({*OBJECTIVES} if "trainings" in anew else set())
     assert {name for name in before if before[name] != after[name]} == expected - {"trainings"}
