@@ -22,6 +22,8 @@ from html import unescape
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import kernels  # isort: skip (the others import faster after it)
+
 import explore
 import front
 import jupyter_book.config
@@ -31,7 +33,6 @@ import pages
 import pybtex.plugin
 import yaml
 from jupyter_book.sphinx import build_sphinx
-from kernels import INJECTED
 from plan import notebooks_of, plan
 from sphinx_external_toc.parsing import parse_toc_data
 from store_outputs import reduce_pictures
@@ -106,7 +107,7 @@ def add_notebook(tree: Path, name: str, runs: Path, tier: str, of_tier: Collecti
         notebook.cells[0].source = f"{title}\n{note}\n{text}"
     for cell in notebook.cells:  # readers see the parameters, not the injected cell
         reduce_pictures(cell.get("outputs", []))
-        if INJECTED in cell.metadata.get("tags", []):
+        if kernels.INJECTED in cell.metadata.get("tags", []):
             cell.metadata["tags"].append("remove-cell")
     target = tree / "notebooks" / f"{name}.ipynb"
     target.parent.mkdir(parents=True, exist_ok=True)

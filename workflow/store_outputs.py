@@ -69,8 +69,7 @@ def reduce_pictures(outputs: list[NotebookNode]) -> None:
 def few_colours(png: bytes) -> bytes:
     """Return a picture with a palette and the same resolution, or unchanged if that is visible.
 
-    Lines, letters and areas need few colours. Photographs may change a little in the stored
-    outputs; the book that `make book` executes has all their colours.
+    Lines, letters and areas need few colours. Photographs may change a little.
     """
     picture = Image.open(io.BytesIO(png))
     if picture.mode not in ("RGB", "RGBA") or picture.convert("RGBA").getextrema()[3][0] < 255:

@@ -44,15 +44,15 @@ def judge(tables: Mapping[tuple[str, str], pd.DataFrame], tiers: Sequence[str]) 
     key = cache.key(tables=content, code=results.code_version())
     kept, here = pd.DataFrame(cache.value("ledger", key, make)), {tier for tier, _ in tables}
     kept = kept[kept["tier"].isin({*tiers, PUBLISHED} - here)]
-    judged = pd.concat([ledger(PAPERS, tables, tiers).query("tier in @here"), kept])
+    own = [ledger(PAPERS, tables, tiers).query("tier in @here")] if tables else []
+    judged = pd.concat([*own, kept])
     by, place = ["paper", "tier"], [*papers, *tiers, PUBLISHED].index
     return judged.sort_values(by, key=lambda column: column.map(place), ignore_index=True)
 
 
 def headline() -> Table:
     """Count the verdicts on the claims of all papers, by the committed results of each tier."""
-    judged = judge({}, TIERS)
-    counts = tally(judged).groupby(level="tier", sort=False).sum()
+    counts = tally(judged := judge({}, TIERS)).groupby(level="tier", sort=False).sum()
     counts = counts[counts.drop(columns="no data").any(axis=1)].reset_index()
     counts = counts.melt("tier", var_name="verdict", value_name="claims")
     counts["tier"] = categories(counts["tier"], {PUBLISHED: "the papers' own numbers"})
