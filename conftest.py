@@ -4,6 +4,7 @@ pytest-xdist says of its workers that they crashed, and nbval waits for its kern
 half an hour, whether they are alive or not.  What the pipeline has executed needs no kernel.
 """
 
+import gc
 import os
 import time
 from functools import partial
@@ -16,6 +17,8 @@ from kernels import ARGUMENTS, ReplayedKernel, ending
 # before anything loads a library that starts threads: a worker a core, with as many threads each,
 # would spend a third of its time on waiting for the others; the pipeline's steps have one, too
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# a tenth of the time was the search for cycles among objects that modules keep until the end
+gc.set_threshold(100_000, 50, 100)
 
 
 def _worker(node) -> str:

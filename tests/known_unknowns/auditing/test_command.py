@@ -14,7 +14,7 @@ import pytest
 
 from helpers.files import project_root
 from helpers.scores.calibration import softmax
-from known_unknowns.auditing import audit, read_outputs, report
+from known_unknowns.auditing import audit, figures, read_outputs, report
 from known_unknowns.auditing.command import DEMO, FAILS, HOLDS, REFUSED, STOPPED, main
 from known_unknowns.auditing.rejector import Rejector
 
@@ -24,6 +24,8 @@ ROOT = project_root()
 
 @pytest.fixture
 def file(arrays, write, monkeypatch):
+    """A file of outputs; reports have no figures, which tests of pages draw."""
+    monkeypatch.setattr(figures, "draw_report", lambda *_: {})
     path = write(arrays)
     monkeypatch.chdir(path.parent)
     return path
@@ -88,9 +90,9 @@ def test_a_stop_leaves_nothing_half_written(file, tmp_path, monkeypatch, capsys)
 
 
 @pytest.mark.parametrize(("owner", "name"), [(report, "write_page"), (Rejector, "save")])
-def test_a_kill_leaves_no_rejector_of_another_audit(inputs, tmp_path, monkeypatch, owner, name):
+def test_a_kill_leaves_no_rejector_of_another_audit(file, tmp_path, monkeypatch, owner, name):
     """The numbers on the disk are those of the rejector beside them, or there is no rejector."""
-    old, new = audit(inputs, risk=0.2), audit(inputs, risk=0.3)
+    old, new = (audit(read_outputs(file), risk=risk) for risk in (0.2, 0.3))
     old.save(tmp_path / "a")
     before = (tmp_path / "a" / "audit.json").read_bytes()
 
@@ -168,8 +170,7 @@ def test_pages_show_what_the_demo_prints(tmp_path):
     program = "import sys\nfrom known_unknowns.auditing.command import main\n"
     program += "sys.exit(main(['demo']) or 'torch' in sys.modules)"
     given = {"env": os.environ | {"PYTHONPATH": str(ROOT)}, "cwd": tmp_path}
-    command = [sys.executable, "-c", program]
-    done = subprocess.run(command, capture_output=True, text=True, **given)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, **given)
     assert not done.returncode and not done.stderr, done.stderr[-500:]
     assert listed(tmp_path / DEMO) == FILES and (tmp_path / DEMO / "report.html").stat().st_size
     for page in (ROOT / "book" / "audit.md", ROOT / "README.md"):
