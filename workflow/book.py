@@ -26,11 +26,12 @@ import kernels  # isort: skip (the others import faster after it)
 
 import explore
 import front
-import jupyter_book.config
 import nbformat
 import openings
 import pages
 import pybtex.plugin
+import sphinx_multitoc_numbering
+import sphinx_thebe
 import yaml
 from jupyter_book.sphinx import build_sphinx
 from plan import notebooks_of, plan
@@ -125,15 +126,15 @@ def render(tree: Path) -> Path:
         importlib.import_module(f"{package_of(paper)}.parameters")
     # else hundreds of references search the metadata of all installed packages
     pybtex.plugin.entry_points = functools.cache(pybtex.plugin.entry_points)
-    # Thebe runs code on a server, by a button that these pages do not have; no setting removes it
-    settings = jupyter_book.config.get_default_sphinx_config()
-    settings["extensions"] = [name for name in settings["extensions"] if name != "sphinx_thebe"]
-    jupyter_book.config.get_default_sphinx_config = lambda: settings
+    # Thebe runs code on a server, by a button that these pages do not have; no part is numbered,
+    # and the extension that numbers parts allows one process only; no setting removes them
+    for unused in (sphinx_thebe, sphinx_multitoc_numbering):
+        unused.setup = lambda app: {"parallel_read_safe": True}
     strict = {"warningiserror": True, "keep_going": True, "quiet": True}
     source = {"noconfig": True, "path_config": ROOT / "_config.yml"}  # there is no conf.py
     # Jupyter Book reads the second key for every builder
     overrides = {"external_toc_path": str(tree / TOC), "latex_individualpages": False}
-    status = build_sphinx(tree, html, confoverrides=overrides, **source, **strict)
+    status = build_sphinx(tree, html, confoverrides=overrides, jobs=2, **source, **strict)
     if status:  # a status code, or the exception that ended the build
         sys.exit("the book was not built: see the warnings above")
     config = yaml.safe_load((ROOT / "_config.yml").read_text())
