@@ -47,7 +47,7 @@ def test_a_table_that_agrees_supports_every_claim(paper):
     assert verdict == expected | {claim: "not testable" for claim in DEPARTED & {*expected}}
 
 
-@pytest.mark.parametrize(("paper", "case"), flat())
+@pytest.mark.parametrize(("paper", "case"), [*flat()])
 def test_a_change_moves_its_claim_and_no_other(paper, case):
     case = {"verdict": "contradicted", "also": (), "changes": {}, **case}
     claim, expected, also, changes = map(case.pop, ("claim", "verdict", "also", "changes"))
