@@ -104,7 +104,6 @@ def test_arrays_need_no_torch():
 
 def test_names_mean_what_they_mean_within():
     assert known_unknowns.audit is known_unknowns.auditing.audit
-    assert known_unknowns.bench.bench is known_unknowns.bench.contests.bench
     assert known_unknowns.__all__ == ["Rejector", "audit", "bench", "check_score"]
     with pytest.raises(AttributeError, match="no attribute 'audti'"):
         _ = known_unknowns.audti
