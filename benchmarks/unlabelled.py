@@ -18,6 +18,7 @@ from helpers.labelfree import counts_at_share
 from helpers.networks import zoo
 from known_unknowns.auditing import Inputs, audit
 from known_unknowns.auditing.inputs import unlabelled
+from known_unknowns.without_labels import experiment
 
 STORED = Path(__file__).with_name("results") / "unlabelled.parquet"
 #: Networks, their data set and the target risk.
@@ -26,12 +27,12 @@ NETWORKS = {
     "resnet56.akamaster_cifar10": ("cifar10", 0.05),
     "densenet100.dice_cifar100": ("cifar100", 0.1),
 }
+PACKS = """brain_mri breast_ultrasound captcha crypto_icons dtd_subset fashion_mnist flags gtsrb
+icons_gnome magnetic_tile minetest_textures mnist mri_slices notmnist omniglot planet_maps pokemon
+sign_digits""".split()
 KINDS = {
-    "drawings": ("crypto_icons", "flags", "icons_gnome", "pokemon"),
-    "glyphs": ("captcha", "mnist", "notmnist", "omniglot"),
-    "medical images": ("brain_mri", "breast_ultrasound", "mri_slices"),
-    "photographs": ("fashion_mnist", "gtsrb", "sign_digits"),
-    "textures": ("dtd_subset", "magnetic_tile", "minetest_textures", "planet_maps"),
+    kind.replace("medical", "medical images"): [name for name in PACKS if name in names]
+    for kind, names in sorted(experiment.KINDS.items())
 }
 IMAGES, OTHERS, SHARES = 1500, 250, (0.01, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8)
 CHANGES = {"none": (), "fog": ("fog", 3), "noise": ("gaussian_noise", 1)}
@@ -49,8 +50,7 @@ def outputs_of(network: str, id_set: str) -> tuple:
     }
     packs = {
         name: model.outputs(data.subsample(data.load(name, "test"), OTHERS, seed=0).unknown())
-        for names in KINDS.values()
-        for name in names
+        for name in PACKS
     }
     return model.outputs(test.subset(slice(0, None, 2))), known, packs
 

@@ -11,13 +11,6 @@ from helpers.checks import float_array, open_share, whole_number
 from helpers.metrics.inputs import correct_array
 
 
-class Interval(NamedTuple):
-    """The two ends of a confidence interval."""
-
-    low: float
-    high: float
-
-
 class RiskThreshold(NamedTuple):
     """A threshold with a guaranteed selective risk, and its effect on the calibration images.
 
@@ -32,7 +25,7 @@ class RiskThreshold(NamedTuple):
     bound: float
 
 
-def clopper_pearson(successes: int, total: int, *, confidence: float = 0.95) -> Interval:
+def clopper_pearson(successes: int, total: int, *, confidence: float = 0.95) -> tuple[float, float]:
     """Return the exact two-sided confidence interval of a probability (Clopper, Pearson 1934).
 
     Examples
@@ -46,7 +39,7 @@ def clopper_pearson(successes: int, total: int, *, confidence: float = 0.95) -> 
         raise ValueError(f"successes: 0 to {total} (the total) expected, got {successes}")
     tail = (1 - open_share("confidence", confidence)) / 2
     low = betaincinv(successes, total - successes + 1, tail) if successes else 0.0
-    return Interval(float(low), float(_upper_bound(successes, total, tail)))
+    return float(low), float(_upper_bound(successes, total, tail))
 
 
 def images_needed(risk: float, confidence: float) -> int:

@@ -6,10 +6,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-import pytest
 
 import helpers.scores
-import known_unknowns
 from helpers import data
 from helpers.data.packs import read_pack, write_pack
 from helpers.outputs import Head, Outputs
@@ -38,12 +36,6 @@ MSP = helpers.scores.create("msp")
 
 def fit(name, head=HEAD, outputs=OUTPUTS, **arguments):
     return helpers.scores.create(name, **arguments).fit(outputs, head)
-
-
-def given(**arrays):
-    """Make outputs as who uses the package does."""
-    arrays = {"logits": OUTPUTS.logits, "features": FEATURES, "labels": LABELS} | arrays
-    return known_unknowns.Outputs(**arrays)
 
 
 def score_bare(name):
@@ -77,7 +69,6 @@ OBJECTS = {
     "logits": OUTPUTS.logits,
     "complex logits": np.eye(2) * 1j,
     "masked logits": np.ma.masked_less(np.eye(2), 1),
-    "outputs of the tool": given(),
     "inputs": Inputs("a toy", OUTPUTS, tuple("abcd")),
     "msp": MSP,
     "a rule": Rejector(MSP, 0.5, 2),
@@ -87,17 +78,6 @@ OBJECTS = {
 
 
 test_it_is_refused_by_name = refusals(__file__, OBJECTS)
-
-
-def test_outputs_cannot_be_changed_through_the_object():
-    """Given arrays are not copied, because they are large; the object's views are read-only."""
-    assert np.array_equal(given().restricted([2, 0]).logits, OUTPUTS.logits[:, [2, 0]])
-    mine = FEATURES.copy()
-    taken = given(features=mine)
-    with pytest.raises(ValueError, match="read-only"):
-        taken.features[0] = 0
-    mine[0] = 0
-    assert np.shares_memory(mine, taken.features) and not taken.features[0].any()
 
 
 def test_directions_of_very_long_features_are_exact():

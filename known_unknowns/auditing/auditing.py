@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -18,7 +18,7 @@ from helpers.outputs import Outputs
 from helpers.scores.calibration import confidences, fit_temperature, softmax
 from known_unknowns.auditing import doubts, findings, prediction, ranking, report
 from known_unknowns.auditing import thresholds as rules
-from known_unknowns.auditing.inputs import Inputs
+from known_unknowns.auditing.inputs import Inputs, read_outputs
 from known_unknowns.auditing.rejector import Rejector
 from known_unknowns.auditing.sentences import render
 
@@ -112,7 +112,7 @@ class Audit(SimpleNamespace):
 
 
 def audit(
-    inputs: Inputs,
+    inputs: Inputs | Mapping[str, np.ndarray] | str | os.PathLike,
     *,
     wish: str = "risk",
     fallback: bool = False,
@@ -129,7 +129,8 @@ def audit(
 
     Parameters
     ----------
-    inputs : Inputs
+    inputs : Inputs, mapping of str to array, or path
+        Outputs of the model: see `read_outputs` for arrays, by name, and for files.
     wish : {"risk", "coverage"}
         Kind of threshold of the rejector.
     fallback : bool
@@ -156,10 +157,21 @@ def audit(
     ------
     ValueError
         Unknown `wish`, a share outside (0, 1), no score that can be computed, a requirement for a
-        missing set.
+        missing set; and as in `read_outputs`.
+
+    Examples
+    --------
+    >>> labels = np.arange(400) % 4
+    >>> logits = 4 * np.eye(4)[labels] + np.random.default_rng(0).normal(size=(400, 4))
+    >>> audited = audit({"logits": logits, "labels": labels}, risk=0.1)
+    >>> low, high = audited.accuracy[1:]
+    >>> low < 0.99 < high, audited.deployed
+    (True, 'risk')
     """
     settings = locals() | {"require": list(require)}
     del settings["inputs"], settings["tell"]
+    if not isinstance(inputs, Inputs):
+        inputs = read_outputs(inputs)
     for requirement in require:
         findings.read_requirement(requirement, inputs.ood)
     known_name("wish", wish, rules.WISHES)

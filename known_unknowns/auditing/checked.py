@@ -7,9 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from scipy.special import logsumexp, softmax
 
-import helpers.outputs
-from helpers.checks import known_name, label_array, plain_array
-from helpers.outputs import Head
+from helpers.checks import known_name, label_array
+from helpers.outputs import Head, Outputs
 from helpers.scores.calibration import ROUNDING, are_probabilities, log_probabilities, row_blocks
 
 #: Possible content of the arrays of logits.
@@ -19,7 +18,6 @@ SINGLE = ("labels", "head_weight", "head_bias", "class_names", "files", "groups"
 #: Largest logit or feature: a million squares of it have a finite sum in single precision.
 LARGEST = 1e15
 _MOST_DIGITS = 6  # decimal places of rounded probabilities
-_OF_MODEL = ("logits", "features", "members", "native")
 _TOGETHER = (
     "train_logits train_labels", "train_labels train_logits", "train_features train_logits",
     "production_features production_logits", "head_weight head_bias", "head_bias head_weight",
@@ -217,9 +215,7 @@ def column(arrays: Mapping[str, np.ndarray], name: str, length: int) -> np.ndarr
     return values
 
 
-def head(
-    arrays: Mapping[str, np.ndarray], validation: helpers.outputs.Outputs, level: bool
-) -> Head | None:
+def head(arrays: Mapping[str, np.ndarray], validation: Outputs, level: bool) -> Head | None:
     """Return the head, checked on the logits of the first images; None without weights."""
     if "head_weight" not in arrays:
         return None
@@ -244,44 +240,3 @@ def row_by_row(choose: Callable[..., np.ndarray], logits: np.ndarray) -> np.ndar
     A single call would copy the whole array that is mapped from a file.
     """
     return np.concatenate([choose(logits[rows], axis=1) for rows in row_blocks(logits.shape)])
-
-
-class Outputs(helpers.outputs.Outputs):
-    """Outputs of a model, refused if a conversion would lose data; arrays are read-only.
-
-    Parameters and errors are as in `helpers.outputs.Outputs`.  The class also refuses masked
-    arrays, complex numbers, and labels that are not a class.
-
-    >>> import numpy as np
-    >>> Outputs(np.ones((1, 2)) * 1j, np.empty((1, 0)), [0])
-    Traceback (most recent call last):
-        ...
-    ValueError: logits: real numbers expected, got dtype complex128
-    """
-
-    def __post_init__(self):
-        for name in _OF_MODEL:
-            if (values := getattr(self, name)) is not None:
-                array = plain_array(name, values)
-                if array.dtype.kind not in "biuf":
-                    raise ValueError(f"{name}: real numbers expected, got dtype {array.dtype}")
-                object.__setattr__(self, name, array)
-        labels = plain_array("labels", self.labels)
-        if self.logits.ndim == 2:  # else the error is in the logits
-            label_array("labels", labels, classes=self.logits.shape[1], unknown=True)
-        object.__setattr__(self, "labels", labels)
-        super().__post_init__()
-        for name in ("labels", *_OF_MODEL):  # a score is fitted to them, so they may not change
-            if (values := getattr(self, name)) is not None:
-                view = values.view()
-                view.flags.writeable = False
-                object.__setattr__(self, name, view)
-
-    def restricted(self, classes: Sequence[int]) -> helpers.outputs.Outputs:
-        """Return the outputs of the model for some of its classes, each given once."""
-        numbers = label_array("classes", plain_array("classes", classes), classes=self.num_classes)
-        values, counts = np.unique(numbers, return_counts=True)
-        if counts.max() > 1:
-            twice = ", ".join(map(str, values[counts > 1]))
-            raise ValueError(f"classes: each one once expected, got {twice} more than once")
-        return super().restricted(numbers.tolist())

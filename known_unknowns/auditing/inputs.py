@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from helpers.checks import known_name
+from helpers.checks import known_name, plain_array
 from helpers.files import sha256_file
 from helpers.outputs import Head, Outputs
 from known_unknowns.auditing import checked
@@ -160,15 +160,17 @@ def unlabelled(parts: Sequence[Outputs]) -> Outputs:
     return Outputs(logits, features, np.full(len(logits), -1))
 
 
-def read_outputs(path: str | os.PathLike, *, treat_as: str = "logits") -> Inputs:
-    """Return the inputs of an audit from a file.
+def read_outputs(
+    path: str | os.PathLike | Mapping[str, np.ndarray], *, treat_as: str = "logits"
+) -> Inputs:
+    """Return the inputs of an audit from a file, or from arrays by name.
 
     Parameters
     ----------
-    path : path
-        File from ``numpy.savez(path, logits=..., labels=..., ...)``, or a table (.csv, .parquet)
-        with columns ``logit_0`` …, ``feature_0`` …, ``label``, ``set``, ``file``, ``group``,
-        ``stratum``.  N validation images, K classes, D features:
+    path : path, or mapping of str to array
+        Arrays with the names below, or a file from ``numpy.savez(path, logits=..., labels=...)``,
+        or a table (.csv, .parquet) with columns ``logit_0`` …, ``feature_0`` …, ``label``,
+        ``set``, ``file``, ``group``, ``stratum``.  N validation images, K classes, D features:
 
         * ``logits`` [N, K], ``labels`` [N] (0 to K − 1), ``features`` [N, D] (input of the head).
         * ``train_logits``, ``train_labels``, ``train_features``: outputs for training images.
@@ -200,7 +202,12 @@ probabilities; pass logits (before the softmax), or treat_as="probabilities" to 
 logarithms taken
     """
     known_name("way to treat_as", treat_as, checked.TREATED)
-    arrays = read_arrays(Path(path))
+    source, digest = "the model", {}
+    if isinstance(path, Mapping):
+        arrays = {name: plain_array(name, values) for name, values in path.items()}
+    else:
+        arrays, digest = read_arrays(Path(path)), {"outputs": sha256_file(path)}
+        source = f"the model behind {Path(path).name}"
     sets = checked.set_names(arrays, needed=("logits", "labels"))
     classes = checked.matrix(arrays, "logits").shape[1]
     if classes < 2:
@@ -233,7 +240,7 @@ logarithms taken
     columns = {name: checked.column(arrays, name, length) for name, length in columns.items()}
     names, files = (columns.pop(name) for name in ("class_names", "files"))
     return Inputs(
-        source=f"the model behind {Path(path).name}",
+        source=source,
         validation=validation,
         class_names=tuple(map(str, range(classes) if names is None else names)),
         train=outputs("train_", True),
@@ -242,7 +249,7 @@ logarithms taken
         production=outputs("production_"),
         level=level,
         files=() if files is None else tuple(files.tolist()),
-        sha256={"outputs": sha256_file(path)},
+        sha256=digest,
         **columns,
     )
 

@@ -95,11 +95,8 @@ def _read_member(path: Path, archive: np.lib.npyio.NpzFile, name: str) -> np.nda
                 raise zipfile.BadZipFile(
                     f"{member.filename} has not the size that its shape {shape} asks"
                 )
-            if size > MOST_SHRUNK * max(member.compress_size, 2**18):
-                raise zipfile.BadZipFile(
-                    f"{member.filename} has {member.compress_size:,} bytes that would fill "
-                    f"{size:,} bytes of memory; numpy.savez writes it without compression"
-                )
+            remedy = "numpy.savez writes it without compression"
+            _check_size(name, member.compress_size, size, remedy)
             if member.compress_type == zipfile.ZIP_STORED and size:
                 start, order = _check_stored(path, member) + skipped, "F" if by_columns else "C"
                 return np.memmap(path, dtype, "r", start, shape, order).view(np.ndarray)
@@ -107,6 +104,14 @@ def _read_member(path: Path, archive: np.lib.npyio.NpzFile, name: str) -> np.nda
     if not isinstance(array, np.ndarray):
         raise ValueError(f"{name} is no array")
     return array
+
+
+def _check_size(name: str, packed: int, size: int, remedy: str) -> None:
+    """Refuse content that is small in a file and would fill the memory."""
+    if size > MOST_SHRUNK * max(packed, 2**18):
+        raise OSError(
+            f"{name} has {packed:,} bytes that would fill {size:,} bytes of memory; {remedy}"
+        )
 
 
 def _check_stored(path: Path, member: zipfile.ZipInfo) -> int:
@@ -129,16 +134,40 @@ def _read_table(path: Path) -> pd.DataFrame:
         _check_text(path)
     try:
         if kind == ".csv":  # all rows at once, or the type of a column would depend on the place
-            return pd.read_csv(path, low_memory=False)
-        return pd.read_parquet(path, engine="pyarrow")
+            table = pd.read_csv(path, low_memory=False)
+        else:
+            table = pd.read_parquet(path, engine="pyarrow", read_dictionary=_check_columns(path))
+        for name in {"set", *_OF_IMAGES} & {*table}:  # NumPy pads each text to the longest
+            texts = table[name].astype("category").cat.categories
+            size = 4 * len(table) * max(map(len, map(str, texts)), default=0)
+            _check_size(f"with {name!r}, it", path.stat().st_size, size, "shorten the texts")
+        return table
     except ImportError as error:
         raise ValueError(
             f"outputs: {path} is read by pyarrow, which is not installed; pip install pyarrow, or "
             "write .npz or .csv"
         ) from error
-    except (OSError, ValueError) as error:  # errors of pandas and pyarrow derive from these
+    except (OSError, TypeError, ValueError) as error:  # also those of pandas and pyarrow
         line = str(error).strip().partition("\n")[0]
-        raise ValueError(f"outputs: {path} is not a whole {kind} file ({line})") from error
+        raise ValueError(f"outputs: {path} cannot be read as {kind} ({line})") from error
+
+
+def _check_columns(path: Path) -> list[str]:
+    """Refuse a ``.parquet`` file that would fill the memory; return its columns of text.
+
+    Equal values take no space in the file.  The sizes are those that the file declares.
+    """
+    import pyarrow.parquet
+
+    metadata = pyarrow.parquet.read_metadata(path)
+    columns = [metadata.schema.column(i) for i in range(metadata.num_columns)]
+    size = 0
+    for group in map(metadata.row_group, range(metadata.num_row_groups)):
+        for i, column in enumerate(columns):
+            part = group.column(i)
+            size += max(part.total_uncompressed_size, part.num_values * max(column.length, 8))
+    _check_size("it", path.stat().st_size, size, "write .npz with numpy.savez")
+    return [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
 
 
 def _check_text(path: Path) -> None:

@@ -209,6 +209,29 @@ def contest(
     return Contest(pd.DataFrame(rows, columns=columns), tuple(entries))
 
 
+def bench(score: Score, given: Iterable[FeaturePack] | None = None, **options) -> Contest:
+    """Compare a new score with all scores that do not need images or members.
+
+    Parameters
+    ----------
+    score : Score
+        New score, not fitted; it need not be registered.
+    given, **options
+        As in `contest`.
+
+    Examples
+    --------
+    ``bench(MyScore()).means()`` has the mean AUROC of each score.  A score of images is refused:
+
+    >>> bench(scores.create("odin"))
+    Traceback (most recent call last):
+        ...
+    ValueError: odin: a score of logits, features and head expected; it needs images, which no \
+feature pack has
+    """
+    return contest({score.info.name: score}, given, **options)
+
+
 def values_on(pack: FeaturePack, score: Score) -> dict[str, np.ndarray]:
     """Return the scores of a pack's images by place, after a fit to its training images."""
     if score.info.fits:

@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
+from helpers.scores import Score
 from known_unknowns.checks import metrics, scores
 from known_unknowns.checks.cases import MetricCase, ScoreCase
 from known_unknowns.checks.metrics import checks as METRIC_CHECKS
 from known_unknowns.checks.scores import checks as SCORE_CHECKS
 
 
-def check_score(score, *, only: str | None = None, case: ScoreCase | None = None) -> dict[str, str]:
+def check_score(
+    score: Score | Callable[[], Score], *, only: str | None = None, case: ScoreCase | None = None
+) -> dict[str, str]:
     """Check that a score keeps the contract of all scores, on made-up outputs of a model.
 
     The score's ``info.needs`` decides which checks apply.

@@ -1,12 +1,14 @@
 """Scores against each other, on made-up packs of features."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 from safetensors.numpy import load_file, save_file
 
+import known_unknowns
 from helpers.files import project_root
 from helpers.networks import published
 from helpers.outputs import Head, Outputs
@@ -50,9 +52,10 @@ def results(areas, cases=1, noise=(0.0, 0.0)):
 
 
 def test_a_copy_is_equal_and_a_broken_contract_is_refused(few):
-    copy = type("Copy", (type(create("msp")),), {})()
+    info = replace(create("msp").info, name="copy")
+    copy = type("Copy", (type(create("msp")),), {"info": info})()
     given = [make("first"), make("second", seed=9)]
-    ranked = contest({"copy": copy}, given, replicates=50)
+    ranked = known_unknowns.bench(copy, given, replicates=50)
     rows = ranked.differences("copy").set_index(["side", "other"])
     for side in ("near", "far"):
         assert rows.loc[side, "msp"].tolist() == [0, 0, 0, "not told apart"]

@@ -82,7 +82,7 @@ def test_risk_by_hand():
     errors = np.cumsum(~correct)
     accepted = next(m - 1 for m in range(45, 101) if binom.cdf(errors[m - 1], m, 0.05) > 0.1)
     wrong = errors[accepted - 1]
-    upper = clopper_pearson(wrong, accepted, confidence=0.8).high
+    upper = clopper_pearson(wrong, accepted, confidence=0.8)[1]
     assert rule == pytest.approx((1 - accepted, accepted / 100, wrong / accepted, upper))
     assert upper <= 0.05
 

@@ -178,6 +178,17 @@ def test_the_page_has_the_numbers_of_the_committed_table(table):
         assert f"{each.min():.0f} to {each.max():.0f} % of the mixtures" in page
 
 
+def test_the_page_says_how_often_a_bracket_holds_without_evidence(table):
+    rows = table[table["method"].isin(["msp/share", "msp/accuracy"])]
+    place = ["backbone", "run", "test_set", "variant"]
+    wide = rows.pivot(index=place, columns=["method", "metric"], values="value")
+    held, share = wide["msp/accuracy"].eval("low <= truth <= high"), wide["msp/share"]
+    numbers = [n for _, part in held.groupby(share["bound"] > 0) for n in (part.sum(), len(part))]
+    words = "in {} of {} mixtures of the chapter, compared with {} of {} if the bound is above"
+    assert words.format(*numbers) in (project_root() / "book/audit_methods.md").read_text("utf-8")
+    assert (share["truth"][~held & (share["bound"] == 0)] > 0.5).all()
+
+
 def test_the_page_and_the_audit_say_of_new_kinds_what_the_benchmark_shows():
     rows = pd.read_parquet(project_root() / "benchmarks/results/unlabelled.parquet")
     rows = rows.assign(all="mixtures", rejector=rows["coverage"].notna())
@@ -192,5 +203,7 @@ def test_the_page_and_the_audit_say_of_new_kinds_what_the_benchmark_shows():
     many = rows[rows["share"] == 0.8].groupby("network")["accepted"].mean()
     means = [rows["accepted"].mean(), many.mean(), many.min()]
     assert means == pytest.approx([0.98, 0.9, 2 / 3], abs=0.01)
+    held = rows[rows["stated"].isna()][["accuracy", "accepted"]].eq(1)
+    assert held.all(axis=None) and f"both brackets hold in all {len(held)}." in page
     (sentence,) = render("about_bracket")
     assert "for 98 of 100 mixtures" in sentence and "two of three on one of three" in sentence
