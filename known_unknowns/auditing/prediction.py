@@ -16,6 +16,9 @@ RATE = 0.1
 SETS = 9  # smallest number of sets for an interval
 #: Number of unlabelled images that are worth a label.
 LABELS = 60
+#: Smallest number of unlabelled images for a bracket without evidence of unlike images: with fewer,
+#: many unlike images may go unnoticed.
+ENOUGH = 200
 #: Largest number of directions in which drift is tested.
 DIRECTIONS = 16
 _MORE = 8  # extra directions of the sketch, for precision
@@ -59,16 +62,18 @@ def look_at_unlabelled(
         should allow, None without evidence or sets.  ``listed``: indices of such images; a tenth of
         them is expected to be like the validation images.  ``fewest``: the smallest number for a
         list.  ``accuracy``, ``accepted``: brackets of the accuracy on all images and on accepted
-        images, None with too few images.  ``detection``: AUROC and FPR95 with 90 % intervals, empty
-        without an answer.  ``to_label``: indices of images that are worth a label.
+        images, None with fewer than 50 images, or 200 if the bound is 0.  ``detection``: AUROC and
+        FPR95 with 90 % intervals, empty without an answer.  ``to_label``: indices of images that
+        are worth a label.
     """
     images = len(production)
     suspected = without_labels.suspected_unknown(known, production, rate=RATE)
     share = without_labels.estimate_share(known, production)
     most = without_labels.cautious_share(known, production)
+    least, stated = without_labels.share_bound(known, production), round(share + 0.005, 2)
     accuracy = accepted = None
     detection = {}
-    if images >= FEWEST:
+    if images >= (FEWEST if least else ENOUGH):
         pair = probabilities, correct, production_probabilities
         accuracy = without_labels.accuracy_bracket(*pair, share=most)
         kept = [each >= threshold for each in (known, production)]
@@ -76,17 +81,12 @@ def look_at_unlabelled(
             accepted = without_labels.accuracy_bracket(*pair, share=most, accepted=kept)
         if len(unknown) >= SETS:
             meta = without_labels.MetaSets(chosen, unknown)
-            estimates = without_labels.DetectionEstimator(known, meta).estimate(
-                production, level=LEVEL
-            )
-            detection = {
-                metric: tuple(estimate)
-                for metric, estimate in estimates.items()
-                if not np.isnan(estimate.value)
-            }
+            estimator = without_labels.DetectionEstimator(known, meta)
+            estimates = estimator.estimate(production, level=LEVEL).items()
+            answered = [pair for pair in estimates if not np.isnan(pair[1].value)]
+            detection = {metric: tuple(estimate) for metric, estimate in answered}
     order = np.argsort(production, kind="stable")
     drawn = np.random.default_rng(seed).permutation(images)[:LABELS]
-    least, stated = without_labels.share_bound(known, production), round(share + 0.005, 2)
     return {
         "images": images,
         "least": least,

@@ -129,8 +129,7 @@ def test_new_outputs_are_judged(file, arrays, tmp_path, capsys):
     accepted = rejector.accepts(new["logits"].astype(np.float32), new["features"])
     assert rows["accepted"].tolist() == accepted.tolist()
     assert rows["reason"].str.contains("below", na=False).tolist() == (~accepted).tolist()
-    labels = arrays["class_names"][new["logits"].argmax(axis=1)]
-    assert rows["label"].tolist() == labels.tolist()
+    assert rows["label"].tolist() == arrays["class_names"][new["logits"].argmax(axis=1)].tolist()
     audited = audit(read_outputs(file), risk=0.2)
     confidences = softmax(new["logits"], audited.temperature).max(axis=1)
     assert rows["confidence"].tolist() == pytest.approx(confidences)

@@ -62,11 +62,14 @@ def test_unlabelled_images_get_answers_where_there_are_enough(sets, images):
     assert (np.diff(production[listed]) >= 0).all()
     assert len(set(told["to_label"])) == min(60, images) and max(told["to_label"]) < images
     assert bool(told["detection"]) == (sets >= 9 and images >= 50)
-    if images < 50:
-        assert told["accuracy"] is None and told["accepted"] is None
-        return
-    low, high = told["accuracy"]
-    assert low < 0.6 < high == pytest.approx(0.85) and told["accepted"][0] > low
+    assert (told["accuracy"] is None) == (told["accepted"] is None) == (images < 50)
+    if images >= 50:
+        low, high = told["accuracy"]
+        assert low < 0.6 < high == pytest.approx(0.85) and told["accepted"][0] > low
+    for count in (199, 200):  # without evidence of unlike images
+        few = known[:count], probabilities[0], probabilities[0][:count]
+        alike = look_at_unlabelled(known, *few, correct, chosen, unknown, -1.5, 0)
+        assert not alike["least"] and (alike["accuracy"] is None) == (count == 199)
     if told["detection"]:
         assert told["detection"]["auroc"][1] < auroc(draw(size=400), draw(-3, 1, 400))
 

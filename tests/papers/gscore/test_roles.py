@@ -30,8 +30,7 @@ def test_no_id_image_has_two_roles():
     for part in parts:
         assert not {"cat", "ship"} & set(part.class_names) and set(part.labels) == set(range(8))
     sizes = {name: (len(images), *set(images.labels)) for name, images in suite.sets.items()}
-    names = ("held_out_cat", "held_out_ship", "mazes", "digits")
-    assert sizes == dict.fromkeys(names, (300, -1))
+    assert sizes == dict.fromkeys(("held_out_cat", "held_out_ship", "mazes", "digits"), (300, -1))
     cats = [data.load("cifar10_mini", split).select(["cat"]) for split in ("train", "test")]
     assert pixels_of(suite.sets["held_out_cat"]) < set.union(*map(pixels_of, cats))
     # the seed decides the parts of the training images, and nothing else of the ID set
@@ -49,7 +48,7 @@ def test_a_published_network_has_its_roles_from_test_images():
     """It learned from all training images; no class is held out, and no outlier shown to it."""
     given = {
         "networks": {PUBLISHED: {"shown_again": 7, "fold_share": 0.4}, "tiny": {}},
-        "held_out": ["cat"], "validation_images": 200, "outliers": ["plasma"],
+        "held_out": ["cat"], "validation_images": 200, "outliers": ["plasma"], "shown_again": None,
     }  # fmt: skip
     suite, other = suite_of(**given), suite_of(1, **given)
     parts = [suite.meta, suite.validation, suite.test]
