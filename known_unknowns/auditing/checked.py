@@ -180,7 +180,7 @@ def labels(arrays: Mapping[str, np.ndarray], name: str, classes: int, length: in
     if labels.ndim != 1 or labels.dtype.kind not in "iu":
         raise ValueError(
             f"{name}: whole numbers [{length}] expected, got {labels.dtype} {labels.shape}; "
-            "one-hot rows become that by argmax(axis=1), other numbers by astype(int)"
+            "write argmax(axis=1) of one-hot rows, astype(int) of numbers, class numbers for texts"
         )
     if len(labels) != length:
         turned = f"{logits}.T, a row for each image"

@@ -136,7 +136,8 @@ def scores_and_thresholds(audit: SimpleNamespace) -> Axes:
     lines = {name: threshold.value for name, threshold in _promised(audit).items()}
     ends = np.quantile(np.concatenate(list(groups.values())), [0.005, 0.995])
     ends = min([ends[0], *lines.values()]), max([ends[1], *lines.values()])
-    cut = {name: np.clip(values, *ends) for name, values in groups.items()}
+    unit = 1e-9 * np.abs(ends).max() or 1.0  # scores that differ only by rounding have no bins
+    cut = {name: np.round(np.clip(each, *ends) / unit) * unit for name, each in groups.items()}
     ax = score_histograms(cut, score=title(audit.best[0]), bins=40)
     for (name, value), line in zip(lines.items(), LINES[1:] * 2, strict=False):
         ax.axvline(value, color="black", linewidth=1.5, linestyle=line, label=name)

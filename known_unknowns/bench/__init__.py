@@ -13,9 +13,7 @@ from types import ModuleType
 from known_unknowns.bench.contests import Contest, bench, contest, entries_of, files_of, values_on
 from known_unknowns.bench.feature_packs import FeaturePack, packs
 
-__all__ = [
-    "Contest", "FeaturePack", "bench", "contest", "entries_of", "files_of", "packs", "values_on",
-]  # fmt: skip
+__all__ = ["Contest", "FeaturePack", "contest", "entries_of", "files_of", "packs", "values_on"]
 
 
 class _Bench(ModuleType):

@@ -180,8 +180,8 @@ def test_the_page_has_the_numbers_of_the_committed_table(table):
 
 def test_the_page_says_how_often_a_bracket_holds_without_evidence(table):
     rows = table[table["method"].isin(["msp/share", "msp/accuracy"])]
-    place = ["backbone", "run", "test_set", "variant"]
-    wide = rows.pivot(index=place, columns=["method", "metric"], values="value")
+    index = ["backbone", "run", "test_set", "variant"]
+    wide = rows.pivot(index=index, columns=["method", "metric"], values="value")
     held, share = wide["msp/accuracy"].eval("low <= truth <= high"), wide["msp/share"]
     numbers = [n for _, part in held.groupby(share["bound"] > 0) for n in (part.sum(), len(part))]
     words = "in {} of {} mixtures of the chapter, compared with {} of {} if the bound is above"
