@@ -161,20 +161,20 @@ def networks(table: pd.DataFrame, models: str = "", runs: int = 0) -> str:
 
     `models` and `runs` of the ledger, if there are any, are the ones behind the shown effect.
     """
-    cards = {name: data.find(name) for name in table["data_set"].unique()}
-    titles = [card.title if card else f"`{name}`" for name, card in cards.items()]
+    cards = ((name, data.find(name)) for name in table["data_set"].unique())
     kinds, runs = table["backbone"].unique(), runs or table["run"].nunique()
     if "famil" not in models:
+        titles = " and ".join(card.title if card else f"`{name}`" for name, card in cards)
         models = f"`{kinds[0]}`" if len(kinds) == 1 else networks_in_words(kinds)
-    return f"{' and '.join(titles)}; {models}, {runs} run{'s' * (runs > 1)}"
+        models = f"{titles}; {models}"
+    return f"{models}, {runs} run{'s' * (runs > 1)}"
 
 
 def figure(claims: pd.DataFrame, folder: Path) -> str:
     """Draw a paper's rows of `largest`, the main claim first; return the Markdown."""
     paper = claims["paper"].iloc[0]
-    drawn = claims[claims["effect"].notna()]
-    first = drawn["claim"] == PAPERS[paper].main_claim
-    drawn = pd.concat([drawn[first], drawn[~first]])
+    order = claims["claim"].ne(PAPERS[paper].main_claim).sort_values(kind="stable").index
+    drawn = claims.loc[order].dropna(subset="effect")
     if drawn.empty:
         return f"No tier has numbers yet for any of the {len(claims)} claims that are checked."
     figures.use_style()

@@ -130,7 +130,7 @@ def models(checks: pd.DataFrame, table: pd.DataFrame) -> str:
     """
     evidence = checks["evidence"].iloc[0] if "evidence" in checks else ""
     if "network" in evidence:
-        return evidence.partition(";")[0]
+        return f"{evidence.partition(';')[0]} on {', '.join(sorted({*checks['data_set']} - {ALL}))}"
     cells = checks[(checks["data_set"] != ALL) & checks["effect"].notna()]
     cells = cells[cells["untestable"] == ""] if (cells["untestable"] == "").any() else cells
     names = set(cells["backbone"])
