@@ -22,6 +22,8 @@ from helpers.scores.openset import OpenMax
 
 if TYPE_CHECKING:
     import pandas as pd
+    from numpy.typing import ArrayLike
+
 
 #: Possible inputs of a rejector.
 GIVEN = ("logits", "probabilities")
@@ -96,7 +98,9 @@ class Rejector:
         if self.known is not None and not (len(self.known) and (np.diff(self.known) >= 0).all()):
             raise ValueError("known: scores of known images in rising order expected")
 
-    def score_samples(self, outputs, features=None) -> np.ndarray:
+    def score_samples(
+        self, outputs: Outputs | ArrayLike, features: ArrayLike | None = None
+    ) -> np.ndarray:
         """Return the score of each image, higher = more likely known; float64 [N].
 
         Parameters
@@ -163,14 +167,16 @@ class Rejector:
                 )
         return logits
 
-    def accepts(self, outputs, features=None) -> np.ndarray:
+    def accepts(
+        self, outputs: Outputs | ArrayLike, features: ArrayLike | None = None
+    ) -> np.ndarray:
         """Return whether the score of each image is at least the threshold, bool [N].
 
         Parameters and errors are as in `score_samples`.
         """
         return self.score_samples(outputs, features) >= self.threshold
 
-    def p_values(self, scores) -> np.ndarray:
+    def p_values(self, scores: ArrayLike) -> np.ndarray:
         """Return the share of known images with a score as low or lower, float64 [N].
 
         The value of a known image is at most t with a probability of at most t (Bates et al. 2023).
@@ -181,10 +187,9 @@ class Rejector:
         """
         if self.known is None:
             raise ValueError("known: no scores of known images in this rejector; audit again")
-        below = np.searchsorted(self.known, np.asarray(scores), side="right")
-        return (1 + below) / (1 + len(self.known))
+        return (1 + np.searchsorted(self.known, scores, side="right")) / (1 + len(self.known))
 
-    def judge(self, logits, features=None) -> pd.DataFrame:
+    def judge(self, logits: ArrayLike, features: ArrayLike | None = None) -> pd.DataFrame:
         """Return the verdict on each image: accepted, label, confidence, score, p_value, reason.
 
         The confidence is the largest probability at the temperature of the audit.  `p_value`
