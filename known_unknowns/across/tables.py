@@ -33,8 +33,8 @@ def judge(tables: Mapping[tuple[str, str], pd.DataFrame], tiers: Sequence[str]) 
     The verdicts on committed results are kept in the cache.
     """
     papers = [name for name, paper in PAPERS.items() if paper.main_claim]
-    found = (project_root() / "results").glob("*/*.parquet")
-    files = {(file.parent.name, file.stem): file for file in found if file.stem in papers}
+    every = (project_root() / "results").glob("*/*.parquet")
+    files = {(file.parent.name, file.stem): file for file in every if file.stem in papers}
 
     def make() -> dict[str, list]:
         committed = {pair: results.read(file) for pair, file in files.items()}
@@ -44,8 +44,8 @@ def judge(tables: Mapping[tuple[str, str], pd.DataFrame], tiers: Sequence[str]) 
     key = cache.key(tables=content, code=results.code_version())
     kept, here = pd.DataFrame(cache.value("ledger", key, make)), {tier for tier, _ in tables}
     kept = kept[kept["tier"].isin({*tiers, PUBLISHED} - here)]
-    own = [ledger(PAPERS, tables, tiers).query("tier in @here")] if tables else []
-    judged = pd.concat([*own, kept])
+    new = [ledger(PAPERS, tables, tiers).query("tier in @here")] if tables else []
+    judged = pd.concat([*new, kept])
     by, place = ["paper", "tier"], [*papers, *tiers, PUBLISHED].index
     return judged.sort_values(by, key=lambda column: column.map(place), ignore_index=True)
 
