@@ -16,6 +16,7 @@ from matplotlib.axes import Axes
 from pages import render
 
 from helpers import data
+from helpers.files import project_root
 from helpers.papers import PAPERS, TIERS, content_of
 from helpers.report import figures
 from helpers.report.claims import ALL, Verdict
@@ -55,17 +56,19 @@ def largest(claims: pd.DataFrame) -> pd.DataFrame:
     claims = claims[claims["tier"] != PUBLISHED].reset_index(drop=True)
     kind = claims["verdict"].map({Verdict.NO_DATA: 0, Verdict.NOT_TESTABLE: 1}).fillna(2)
     order = len(claims) * kind + claims.index.to_series().where(kind > 0, -claims.index)
-    best = order.groupby([claims["paper"], claims["claim"]], sort=False).idxmax()
-    lines = claims.loc[best].reset_index(drop=True)
+    lines = claims.loc[order.groupby([claims["paper"], claims["claim"]], sort=False).idxmax()]
     return lines.assign(printed=[_printed(line) for line in lines.itertuples()])
 
 
 def _printed(line) -> float:
-    checks = published_checks(PAPERS[line.paper].claims.CLAIMS)
-    if checks is None:
+    """Return the effect by the paper's numbers on the data sets of our table, or else on all."""
+    file = project_root() / "results" / line.tier / f"{line.paper}.parquet"
+    if (checks := published_checks(PAPERS[line.paper].claims.CLAIMS)) is None or not file.exists():
         return float("nan")
-    named = (checks["claim"] == line.claim) & (checks["check"] == line.decided_by)
-    return next(iter(checks[named & (checks["data_set"] == ALL)]["effect"]), float("nan"))
+    rows = checks[(checks["claim"] == line.claim) & (checks["check"] == line.decided_by)]
+    ours = pd.read_parquet(file, columns=["data_set"])["data_set"].unique()
+    same = rows["data_set"].isin([PAPERS[line.paper].data_sets.get(name, ALL) for name in ours])
+    return rows[same if same.any() else rows["data_set"] == ALL]["effect"].mean()
 
 
 def findings(claims: pd.DataFrame) -> pd.DataFrame:
@@ -179,10 +182,9 @@ def figure(claims: pd.DataFrame, folder: Path) -> str:
         return f"No tier has numbers yet for any of the {len(claims)} claims that are checked."
     figures.use_style()
     _save(figures.decisive_effects(drawn), folder, paper)
-    rest = len(claims) - len(drawn)
-    rows = zip(drawn["text"], drawn["verdict"], strict=True)
-    listing = " ".join(f"{text.rstrip('.')} ({verdict})." for text, verdict in rows)
+    listing = " ".join(map("{} ({}).".format, drawn["text"].str.rstrip("."), drawn["verdict"]))
     reasons = [*drawn["note"].str.extract(r"doubted: ((?:[^;(]|\(.*\))*)")[0].dropna().unique()]
+    rest = len(claims) - len(drawn)
     return render("found.md", paper=paper, listing=listing, rest=rest, reasons=reasons)
 
 

@@ -47,10 +47,9 @@ def details() -> str:
 def section(paper: str, tier: str, table: pd.DataFrame, judged: pd.DataFrame) -> str:
     """Return a chapter's main table of one tier, with its caption above it, and the verdicts."""
     main = PAPERS[paper].tables.main_table(table, load(paper, tier))
-    text = f"**{openings.TITLES[paper]}.** {main.caption}"
-    verdicts = judged.query("paper == @paper and tier == @tier")[["text", "verdict"]].to_numpy()
-    heads = ["the paper's sentence", "verdict at this tier"]
-    return "\n\n".join([text, main.markdown(), markdown_table(heads, verdicts)])
+    rows = judged.query("paper == @paper and tier == @tier")[["text", "verdict"]].to_numpy()
+    verdicts = markdown_table(["the paper's sentence", "verdict at this tier"], rows)
+    return f"**{openings.TITLES[paper]}.** {main.caption}\n\n{main.markdown()}\n\n{verdicts}"
 
 
 def filled(text: str) -> str:

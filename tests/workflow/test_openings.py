@@ -42,7 +42,8 @@ def test_a_finding_is_of_the_largest_tier_with_data(judged):
     assert line["tier"] == "small" and line["verdict"] == Verdict.CONTRADICTED
     printed = judged[(judged["tier"] == PUBLISHED) & (judged["claim"] == "open-set")]
     assert printed["decided_by"].item() == line["decided_by"]
-    assert line["printed"] == printed["effect"].item()
+    # the three printed tables of CIFAR-10, as our results of this tier; the others are of SVHN
+    assert line["printed"] == approx((0.116 + 0.088 + 0.098) / 3) != printed["effect"].item()
     others = lines.drop("openset_calibration")
     assert (others["verdict"] == Verdict.NO_DATA).all() and others["printed"].isna().all()
 
