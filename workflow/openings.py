@@ -62,12 +62,12 @@ def largest(claims: pd.DataFrame) -> pd.DataFrame:
 
 def _printed(line) -> float:
     """Return the effect by the paper's numbers on the data sets of our table, or else on all."""
-    file = project_root() / "results" / line.tier / f"{line.paper}.parquet"
-    if (checks := published_checks(PAPERS[line.paper].claims.CLAIMS)) is None or not file.exists():
+    if (checks := published_checks(PAPERS[line.paper].claims.CLAIMS)) is None:
         return float("nan")
     rows = checks[(checks["claim"] == line.claim) & (checks["check"] == line.decided_by)]
-    ours = pd.read_parquet(file, columns=["data_set"])["data_set"].unique()
-    same = rows["data_set"].isin([PAPERS[line.paper].data_sets.get(name, ALL) for name in ours])
+    file = project_root() / "results" / line.tier / f"{line.paper}.parquet"
+    ours = pd.read_parquet(file, columns=["data_set"])["data_set"] if file.exists() else []
+    same = rows["data_set"].isin([PAPERS[line.paper].data_sets.get(name) for name in {*ours}])
     return rows[same if same.any() else rows["data_set"] == ALL]["effect"].mean()
 
 
