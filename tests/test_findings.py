@@ -40,8 +40,7 @@ def fit(name, head=HEAD, outputs=OUTPUTS, **arguments):
 
 def score_bare(name):
     """Score outputs without features, which the score needs."""
-    head = Head(HEAD.weight[:, :0], HEAD.bias)
-    fit(name, head, BARE).score_samples(BARE)
+    fit(name, Head(HEAD.weight[:, :0], HEAD.bias), BARE).score_samples(BARE)
 
 
 def read_changed_pack(**changed):

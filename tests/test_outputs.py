@@ -20,8 +20,7 @@ def test_derived_values():
     np.testing.assert_allclose(first.probabilities, [[0.9, 0.1], [0.2, 0.8]], atol=1e-7)
     assert first.predictions.tolist() == [0, 1] and first.correct.tolist() == [True, False]
     assert first.probabilities is first.probabilities  # computed once
-    second = Outputs(logits[::-1], np.ones((2, 3)), labels)
-    both = ensemble([first, second])
+    both = ensemble([first, Outputs(logits[::-1], np.ones((2, 3)), labels)])
     np.testing.assert_allclose(both.probabilities, [[0.55, 0.45]] * 2, atol=1e-7)
     np.testing.assert_allclose(np.exp(both.logits), [[0.55, 0.45]] * 2, atol=1e-7)
     assert both.features.tolist() == [[0, 0, 1, 1, 1]] * 2

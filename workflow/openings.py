@@ -28,6 +28,7 @@ from known_unknowns.across import tables as across
 SENTENCES = content_of(__file__, "sentences")
 #: The chapters that have claims, in the order of the book.
 TITLES = {name: paper.heading for name, paper in PAPERS.items() if paper.main_claim}
+_table = functools.cache(functools.partial(pd.read_parquet, columns=["data_set"]))
 TURNED = {">": "<", "<": ">", ">=": "<="}
 NEEDS = {">": "more than", "<": "less than", ">=": "at least", "<=": "at most"}
 
@@ -66,8 +67,8 @@ def _printed(line) -> float:
         return float("nan")
     rows = checks[(checks["claim"] == line.claim) & (checks["check"] == line.decided_by)]
     file = project_root() / "results" / line.tier / f"{line.paper}.parquet"
-    ours = pd.read_parquet(file, columns=["data_set"])["data_set"] if file.exists() else []
-    same = rows["data_set"].isin([PAPERS[line.paper].data_sets.get(name) for name in {*ours}])
+    ours = _table(file)["data_set"].unique() if file.exists() else []
+    same = rows["data_set"].isin([PAPERS[line.paper].data_sets.get(name) for name in ours])
     return rows[same if same.any() else rows["data_set"] == ALL]["effect"].mean()
 
 

@@ -7,7 +7,9 @@ one verdict for each claim.
 
 from __future__ import annotations
 
+import functools
 import operator
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -163,16 +165,18 @@ def verdicts(claims: Sequence[Claim], checks: pd.DataFrame) -> pd.DataFrame:
     An effect that contradicts the claim decides the verdict.  Otherwise, a claim is not testable if
     an effect is not testable or lacks numbers, and supported if every effect is.
     """
-    rows = []
+    rows, deciding = [], defaultdict(lambda: defaultdict(list))  # by claim and cell
+    for check in checks[checks["decides"]].to_dict("records"):
+        deciding[check["claim"]][check["data_set"], check["backbone"]].append(check)
     for claim in claims:
-        deciding = checks[(checks["claim"] == claim.id) & checks["decides"]]
-        pooled = deciding["data_set"] == ALL
-        verdict = _combine(deciding.loc[pooled, "verdict"])
-        alone = [_combine(cell["verdict"]) for _, cell in deciding[~pooled].groupby(CELL)]
+        cells = deciding[claim.id]
+        pooled = cells.pop((ALL, ALL), [])
+        alone = [_combine(check["verdict"] for check in cell) for cell in cells.values()]
+        verdict = _combine(check["verdict"] for check in pooled)
         row = {"claim": claim.id, "text": claim.text, "source": claim.source, "check": claim.check}
         row |= {f"cells {kind}": alone.count(kind) for kind in _OPPOSITE}
         row |= {"verdict": verdict, "cells": len(alone)}
-        sentence = "; ".join(map(_in_words, deciding[pooled].to_dict("records"))) + "."
+        sentence = "; ".join(map(_in_words, pooled)) + "."
         rows.append(row | {"sentence": sentence})
     return pd.DataFrame(rows)
 
@@ -196,12 +200,14 @@ def _cells(table: pd.DataFrame) -> dict:
     A number consists of value, replicates, doubt and the reason why it is untestable.
     """
     cells: dict = {}
-    refuse_duplicates(table, [*CELL, "run", *_NUMBER])
     table = table.assign(**{name: "" for name in ("doubt", "untestable") if name not in table})
     columns = [*CELL, "run", *_NUMBER, "value", "bootstrap", "doubt", "untestable"]
-    for data_set, backbone, run, *row in table[columns].itertuples(index=False, name=None):
-        runs = cells.setdefault((data_set, backbone), {})
-        runs.setdefault(run, {})[tuple(row[:-4])] = row[-4:]
+    lists = [table[name].tolist() for name in columns]  # much faster than rows of pandas
+    for data_set, backbone, run, *row in zip(*lists, strict=True):
+        numbers = cells.setdefault((data_set, backbone), {}).setdefault(run, {})
+        if (key := tuple(row[:-4])) in numbers:
+            refuse_duplicates(table, [*CELL, "run", *_NUMBER])
+        numbers[key] = row[-4:]
     return cells
 
 
@@ -248,17 +254,23 @@ def _draw(points: np.ndarray, images: np.ndarray) -> np.ndarray:
 
     All cells use the same seed, so that shared splits and test images vary together.
     """
-    generator = np.random.default_rng(0)
     runs, replicates = images.shape
-    picks = generator.integers(runs, size=(_DRAWS, runs))
+    picks, replicate = _picks(runs, replicates)
     centre = points.mean()
     draws = points[picks].mean(axis=1)
     if runs > 1:
         draws = centre + (draws - centre) * np.sqrt(runs / (runs - 1))
     if replicates:
-        replicate = generator.integers(replicates, size=(_DRAWS, 1))
         draws += images[picks, replicate].mean(axis=1)
     return draws
+
+
+@functools.cache
+def _picks(runs: int, replicates: int) -> tuple[np.ndarray, np.ndarray]:
+    # the drawn runs [draws, runs], and a replicate for each draw [draws, 1]
+    generator = np.random.default_rng(0)
+    picks = generator.integers(runs, size=(_DRAWS, runs))
+    return picks, generator.integers(max(1, replicates), size=(_DRAWS, 1))
 
 
 def _pool(measured: list[_Measured]) -> _Measured:

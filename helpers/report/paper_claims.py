@@ -128,15 +128,15 @@ class Claims:
         self, table: pd.DataFrame, unlearnt, behind, tier: str, *, intervals: bool = True
     ) -> pd.DataFrame:
         rows = preconditions.mark(self.derive(table) if self.derive else table, unlearnt)
-        checks = []
+        pairs, checks = [*zip(rows["method"].tolist(), rows["metric"].tolist(), strict=True)], []
         for claim in self.claims:
-            numbers = rows.query(claim.scope) if claim.scope else rows
+            numbers = rows
             if self.derive:  # or what it is not about would be counted as lacking numbers
                 about = {
                     (term.method, term.metric) for effect in claim.effects for term in effect.terms
                 }
-                names = pd.MultiIndex.from_frame(numbers[["method", "metric"]])
-                numbers = numbers[names.isin(about)]
+                numbers = rows[np.array([pair in about for pair in pairs], bool)]
+            numbers = numbers.query(claim.scope) if claim.scope else numbers
             networks = table["backbone"].unique()
             if "networks" in numbers:
                 networks = numbers["networks"].explode().unique()
@@ -162,7 +162,7 @@ class Claims:
 
 def _mark_behind(numbers: pd.DataFrame, reasons: Mapping[tuple, str]) -> pd.DataFrame:
     """Return numbers with the reasons of `preconditions.behind`, except accuracies."""
-    keys = zip(numbers["data_set"], numbers["backbone"], numbers["method"], strict=True)
+    keys = numbers[["data_set", "backbone", "method"]].itertuples(index=False, name=None)
     given = pd.Series([reasons.get(key, "") for key in keys], numbers.index)
     given = given.mask(numbers["metric"] == "accuracy", "")
     return numbers.assign(untestable=list(map(join_texts, numbers["untestable"], given)))

@@ -42,9 +42,8 @@ def unlearnt(table: pd.DataFrame) -> dict[tuple[str, str], str]:
     """Return the networks that do not know their classes, with the reason."""
     # networks with a "+" are trained in another way
     chosen = table["method"].isin(PLAIN) & ~table["backbone"].str.contains("+", regex=False)
-    right = table[chosen & table["calibration"].isin(["", "before"])].query(
-        "metric == 'accuracy' and test_set == 'test' and variant == 'primary'"
-    )
+    chosen &= table["calibration"].isin(["", "before"]) & table["variant"].eq("primary")
+    right = table[chosen & table["metric"].eq("accuracy") & table["test_set"].eq("test")]
     right = right.groupby(["data_set", "backbone"])["value"].mean()
     medians = right.groupby(level="data_set").median()
     reason = f"right on less than {100 * LEAST_RIGHT:.0f} % of the test images"
@@ -57,9 +56,9 @@ def mark(rows: pd.DataFrame, reasons: Mapping[tuple[str, str], str]) -> pd.DataF
 
     Numbers over several networks ("all models") have the reason of their data set.
     """
-    there = rows["untestable"] if "untestable" in rows else [""] * len(rows)
-    names = rows["backbone"].where(~rows["backbone"].str.startswith("all "), "")
-    given = (reasons.get(network, "") for network in zip(rows["data_set"], names, strict=True))
+    there = rows["untestable"].tolist() if "untestable" in rows else [""] * len(rows)
+    names = rows["backbone"].where(~rows["backbone"].str.startswith("all "), "").tolist()
+    given = (reasons.get(key, "") for key in zip(rows["data_set"].tolist(), names, strict=True))
     return rows.assign(untestable=np.array([*map(join_texts, there, given)], dtype=object))
 
 

@@ -58,10 +58,6 @@ _STORED = SCHEMA.remove(0)  # "row" is computed; it would be half of a large fil
 _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode
 
 
-def _short_hash(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
-
-
 @functools.cache
 def code_version() -> str:
     """Return the package's version and a hash of its code, as in ``0.1.0+2f6e1c09ab34``."""
@@ -71,7 +67,7 @@ def code_version() -> str:
 def provenance(parameters: Mapping, *, seed: int, device: str, seconds: float) -> dict:
     """Return the columns that describe the source of a set of numbers."""
     try:
-        parameters_hash = _short_hash(_encode(dict(parameters)))
+        parameters_hash = hashlib.sha256(_encode(dict(parameters)).encode()).hexdigest()[:12]
     except (TypeError, ValueError) as error:
         raise ValueError(f"parameters: only plain JSON values can be hashed ({error})") from None
     versions = {"python": platform.python_version()}
@@ -127,8 +123,10 @@ def row_ids(table: pd.DataFrame) -> list[str]:
     columns = []
     for name in IDENTITY:  # few values differ
         codes, values = pd.factorize(table[name], use_na_sentinel=False)
-        columns.append(np.array([*map(_encode, values.tolist())], dtype=object)[codes])
-    return [_short_hash(f"[{','.join(identity)}]") for identity in zip(*columns, strict=True)]
+        values = [_encode(value).encode() for value in values.tolist()]
+        columns.append(np.array(values, dtype=object)[codes])
+    texts = (b"[%b]" % b",".join(identity) for identity in zip(*columns, strict=True))
+    return [hashlib.sha256(text).hexdigest()[:12] for text in texts]
 
 
 def write(table: pd.DataFrame, path: str | os.PathLike) -> None:

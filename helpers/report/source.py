@@ -29,16 +29,8 @@ def show_source(*things: Callable) -> Source:
     >>> show_source(softmax).splitlines()[:2]
     ['# helpers.scores.calibration', 'def softmax(logits, temperature: float = 1.0) -> np.ndarray:']
     """
-    if not things:
-        raise ValueError("show_source: a function or a class expected")
-    shown = []
-    for thing in things:
-        try:
-            text = dedent(inspect.getsource(thing)).rstrip()
-        except (OSError, TypeError) as error:
-            raise ValueError(f"show_source: {thing!r} has no lines in a file") from error
-        shown.append(f"# {thing.__module__}\n{_without_docstrings(text)}")
-    return Source("\n\n".join(shown))
+    texts = [(thing.__module__, dedent(inspect.getsource(thing)).rstrip()) for thing in things]
+    return Source("\n\n".join(f"# {name}\n{_without_docstrings(text)}" for name, text in texts))
 
 
 def _without_docstrings(text: str) -> str:

@@ -200,8 +200,7 @@ def noisy(noise_by_tau, sets=30):
     """Gscores that are the metric and noise, which depends on the threshold."""
     generator = np.random.default_rng(1)
     truths = generator.uniform(0.5, 1, sets)
-    noise = generator.normal(size=sets)[:, None] * noise_by_tau
-    return truths[:, None] + noise, truths
+    return truths[:, None] + generator.normal(size=sets)[:, None] * noise_by_tau, truths
 
 
 def test_the_threshold_is_sought_coarse_then_fine():
@@ -250,8 +249,7 @@ def test_an_interval_needs_enough_sets(sets, level):
 
 
 def test_skill_is_its_definition():
-    generator = np.random.default_rng(0)
-    truths, predicted, learnt = generator.uniform(size=(3, 20))
+    truths, predicted, learnt = np.random.default_rng(0).uniform(size=(3, 20))
     expected = 1 - ((predicted - truths) ** 2).mean() / ((learnt.mean() - truths) ** 2).mean()
     estimate = skill(predicted, truths, learnt)
     assert estimate.value == pytest.approx(expected) and estimate.low < expected < estimate.high

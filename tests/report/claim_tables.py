@@ -3,8 +3,8 @@
 `CASES` (claim_cases.yaml) has the changes that contradict a claim, or leave it undecided.
 """
 
+import functools
 from itertools import product
-from re import search
 
 import numpy as np
 import pandas as pd
@@ -118,22 +118,32 @@ def _agreeing(backbone, algorithm, measure, variant, calibration, metric):
 
 def uimnet(*changes, spread=0.001, runs=2, replicates=40):
     """``(0.1, {"metric": ["nll"]})`` raises every NLL by 0.1."""
-    pairs = []
+    table, columns = _uimnet(spread, runs, replicates)
+    gains = np.zeros(len(table))
+    for gain, where in changes:
+        gains += gain * columns[[*where]].isin(where).all(axis=1)
+    drawn = [row + np.float32(by) for row, by in zip(table["bootstrap"], gains, strict=True)]
+    return table.assign(value=table["value"] + gains, bootstrap=drawn)
+
+
+@functools.cache
+def _uimnet(spread, runs, replicates):
+    """Return the table without changes, and what its rows are about."""
+    names = ("backbone", "algorithm", "measure", "variant", "calibration", "metric")
     grid = product(
         ("resnet8", "resnet8+weights", "resnet20", "resnet20+weights"), ALGORITHMS,
         ("", *MEASURES), ("primary", "ensemble"), ("before", "after"), IN | OUT,
     )  # fmt: skip
-    names = ("backbone", "algorithm", "measure", "variant", "calibration", "metric")
-    for columns in (dict(zip(names, key, strict=True)) for key in grid):
-        if (columns["metric"] in IN) == bool(columns["measure"]):
-            continue
-        value = _agreeing(**columns)
-        for gain, where in changes:
-            value += gain * all(columns[name] in values for name, values in where.items())
+    cells = [dict(zip(names, key, strict=True)) for key in grid]
+    cells = [cell for cell in cells if (cell["metric"] in IN) != bool(cell["measure"])]
+    pairs = []
+    for columns in cells:
+        columns, value = dict(columns), _agreeing(**columns)
         method = f"{columns.pop('algorithm')}/{columns['measure']}".rstrip("/")
         test_set = "out" if columns.pop("measure") else "test"
         pairs.append((columns | {"method": method, "test_set": test_set}, value))
-    return noisy("uimnet", pairs, runs=runs, spread=spread, replicates=replicates)
+    table = noisy("uimnet", pairs, runs=runs, spread=spread, replicates=replicates)
+    return table, pd.DataFrame(cells * runs)
 
 
 UDE, NETWORKS = "ude_wasserstein", ("resnet8", "resnet14", "densenet", "vit")
@@ -146,10 +156,21 @@ CORRELATIONS = {"fpr95": -0.95, "auroc": 0.88, "fpr80": -0.85, "fpr60": -0.75}
 
 def gscore(changes=(), *, runs=3, spread=0.001, noise=0.02):
     """60 sets near a line; to numbers that match "NETWORK METHOD METRIC VARIANT" is added."""
+    table, keys = _gscore(runs, spread, noise)
+    added = pd.Series(0.0, keys.unique())
+    for what, by in dict(changes).items():
+        added += by * added.index.str.contains(what)
+    return table.assign(value=table["value"] + keys.map(added))
+
+
+@functools.cache
+def _gscore(runs, spread, noise):
+    """Return the table without changes, and the keys of the rows that may have one, else ""."""
     names = "backbone", "method", "metric", "variant", "value", "test_set", "run"
-    generator, records, changes = np.random.default_rng(0), [], dict(changes)
+    generator, records, keys = np.random.default_rng(0), [], []
 
     def add(*key, value=None, test_set="all", run=0):
+        keys.append(" ".join(key) if value is None else "")
         if value is None:
             network, method, metric, variant = key
             value = CORRELATIONS.get(metric.removeprefix("pearson_"), 0.06)
@@ -158,7 +179,6 @@ def gscore(changes=(), *, runs=3, spread=0.001, noise=0.02):
                 value = 0.7 + 0.02 * NETWORKS.index(network)
             if variant in ("size 20", "ratio 1:100"):
                 value = -0.3  # no claim is about these
-            value += sum(by for what, by in changes.items() if search(what, " ".join(key)))
             value += spread * generator.standard_normal() * (test_set == "all")
         records.append(dict(zip(names, (*key, value, test_set, run), strict=True)))
 
@@ -174,8 +194,8 @@ def gscore(changes=(), *, runs=3, spread=0.001, noise=0.02):
                 add(network, f"msp/{UDE}", metric, variant, run=run)
         for run, (method, by) in product(range(runs), MIXED.items()):
             value = by - 1 + spread * generator.standard_normal()
-            value += changes.get(f"mixed {method}", 0)
             add(network, f"msp/{method}", "pearson_fpr95", "mixed", value=value, run=run)
+            keys[-1] = f"mixed {method}"
         for (number, score), detector in product(enumerate(np.linspace(0, 1, 60)), DETECTORS):
             near, name = generator.standard_normal(2) * noise, f"set {number}"
             fpr95 = 0.8 - 0.6 * score - 0.02 * index + near[0]
@@ -187,7 +207,7 @@ def gscore(changes=(), *, runs=3, spread=0.001, noise=0.02):
             for variant, (metric, truth) in product(("meta", "test"), truths.items()):
                 add(network, detector, metric, variant, value=truth, test_set=name)
             add(network, f"{detector}/{UDE}", "gscore", "meta", value=score, test_set=name)
-    return table_of(records, paper="gscore")
+    return table_of(records, paper="gscore"), pd.Series(keys)
 
 
 OF_TWO_FAMILIES = tuple(("digits", name) for name in ("resnet8", "resnet20", "densenet16"))

@@ -1,7 +1,5 @@
 import inspect
 
-import pytest
-
 from helpers.report.source import show_source
 from helpers.scores.calibration import softmax
 
@@ -29,10 +27,3 @@ def test_lines_are_those_of_the_file_without_docstrings():
     assert first.splitlines()[1] == "def inner(self):"  # not indented
     assert second.startswith("# helpers.scores.calibration\ndef softmax(logits")
     assert shown._repr_markdown_() == f"```python\n{shown}\n```" and repr(shown) == str(shown)
-
-
-@pytest.mark.parametrize("nothing", [(len,), (3,), ()])
-def test_what_has_no_lines_is_refused(nothing):
-    message = "has no lines in a file" if nothing else "a function or a class expected"
-    with pytest.raises(ValueError, match=message):
-        show_source(*nothing)

@@ -101,7 +101,8 @@ def _quantities(table: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame, s
     networks = table.loc[table["method"] == "network", "backbone"].nunique()
     whole = table[table["test_set"] == "all"]
     primary = whole[whole["variant"] == "primary"]
-    single = {name: _correlations(primary, table, name) for name in (*_TITLES, "fpr80", "fpr60")}
+    sets = _sets(table)
+    single = {name: _correlations(primary, *sets, name) for name in (*_TITLES, "fpr80", "fpr60")}
     turning = {metric: _turning(values, "detector") for metric, values in single.items()}
     for metric, values in single.items():
         for detector, numbers in values.groupby(level="detector", sort=False):
@@ -148,8 +149,8 @@ def _quantities(table: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame, s
 
 def _squared_errors(variants: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
     """Return the squared errors of FPR95 in parts of the constant's, minus 1: negated skills."""
-    rows = variants[variants["variant"].str.startswith("size")]
-    rows = rows[rows["metric"] == "rmse_fpr95"]
+    sizes = variants["variant"].str.startswith("size")
+    rows = variants[sizes & variants["metric"].eq("rmse_fpr95")]
     if rows.empty:
         return rows
     msp_rows = table[(table["detector"] == "msp") & table["evaluator"].isin(["", _PROPOSED])]
@@ -170,28 +171,33 @@ def _mean(numbers: pd.DataFrame, detectors: int) -> pd.DataFrame:
     return groups.mean()[groups.size() == detectors]
 
 
-def _correlations(primary: pd.DataFrame, table: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Return correlations of a metric, positive if they are as expected, with replicates."""
-    pearson = primary.query(f"metric == 'pearson_{metric}' and evaluator == '{_PROPOSED}'")
-    pearson = pearson[pearson["detector"].isin(list(DETECTORS))].set_index([*_PLACE, "detector"])
-    sign = 1 if metric == "auroc" else -1
-    values = sign * pearson["value"].to_frame(0)
+def _sets(table: pd.DataFrame) -> tuple[dict[tuple, np.ndarray], np.ndarray]:
+    # numbers [sets] by network, method and metric, and the draws of the sets
     sets = table[(table["variant"] == "meta") & (table["run"] == 0)]
     wide = sets.pivot(index="test_set", columns=["backbone", "method", "metric"], values="value")
     wide = wide.loc[sorted(sets.loc[sets["metric"] == "gscore", "test_set"].unique())]
-    if wide.empty or pearson.empty:
-        return values
     # the same draws for every detector and network: replicate b is over the same sets in all
-    draws, replicates = _draws(len(wide)), {}
+    draws = _draws(len(wide)) if len(wide) else np.empty((0, 0))
+    return dict(zip(wide.columns, wide.to_numpy().T, strict=True)), draws
+
+
+def _correlations(primary, sets: dict, draws: np.ndarray, metric: str) -> pd.DataFrame:
+    """Return correlations of a metric, positive if they are as expected, with replicates."""
+    methods = [f"{detector}/{_PROPOSED}" for detector in DETECTORS]
+    chosen = primary["metric"].eq(f"pearson_{metric}") & primary["method"].isin(methods)
+    pearson = primary[chosen].set_index([*_PLACE, "detector"])
+    sign, replicates = 1 if metric == "auroc" else -1, {}
+    values = sign * pearson["value"].to_frame(0)
+    if not draws.size or pearson.empty:
+        return values
     for network, detector in {(key[1], key[3]) for key in pearson.index}:
-        columns = [(network, f"{detector}/{_PROPOSED}", "gscore"), (network, detector, metric)]
-        pairs = wide[columns].to_numpy()
+        names = (network, f"{detector}/{_PROPOSED}", "gscore"), (network, detector, metric)
+        pairs = np.stack([sets[name] for name in names], axis=1)
         there = ~np.isnan(pairs).any(axis=1)
         if there.any() and np.ptp(pairs[there], axis=0).all():
             replicates[network, detector] = sign * _pearson(draws[:, there], pairs[there])
     varied = values[[(key[1], key[3]) in replicates for key in values.index]]
-    rows = [replicates[key[1], key[3]] for key in varied.index]
-    rows = np.reshape(rows, (-1, _REPLICATES))
+    rows = np.reshape([replicates[key[1], key[3]] for key in varied.index], (-1, _REPLICATES))
     return varied.join(pd.DataFrame(rows, varied.index, columns=range(1, _REPLICATES + 1)))
 
 
@@ -231,8 +237,7 @@ def _accuracy(table: pd.DataFrame) -> pd.DataFrame:
 
 def _draws(sets: int) -> np.ndarray:
     """Return how often each set is in each replicate, [replicates, sets]."""
-    generator = np.random.default_rng(0)
-    return generator.multinomial(sets, np.full(sets, 1 / sets), size=_REPLICATES)
+    return np.random.default_rng(0).multinomial(sets, np.full(sets, 1 / sets), size=_REPLICATES)
 
 
 def _pearson(weights: np.ndarray, pairs: np.ndarray) -> np.ndarray:
@@ -240,8 +245,7 @@ def _pearson(weights: np.ndarray, pairs: np.ndarray) -> np.ndarray:
     weights = weights / np.maximum(weights.sum(axis=1, keepdims=True), 1)
     x, y = (pairs - pairs.mean(axis=0)).T
     first, second = weights @ x, weights @ y
-    spread = (weights @ x**2 - first**2) * (weights @ y**2 - second**2)
-    norm = np.sqrt(np.maximum(spread, 0))
+    norm = np.sqrt(np.maximum((weights @ x**2 - first**2) * (weights @ y**2 - second**2), 0))
     least = 1e-9 * np.linalg.norm(x) * np.linalg.norm(y)  # below it, rounding alone
     shared = weights @ (x * y) - first * second
     return np.divide(shared, norm, out=np.zeros_like(norm), where=norm > least)

@@ -90,7 +90,7 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
 
 def _constant(table: pd.DataFrame, detector: str) -> pd.DataFrame:
     """Return rows with the error of the constant, the mean over the sets that teach."""
-    rows = table[table["method"].str.partition("/")[0] == detector]
+    rows = table[table["method"].isin([detector, f"{detector}/ude_wasserstein"])]
     errors = constant_errors(set_errors(rows), ["backbone", "run", "metric"])
     errors = errors.assign(method=f"{detector}/{CONSTANT}", metric="rmse_" + errors["metric"])
     return errors.rename(columns={"constant": "value"})

@@ -11,6 +11,7 @@ only for the claim about it, in the form of the paper's text.  We do not have th
 paper's tables.
 """
 
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -75,7 +76,8 @@ def _untestable(rows: pd.DataFrame, table: pd.DataFrame) -> list[str]:
     split = split_columns(table)
     split = split[(split["spectral"] == FREE) & split["algorithm"].isin(_PAPERS[:-1])]
     erm = split[split["method"].eq("erm/entropy") & split["calibration"].eq("before")]
-    areas = erm.query("variant == 'primary' and metric == 'auroc'").groupby(_PLACE)["value"].mean()
+    areas = erm[erm["variant"].eq("primary") & erm["metric"].eq("auroc")]
+    areas = areas.groupby(_PLACE)["value"].mean()
     shares = erm[erm["metric"] == "out_as_out"].pivot_table("value", _PLACE, "variant")
     shares = shares.reindex(columns=["primary", "ensemble"])
     worse = {*shares.index[shares["ensemble"] < shares["primary"]]}
@@ -162,14 +164,12 @@ def _differences(numbers: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
 
 def _against_erm(before: pd.DataFrame, after: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
     """Yield the differences between each algorithm and ERM; NLL and ECE after scaling."""
-    kinds = dict.fromkeys(("accuracy", "accuracy_top5"), _at(before, measure=""))
-    kinds |= dict.fromkeys(("nll", "ece"), _at(after, measure=""))
-    kinds |= dict.fromkeys(_OUT, _at(before, measure="entropy"))
-    for algorithm in (*_OTHERS, "rbf"):
-        for metric, numbers in kinds.items():
-            gain = _at(numbers, algorithm=algorithm) - _at(numbers, algorithm="erm")
-            gain = gain[gain.index.isin([metric], level="metric")]
-            yield f"{ALGORITHMS[algorithm]} minus ERM", gain.dropna()
+    kinds = {("accuracy", "accuracy_top5"): _at(before, measure="")}
+    kinds |= {("nll", "ece"): _at(after, measure=""), _OUT: _at(before, measure="entropy")}
+    for algorithm, (metrics, numbers) in itertools.product((*_OTHERS, "rbf"), kinds.items()):
+        gain = _at(numbers, algorithm=algorithm) - _at(numbers, algorithm="erm")
+        gain = gain[gain.index.isin(metrics, level="metric")]
+        yield f"{ALGORITHMS[algorithm]} minus ERM", gain.dropna()
 
 
 def _at(numbers: pd.DataFrame, **chosen: str) -> pd.DataFrame:

@@ -74,8 +74,7 @@ def roles(parameters: BenchmarkParameters, part: Part | None = None) -> Benchmar
     """Return the role of each image, the same one in all parts."""
     if parameters.data_set in TEXTS["archives"]:
         return from_archive(parameters)
-    make = photographs if parameters.data_set == "imagenet" else small_images
-    return make(parameters)
+    return (photographs if parameters.data_set == "imagenet" else small_images)(parameters)
 
 
 def draw_known(

@@ -62,8 +62,7 @@ def made_up(seed=0):
 def choose(correct, samples, wish, ood=None, replicates=100):
     usable = {name: scores.create(name) for name in samples}
     sampled = {name: {ID: values} | (ood or {}).get(name, {}) for name, values in samples.items()}
-    known = SimpleNamespace(correct=correct)
-    halves = {ID: Half(known, np.arange(IMAGES))}
+    halves = {ID: Half(SimpleNamespace(correct=correct), np.arange(IMAGES))}
     if ood:
         halves["pets"] = Half(None, np.arange(len(ood["msp"]["pets"])))
     return ranking.ranked(usable, sampled, Groups(halves, replicates, 0, wish))

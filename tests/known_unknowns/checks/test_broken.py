@@ -18,8 +18,7 @@ from known_unknowns.checks import METRIC_CHECKS, SCORE_CHECKS, check_metric, che
 from tests.mistakes import beside
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
-BROKEN = beside(__file__, "broken.yaml")
-METRICS, TAKES, SCORES, REFUSED = BROKEN.values()
+METRICS, TAKES, SCORES, REFUSED = beside(__file__, "broken.yaml").values()
 CALLS = count()
 
 

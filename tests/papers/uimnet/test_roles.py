@@ -44,8 +44,7 @@ def test_roles_of_small_images():
 
 
 def test_listed_classes_are_in_domain_and_as_many_of_the_others_out_domain():
-    listed = MINI.replace(featuriser="", in_domain=["ship", "cat"])
-    roles = split(listed, 0, None)
+    roles = split(MINI.replace(featuriser="", in_domain=["ship", "cat"]), 0, None)
     assert roles.train.class_names == ("ship", "cat") == roles.in_domain
     assert roles.out_domain == ("airplane", "automobile") and roles.partition is None
 
