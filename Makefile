@@ -28,13 +28,21 @@ unexport PYTHONDONTWRITEBYTECODE   # byte code is written on first use; without 
 .PHONY: setup preview book test test-all rehearsal run notebooks bench lab clean
 .DEFAULT_GOAL := book
 
+# without an NVIDIA driver, PyTorch's own index has a build that is gigabytes smaller
+CPU_INDEX ?= https://download.pytorch.org/whl/cpu
 PIP = PIP_USER=0 $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps
 .venv/.installed: requirements.lock pyproject.toml
 	@$(PYTHON) -c "import sys; (3, 11) <= sys.version_info[:2] <= (3, 13) or sys.exit( \
 	    'Python 3.11, 3.12 or 3.13 is needed; name one: make book PYTHON=python3.12')"
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@echo "installing the pinned packages: a few minutes"
-	@$(PIP) --no-compile -r requirements.lock
+	@sed -nE 's/^(torch|torchvision)==[^ ;]*/&+cpu/p' requirements.lock > .venv/torch.txt
+	@if ! nvidia-smi -L > .venv/pip.log 2>&1 && $(PIP) --no-compile --retries 1 --timeout 15 \
+	        --index-url $(CPU_INDEX) -r .venv/torch.txt > .venv/pip.log 2>&1; \
+	    then echo "PyTorch without CUDA, from $(CPU_INDEX)"; \
+	    grep -vE '^(cuda|nvidia|triton)' requirements.lock > .venv/lock.txt; \
+	    else echo "PyTorch from PyPI, with CUDA on Linux"; cp requirements.lock .venv/lock.txt; fi
+	@$(PIP) --no-compile -r .venv/lock.txt
 	@$(PIP) --no-build-isolation -e .
 	@touch $@
 

@@ -72,12 +72,12 @@ def reproducibility(runs: Path, tier: str, downloads: Path) -> str:
     files = sorted(runs.rglob("results.parquet"))
     if not files and runs.resolve() != ROOT / "notebooks":
         raise FileNotFoundError(f"{runs}: no results.parquet in it; first: make run TIER={tier}")
-    committed = sorted((ROOT / "results").rglob("*.parquet"))
-    others = [file for file in committed if file.parent.name != tier]
-    table = results.read([*files, *others])
+    others = [file for file in (ROOT / "results").rglob("*.parquet") if file.parent.name != tier]
+    wanted = ["tier", "code", "device", "versions"]
+    table = pd.concat(pd.read_parquet(file, columns=wanted) for file in [*files, *sorted(others)])
     if files:
         results.join(files, downloads / f"results_{tier}.parquet")
-    origins = table.groupby(["tier", "code", "device", "versions"], sort=False)["row"].count()
+    origins = table.groupby(wanted, sort=False).size()
     values = {"origins": origins.items(), "has_tables": bool(files), "loads": json.loads}
     values |= {"tier": tier, "count": len(table)}
     return render("reproducibility.md", **values)

@@ -56,7 +56,7 @@ def read(
             if file.exists():
                 table = tables[tier, paper] = results.read(file)
                 for column, value in (("tier", tier), ("paper", paper)):
-                    if others := set(table[column]) - {value}:
+                    if others := {*table[column].unique()} - {value}:
                         raise ValueError(f"{file}: {column} {value} expected, got {min(others)}")
     return tables
 

@@ -77,7 +77,7 @@ class Claims:
         if table["tier"].nunique() > 1:
             tiers = ", ".join(sorted(table["tier"].unique()))
             raise ValueError(f"table: several tiers ({tiers}); choose one")
-        there = set(table["variant"])
+        there = {*table["variant"].unique()}
         usual = self.judges if self.judges in there else "primary"
         variant = variant or usual
         if len(table):

@@ -46,7 +46,7 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
     ours = every[[ModelName.parse(name).strategy == "normal" for name in every.index]]
     paper_values = cases(published.with_averages(published.load("human_centric")))
     wide = over_networks(ours) + " (" + over_networks(paper_values) + ")"
-    if FRESH in set(table["variant"]):
+    if FRESH in {*table["variant"].unique()}:
         fresh = cases(table[table["variant"] == FRESH]).loc[ours.index]
         wide[FRESH] = (100 * fresh.mean()).map("{:.1f}".format)
     right = primary[primary["metric"] == "accuracy"].pivot_table("value", "backbone", "test_set")
