@@ -1,5 +1,5 @@
 # make book   from a fresh clone to the rendered book (TIER=mini by default)
-# make preview   a book of the stored outputs, in a minute or two
+# make preview   a book of the stored outputs, in a minute
 # make test   all checks
 # make test-all   also the long checks: every notebook alone, every variant of a network
 # make run    the notebooks of a tier, without the book: make run TIER=small DATA_ROOT=...
@@ -30,6 +30,9 @@ unexport PYTHONDONTWRITEBYTECODE   # byte code is written on first use; without 
 
 # without an NVIDIA driver, PyTorch's own index has a build that is gigabytes smaller
 CPU_INDEX ?= https://download.pytorch.org/whl/cpu
+# other libraries that only `make bench` needs, and what they import
+PEERS = einops==0.8.2 lightning==2.6.6 lightning-utilities==0.15.3 mapie==1.6.0 \
+	osr-metrics==0.5.0 rich==15.0.0 torch-uncertainty==0.13.0 zugzwang==1.1.0
 PIP = PIP_USER=0 $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps
 .venv/.installed: requirements.lock pyproject.toml
 	@$(PYTHON) -c "import sys; (3, 11) <= sys.version_info[:2] <= (3, 13) or sys.exit( \
@@ -49,7 +52,7 @@ PIP = PIP_USER=0 $(BIN)/python -m pip install --quiet --disable-pip-version-chec
 setup: .venv/.installed
 
 preview: .venv/.installed
-	@echo "a book of the stored outputs: this takes a minute or two"
+	@echo "a book of the stored outputs: this takes a minute"
 	@$(BIN)/python workflow/book.py mini --preview
 
 book: .venv/.installed
@@ -86,7 +89,8 @@ notebooks: .venv/.installed
 	$(BIN)/python workflow/store_outputs.py
 
 bench: .venv/.installed
-	$(BIN)/python -m benchmarks.peers && $(BIN)/python -m benchmarks.training
+	@$(PIP) --upgrade --target .venv/peers $(PEERS)
+	PYTHONPATH=.venv/peers $(BIN)/python -m benchmarks.peers && $(BIN)/python -m benchmarks.training
 
 lab: .venv/.installed
 	$(BIN)/jupyter lab --notebook-dir .

@@ -10,22 +10,14 @@ import importlib.metadata
 import os
 import platform
 import statistics
-import time
 from collections.abc import Callable
 from pathlib import Path
+from timeit import timeit
 
 import numpy as np
 import pandas as pd
 
 RESULTS = Path(__file__).resolve().parent / "results"
-PACKAGES = ("numpy", "torch", "pytorch-ood", "torchmetrics", "scikit-learn")
-
-
-def seconds(function: Callable) -> float:
-    """Return the seconds that a call takes."""
-    start = time.perf_counter()
-    function()
-    return time.perf_counter() - start
 
 
 def machine() -> str:
@@ -36,21 +28,14 @@ def machine() -> str:
 class Comparison:
     """The rows of one benchmark, `name`, stored as ``benchmarks/results/<name>.parquet``."""
 
-    def __init__(self, name: str):
-        self.name = name
+    def __init__(self, name: str, *packages: str):
+        self.name, self.packages = name, ("numpy", "torch", *packages)
         self.rows: list[dict] = []
 
     def add(
-        self,
-        work: str,
-        size: str,
-        peer: str,
-        ours: Callable,
-        theirs: Callable,
-        *,
-        rounds: int = 3,
-        share: float = 1.0,
-    ) -> None:
+        self, work: str, size: str, peer: str, ours: Callable, theirs: Callable, *,
+        rounds: int = 3, share: float = 1.0,
+    ) -> None:  # fmt: skip
         """Time both sides in turn, after one call of each side without timing.
 
         Parameters
@@ -63,7 +48,7 @@ class Comparison:
             Share of the work for `theirs`, if all the work takes too long.
         """
         ours(), theirs()
-        pairs = [(seconds(ours), seconds(theirs) / share) for _ in range(rounds)]
+        pairs = [(timeit(ours, number=1), timeit(theirs, number=1) / share) for _ in range(rounds)]
         ratios = [their / our for our, their in pairs]
         row = {
             "work": work, "size": size, "peer": peer,
@@ -76,7 +61,7 @@ class Comparison:
 
     def write(self) -> None:
         """Write the rows with the machine and the versions of the packages."""
-        versions = ", ".join(f"{one} {importlib.metadata.version(one)}" for one in PACKAGES)
+        versions = ", ".join(f"{one} {importlib.metadata.version(one)}" for one in self.packages)
         table = pd.DataFrame(self.rows).assign(machine=machine(), versions=versions)
         table.to_parquet(RESULTS / f"{self.name}.parquet", index=False)
 

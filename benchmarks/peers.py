@@ -1,33 +1,40 @@
-"""Compare metrics and scores with the functions of pytorch-ood, torchmetrics and scikit-learn.
+"""Compare metrics, scores and thresholds with the functions of other libraries.
 
 Both sides get equal arrays, each side in its format, and must agree up to the convention in the
-row.
+row.  Only the thresholds for a risk differ, and `benchmarks.guarantees` compares these.
 
-    python -m benchmarks.peers
+    make bench      installs the libraries in .venv/peers
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import partial
+
 import numpy as np
+import osr_metrics
 import sklearn.metrics
 import torch
-import torchmetrics.functional.classification as torchmetrics
+import torch_uncertainty.metrics as torch_uncertainty
 from pytorch_ood import detector
 from pytorch_ood.metrics import functional as pytorch_ood
+from scipy.special import expit
 from sklearn.mixture import GaussianMixture
 
 import helpers.scores
+from benchmarks import guarantees
 from benchmarks.comparing import Comparison, check_equal
 from helpers import labelfree, metrics
 from helpers.outputs import Head, Outputs
 from helpers.scores.gaussians import principal_dimensions
 
+PEERS = "pytorch-ood torch-uncertainty osr-metrics mapie zugzwang scikit-learn".split()
 IMAGES, CLASSES = 10**6, 100
 TRAINING, FEATURES, IMAGENET_CLASSES = 10_000, 2048, 1000
 
 
 def compare_ranking(comparison: Comparison) -> None:
-    """Time AURC, AUROC, AUPR and FPR95 of a million images."""
+    """Time AURC, AUROC and FPR95 of a million images."""
     generator = np.random.default_rng(0)
     known = generator.random(IMAGES) < 0.6
     scores = generator.normal(size=IMAGES) + known
@@ -36,24 +43,36 @@ def compare_ranking(comparison: Comparison) -> None:
     tensor = torch.from_numpy
     # pytorch-ood scores how unknown an image is, and labels an unknown image with −1
     unknown_scores, labels = tensor(-scores), tensor(np.where(known, 1, -1))
-    probability, positive = tensor(1 / (1 + np.exp(-scores))), tensor(known.astype(int))
+    # confidences in one of two classes, for the errors of torch-uncertainty
+    sure, right = tensor(expit(scores) / 2 + 0.5), tensor(correct.astype(int))
     peers = [
         ("AURC", "pytorch-ood", lambda: metrics.aurc(scores, correct),
          lambda: 1 - pytorch_ood.aurra(tensor(scores), tensor(correct))),
+        ("AURC", "osr-metrics", lambda: metrics.aurc(scores, correct),
+         lambda: osr_metrics.aurc(-scores, ~correct)),
+        ("AURC", "torch-uncertainty", lambda: metrics.aurc(scores, correct),
+         lambda: torch_uncertainty.AURC()(sure, right)),
         ("AUROC", "pytorch-ood", lambda: metrics.auroc(inside, outside),
          lambda: pytorch_ood.auroc(unknown_scores, labels)),
         ("AUROC", "scikit-learn", lambda: metrics.auroc(inside, outside),
          lambda: sklearn.metrics.roc_auc_score(known, scores)),
-        ("AUROC", "torchmetrics", lambda: metrics.auroc(inside, outside),
-         lambda: torchmetrics.binary_auroc(probability, positive)),
-        ("AUPR", "scikit-learn", lambda: metrics.aupr(inside, outside, positive="known"),
-         lambda: sklearn.metrics.average_precision_score(known, scores)),
+        ("AUROC", "osr-metrics", lambda: metrics.auroc(inside, outside),
+         lambda: osr_metrics.auroc(-scores, ~known)),
         ("FPR95", "pytorch-ood", lambda: metrics.fpr_at_tpr(inside, outside),
          lambda: pytorch_ood.fpr_at_tpr(tensor(scores), -labels)),
+        ("FPR95", "osr-metrics", lambda: metrics.fpr_at_tpr(inside, outside),
+         lambda: osr_metrics.fpr_at_tpr(scores, known)),
+        ("FPR95", "torch-uncertainty", lambda: metrics.fpr_at_tpr(inside, outside),
+         lambda: torch_uncertainty.FPR95(pos_label=1)(tensor(scores), tensor(known))),
     ]  # fmt: skip
+    compare_metrics(comparison, f"{IMAGES:,} images", peers)
+
+
+def compare_metrics(comparison: Comparison, size: str, peers: Iterable[tuple]) -> None:
+    """Time peers (work, peer, ours, theirs) that give equal numbers."""
     for work, peer, ours, theirs in peers:
         check_equal(ours(), float(theirs()), within=1e-4)
-        comparison.add(work, f"{IMAGES:,} images", peer, ours, theirs)
+        comparison.add(work, size, peer, ours, theirs)
 
 
 def compare_bootstrap(comparison: Comparison) -> None:
@@ -62,9 +81,7 @@ def compare_bootstrap(comparison: Comparison) -> None:
     scores = generator.normal(size=images)
     correct = generator.random(images) < 0.5 + 0.4 * (scores > 0)
     weights = metrics.resample_weights(images, replicates=replicates, seed=0)
-
-    def ours():
-        return metrics.weighted_aurc(scores, correct, weights)
+    ours = partial(metrics.weighted_aurc, scores, correct, weights)
 
     def one_by_one():
         drawn = [np.repeat(np.arange(images), row) for row in weights[:some]]
@@ -78,22 +95,25 @@ def compare_bootstrap(comparison: Comparison) -> None:
 
 
 def compare_calibration(comparison: Comparison) -> None:
-    """Time ECE and NLL of a million images and a hundred classes."""
+    """Time the ECE of a million images and a hundred classes."""
     generator = np.random.default_rng(2)
     logits = generator.normal(size=(IMAGES, CLASSES)).astype(np.float32) * 2
     labels = generator.integers(CLASSES, size=IMAGES)
     logits[np.arange(IMAGES), labels] += 3
     tensor, truth = torch.from_numpy(logits).softmax(dim=1), torch.from_numpy(labels)
-    probabilities, classes = tensor.numpy(), np.arange(CLASSES)
-    peers = [
-        ("ECE", "torchmetrics", lambda: metrics.ece(probabilities, labels),
-         lambda: torchmetrics.multiclass_calibration_error(tensor, truth, CLASSES, n_bins=15)),
-        ("NLL", "scikit-learn", lambda: metrics.nll(probabilities, labels),
-         lambda: sklearn.metrics.log_loss(labels, probabilities, labels=classes)),
-    ]  # fmt: skip
-    for work, peer, ours, theirs in peers:
-        check_equal(ours(), float(theirs()), within=1e-4)
-        comparison.add(work, f"{IMAGES:,} × {CLASSES}", peer, ours, theirs)
+    options = {"task": "multiclass", "num_bins": 15, "num_classes": CLASSES}
+    theirs = partial(torch_uncertainty.CalibrationError(**options), tensor, truth)
+    ours, size = partial(metrics.ece, tensor.numpy(), labels), f"{IMAGES:,} × {CLASSES}"
+    compare_metrics(comparison, size, [("ECE", "torch-uncertainty", ours, theirs)])
+
+
+def compare_thresholds(comparison: Comparison) -> None:
+    """Time the threshold for a risk of 0.1; the answers differ."""
+    scores, drawn = np.random.default_rng(0).random((2, 10_000))
+    given, work = (scores, drawn < scores, 0.1), "threshold for a risk"
+    for peer in (guarantees.mapie, guarantees.zugzwang):
+        both = partial(guarantees.ours, *given), partial(peer, *given)
+        comparison.add(work, "10,000 images", peer.__name__, *both)
 
 
 def draw_outputs(images: int, seed: int) -> tuple[Outputs, Head]:
@@ -119,9 +139,7 @@ def detectors(head: Head) -> dict[str, tuple[object, str, int, float, float]]:
     weight, bias = linear.weight.data, linear.bias.data
     dimensions = principal_dimensions(FEATURES)
     return {
-        "max_logit": (detector.MaxLogit(None), "logits", TRAINING, 1, 1e-3),
         "energy": (detector.EnergyBased(None), "logits", TRAINING, 1, 1e-3),
-        "entropy": (detector.Entropy(None), "logits", TRAINING, 1, 1e-3),
         "gen": (detector.GEN(None, M=100), "logits", TRAINING, 100, 1e-3),
         "kl_matching": (detector.KLMatching(None), "logits", TRAINING, 1, 1e-3),
         "knn": (detector.KNN(None), "features", 256, 1, 1e-3),
@@ -171,17 +189,15 @@ def compare_mixture(comparison: Comparison) -> None:
             precisions_init=(1 / (start.deviations**2 + floor))[:, None, None],
         ).fit(scores[:, None])  # fmt: skip
 
-    def ours():
-        return labelfree.fit_mixture(scores)
-
+    ours = partial(labelfree.fit_mixture, scores)
     check_equal(ours().means, np.sort(theirs().means_[:, 0])[::-1], within=1e-6 * scores.std())
     comparison.add("two Gaussians", f"{len(scores):,} scores", "scikit-learn", ours, theirs)
 
 
 def main() -> None:
     """Run all comparisons, and store the results."""
-    comparison = Comparison("peers")
-    of_metrics = compare_ranking, compare_bootstrap, compare_calibration
+    comparison = Comparison("peers", *PEERS)
+    of_metrics = compare_ranking, compare_bootstrap, compare_calibration, compare_thresholds
     for compare in (*of_metrics, compare_mixture, compare_scores):
         compare(comparison)
     comparison.write()
