@@ -76,7 +76,7 @@ def test_an_overview_is_short_and_states_the_minutes(paper):
     assert words <= 900 and len(tables) <= 5
     assert all(rows <= 10 and columns <= 7 for rows, columns in tables)
     seconds = pd.read_parquet(ROOT / "benchmarks/results/pipeline.parquet")["seconds"][paper]
-    stated = re.search(r"need about (\d+) minutes of one CPU core at tier `mini`", text)[1]
+    stated = re.search(r"need about (\d+) minutes? of one CPU core at tier `mini`", text)[1]
     assert abs(60 * int(stated) - seconds) <= 45
 
 
