@@ -64,11 +64,12 @@ run: .venv/.installed
 
 # fast checks first; the book's executed notebooks are compared with the stored outputs, and the
 # notebooks of one chapter are executed alone, as a reader does (all of them: test-all);
-# benchmarks.pipeline: the CPU time of each chapter; bare.py: the installed tool with only its
-# declared packages
+# benchmarks.pipeline: the CPU time of each chapter and of the unit tests; bare.py: the installed
+# tool with only its declared packages
 test: .venv/.installed
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
-	$(UNIT) $(DIVIDED)
+	@mkdir -p runs
+	$(UNIT) $(DIVIDED) && times > runs/unit_tests.txt
 	if grep -qsw avx512f /proc/cpuinfo; then $(AS_AVX2) $(UNIT) $(COMPUTES); fi
 	@$(PIPELINE) book
 	$(BIN)/python -m benchmarks.pipeline

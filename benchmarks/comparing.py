@@ -20,11 +20,6 @@ import pandas as pd
 RESULTS = Path(__file__).resolve().parent / "results"
 
 
-def machine() -> str:
-    """Return the processor and the number of cores."""
-    return f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores"
-
-
 class Comparison:
     """The rows of one benchmark, `name`, stored as ``benchmarks/results/<name>.parquet``."""
 
@@ -62,7 +57,8 @@ class Comparison:
     def write(self) -> None:
         """Write the rows with the machine and the versions of the packages."""
         versions = ", ".join(f"{one} {importlib.metadata.version(one)}" for one in self.packages)
-        table = pd.DataFrame(self.rows).assign(machine=machine(), versions=versions)
+        machine = f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores"
+        table = pd.DataFrame(self.rows).assign(machine=machine, versions=versions)
         table.to_parquet(RESULTS / f"{self.name}.parquet", index=False)
 
 

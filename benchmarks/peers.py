@@ -88,10 +88,8 @@ def compare_bootstrap(comparison: Comparison) -> None:
         return [metrics.aurc(scores[chosen], correct[chosen]) for chosen in drawn]
 
     check_equal(ours()[:some], one_by_one())
-    size = f"{replicates:,} × {images:,} images"
-    comparison.add(
-        "AURC, bootstrap", size, "metric, one by one", ours, one_by_one, share=some / replicates
-    )
+    size, share = f"{replicates:,} × {images:,} images", some / replicates
+    comparison.add("AURC, bootstrap", size, "metric, one by one", ours, one_by_one, share=share)
 
 
 def compare_calibration(comparison: Comparison) -> None:

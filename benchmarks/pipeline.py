@@ -1,13 +1,15 @@
-"""Compare the CPU time of each chapter's notebooks with its budget.
+"""Compare the CPU time of each chapter's notebooks, and of the unit tests, with its budget.
 
     python -m benchmarks.pipeline           after ``make book``
-    python -m benchmarks.pipeline --write   after ``make clean book``: the new budgets
+    python -m benchmarks.pipeline --write   after ``make clean book test``: the new budgets
 
-The pipeline writes the CPU seconds of a notebook into ``runs/mini``.  A budget is valid on cores on
+The pipeline writes the CPU seconds of a notebook into ``runs/mini``, and ``make test`` writes those
+of its unit tests, as the shell prints them, into ``runs``.  A budget is valid on cores on
 which a fixed piece of work takes the committed seconds.  The same work measures these cores.
 """
 
 import json
+import re
 import sys
 import time
 
@@ -19,12 +21,17 @@ from benchmarks.comparing import RESULTS
 RUNS = RESULTS.parent.parent / "runs" / "mini"
 
 
-def seconds_of_chapters() -> pd.Series:
-    """Return the CPU seconds of the notebooks of each chapter in ``runs/mini``."""
+def used_seconds() -> pd.Series:
+    """Return the CPU seconds of the notebooks of each chapter, and of the unit tests."""
     names = [step["name"] for step in json.loads((RUNS / "plan.json").read_text(encoding="utf-8"))]
     notebooks = [json.loads((RUNS / f"{name}.ipynb").read_text("utf-8")) for name in names]
     seconds = [notebook["metadata"]["papermill"]["cpu_seconds"] for notebook in notebooks]
-    return pd.Series(seconds, [name.partition("/")[0] for name in names]).groupby(level=0).sum()
+    used = pd.Series(seconds, [name.partition("/")[0] for name in names]).groupby(level=0).sum()
+    if (file := RUNS.parent / "unit_tests.txt").exists():
+        # user and system time of the shell, then of its children
+        times = re.findall(r"(\d+)m([\d.]+)s", file.read_text(encoding="utf-8"))[2:]
+        used["unit tests"] = sum(60 * int(minutes) + float(rest) for minutes, rest in times)
+    return used
 
 
 def yardstick() -> float:
@@ -39,7 +46,7 @@ def yardstick() -> float:
 
 def main() -> None:
     """Write the budgets, or exit with the chapters that take more than theirs."""
-    table, path = seconds_of_chapters().to_frame("seconds"), RESULTS / "pipeline.parquet"
+    table, path = used_seconds().to_frame("seconds"), RESULTS / "pipeline.parquet"
     if sys.argv[1:] == ["--write"]:
         table.assign(yardstick=yardstick()).to_parquet(path)
     budget = pd.read_parquet(path)
