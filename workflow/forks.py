@@ -27,8 +27,7 @@ ADDRESS = "FORKS"  # the environment variable with the server's address
 #: Libraries read the number of threads when they are imported; other kernels start in full.
 THREADS = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 OURS = [file.relative_to(FOLDER.parent) for file in FOLDER.parent.glob("helpers/**/[!_]*.py")]
-IMPORTED = ("execute", "ipykernel.kernelapp", "seaborn", "timm", "torch._dynamo",
-            "known_unknowns.chapters",
+IMPORTED = ("execute", "ipykernel.kernelapp", "seaborn", "torch._dynamo", "known_unknowns.chapters",
             *(".".join(file.with_suffix("").parts) for file in OURS))  # fmt: skip
 
 
@@ -53,7 +52,8 @@ def serve() -> None:
     """Fork a process for each client until the parent ends; a process ends with its client."""
     parent, running = os.getppid(), {}
     with warnings.catch_warnings(action="ignore"):  # about optional packages
-        [*map(importlib.import_module, IMPORTED)]
+        for name in IMPORTED:
+            importlib.import_module(name)
     importlib.import_module("helpers.modules").code(["helpers"])  # parsed once, for all forks
     sys.path.remove(str(FOLDER))  # notebooks do not import scripts
     # pandas determines it when it is imported, and this process is not a kernel

@@ -7,7 +7,7 @@ main table of the largest tier.
 
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -28,7 +28,6 @@ from known_unknowns.across import tables as across
 SENTENCES = content_of(__file__, "sentences")
 #: The chapters that have claims, in the order of the book.
 TITLES = {name: paper.heading for name, paper in PAPERS.items() if paper.main_claim}
-_table = functools.cache(functools.partial(pd.read_parquet, columns=["data_set"]))
 TURNED = {">": "<", "<": ">", ">=": "<="}
 NEEDS = {">": "more than", "<": "less than", ">=": "at least", "<=": "at most"}
 
@@ -66,10 +65,14 @@ def _printed(line) -> float:
     if (checks := published_checks(PAPERS[line.paper].claims.CLAIMS)) is None:
         return float("nan")
     rows = checks[(checks["claim"] == line.claim) & (checks["check"] == line.decided_by)]
-    file = project_root() / "results" / line.tier / f"{line.paper}.parquet"
-    ours = _table(file)["data_set"].unique() if file.exists() else []
+    ours = _data_sets(project_root() / "results" / line.tier / f"{line.paper}.parquet")
     same = rows["data_set"].isin([PAPERS[line.paper].data_sets.get(name) for name in ours])
     return rows[same if same.any() else rows["data_set"] == ALL]["effect"].mean()
+
+
+@functools.cache
+def _data_sets(file: Path) -> Sequence[str]:
+    return pd.read_parquet(file, columns=["data_set"])["data_set"].unique() if file.exists() else []
 
 
 def findings(claims: pd.DataFrame) -> pd.DataFrame:

@@ -146,8 +146,8 @@ def write_weights(name: str, root: Path, path: Path) -> None:
     network = zoo.load(name, weights=path, device="cpu", progress=False)
     listing = Listing.scan(root / "imagenet", split="train")
     labels = np.flatnonzero(np.bincount(listing.labels))[::5]
-    first = np.searchsorted(listing.labels, labels)  # position of each class
-    stream = ImageStream.open(listing.subset(first))
+    # the first image of each class
+    stream = ImageStream.open(listing.subset(np.searchsorted(listing.labels, labels)))
     with torch.inference_mode():
         batches = stream.in_order(batch_size=50, transform=network.transform, workers=0)
         features = torch.cat([network.classifier.features(batch) for batch in batches]).double()
