@@ -100,9 +100,9 @@ def compare_calibration(comparison: Comparison) -> None:
     logits[np.arange(IMAGES), labels] += 3
     tensor, truth = torch.from_numpy(logits).softmax(dim=1), torch.from_numpy(labels)
     options = {"task": "multiclass", "num_bins": 15, "num_classes": CLASSES}
-    theirs = partial(torch_uncertainty.CalibrationError(**options), tensor, truth)
-    ours, size = partial(metrics.ece, tensor.numpy(), labels), f"{IMAGES:,} × {CLASSES}"
-    compare_metrics(comparison, size, [("ECE", "torch-uncertainty", ours, theirs)])
+    peers = [("ECE", "torch-uncertainty", lambda: metrics.ece(tensor.numpy(), labels),
+              lambda: torch_uncertainty.CalibrationError(**options)(tensor, truth))]  # fmt: skip
+    compare_metrics(comparison, f"{IMAGES:,} × {CLASSES}", peers)
 
 
 def compare_thresholds(comparison: Comparison) -> None:
