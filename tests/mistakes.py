@@ -15,16 +15,20 @@ def beside(test: str, name: str):
     return yaml.safe_load(Path(test).with_name(name).read_text("utf-8"))
 
 
+def with_objects(value, objects: dict):
+    """Return a value of YAML, with the objects that its words stand for."""
+    if isinstance(value, dict):
+        return {name: with_objects(item, objects) for name, item in value.items()}
+    if isinstance(value, list):
+        return [with_objects(item, objects) for item in value]
+    return objects.get(value, value)
+
+
 def refused(function: str, message: str, arguments: dict, objects: dict) -> None:
     """Check that a function refuses arguments in these words; a name may mean an object."""
-
-    def meant(value):
-        if isinstance(value, dict):
-            return {name: meant(item) for name, item in value.items()}
-        return [*map(meant, value)] if isinstance(value, list) else objects.get(value, value)
-
+    function = pkgutil.resolve_name(function)
     with pytest.raises(ValueError, match=message):
-        list(pkgutil.resolve_name(function)(**meant(arguments)))  # a generator begins
+        list(function(**with_objects(arguments, objects)))  # a generator begins
 
 
 def refusals(test: str, objects: dict):
