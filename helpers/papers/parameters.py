@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar, Self, get_args, get_origin, get_typ
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from helpers.checks import known_name
+from helpers.checks import known_name, plain_name
 from helpers.data import class_lists
 from helpers.files import project_root
 from helpers.networks import published, timm_weights
@@ -71,6 +71,8 @@ def _scores() -> list[str]:
     return scores.names()
 
 
+#: A name that the file itself gives to a network, a group or a size: a part of names of files.
+Name = Annotated[str, AfterValidator(plain_name)]
 Seed = Annotated[int, Field(ge=0)]
 Count = Annotated[int, Field(ge=1)]
 #: A number of repetitions; more than 1,000 is a slip.
@@ -102,7 +104,7 @@ class Parameters(BaseModel):
     #: Fields that only select the parts of an experiment: no row depends on them.
     grid: ClassVar[tuple[str, ...]] = ()
 
-    tier: str
+    tier: Name
     seed: Seed  # of all random numbers
     replicates: Annotated[int, Field(ge=1, le=100_000)]  # of the bootstrap over the test images
     training: Changes  # fields of `helpers.networks.recipe.Recipe` that all networks share
@@ -273,7 +275,9 @@ def read(file: Path) -> dict[str, Any]:
 def _in_words(error: ValidationError, kind: type) -> str:
     """Return the error in one line; an unknown name precedes all other errors."""
     first = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
-    name, context, message = ".".join(map(str, first["loc"])), first.get("ctx", {}), first["msg"]
+    of_key = first["loc"][-1:] == ("[key]",)  # the message shows the key, which may be anything
+    name = ".".join(map(str, first["loc"][:-2] if of_key else first["loc"]))
+    context, message = first.get("ctx", {}), first["msg"]
     if first["type"] == "extra_forbidden":
         try:
             known_name("parameter", name, kind.model_fields)

@@ -1,5 +1,6 @@
 """The plan: what is refused before anything runs, and what depends on what."""
 
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -45,6 +46,41 @@ def test_a_slip_in_a_parameter_file_is_refused(tmp_path, monkeypatch):
     file.write_text(yaml.safe_dump(values | {"held_out": ["brid"]}))
     with pytest.raises(ValueError, match=r"^params/mini/gscore\.yaml: .*held_out 'brid'.* 'bird'"):
         plan.plan("mini")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["r$(touch PWNED)", "../../../../escaped", "a/b", "a\nb", "*", "{x}", "", ".hidden", "-x"],
+)
+@pytest.mark.parametrize(
+    ("paper", "field"),
+    [("unknown_detection", "networks"), ("gscore", "networks"), ("uimnet", "sizes"),
+     ("uimnet", "groups"), ("human_centric", "architectures"), ("human_centric", "strategies"),
+     (PAPER, "networks")],
+)  # fmt: skip
+def test_a_name_that_can_be_no_part_of_a_path_is_refused(tmp_path, monkeypatch, name, paper, field):
+    """The file of the review executed a command, and wrote outside of `runs/`."""
+    monkeypatch.setattr(plan, "ROOT", tmp_path)
+    values = yaml.safe_load((ROOT / f"params/mini/{paper}.yaml").read_text())
+    values[field][name] = next(iter(values[field].values()))
+    (file := tmp_path / f"params/mini/{paper}.yaml").parent.mkdir(parents=True)
+    file.write_text(yaml.safe_dump(values))
+    with pytest.raises(ValueError, match=rf"{field}: a name that begins with a letter") as refused:
+        plan.plan("mini")
+    assert "\n" not in str(refused.value)
+
+
+def test_a_folder_as_data_set_is_no_part_of_a_step_name(tmp_path):
+    points = load(PAPER, "mini").replace(data_sets=["digits", f"folder:{tmp_path}/../x y"])
+    assert [*points.trainings()] == ["digits-0", "folder1-0"]
+
+
+def test_every_command_of_the_rules_is_quoted():
+    """Even of a plan that somebody wrote by hand."""
+    text = (ROOT / "workflow/Snakefile").read_text()
+    commands = [line for line in text.splitlines() if line.strip().startswith("shell:")]
+    words = re.findall(r"{[^}]+}", "\n".join(commands))
+    assert len(commands) == 2 and words and all(word.endswith(":q}") for word in words)
 
 
 def test_a_notebook_is_told_the_tier_and_its_place_in_the_grid():

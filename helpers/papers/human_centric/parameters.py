@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from helpers.checks import known_name
 from helpers.networks.recipe import Recipe
 from helpers.papers import content_of, parameters
-from helpers.papers.parameters import Changes, Count, DataSet, Repeats, check_classes, one_of
+from helpers.papers.parameters import Changes, Count, DataSet, Name, Repeats, check_classes, one_of
 
 TEXTS = content_of(__file__, "tables")
 PAPER_METHODS, STRATEGIES = TEXTS["paper_methods"], TEXTS["strategies"]
@@ -92,12 +92,12 @@ class Parameters(parameters.Parameters):
     corrupted_images: Count  # of each corruption and severity, at most; or of each set
     input_shifted_images: Count
     label_shifted_images: Count
-    names: Annotated[list[str], Field(min_length=1)]  # of all networks
+    names: Annotated[list[Name], Field(min_length=1)]  # of all networks
     # changes of the recipe; a network of another architecture is pretrained, or fine-tuned
-    architectures: dict[str, Changes]
-    strategies: dict[str, Changes]
-    teachers: dict[str, str]  # of each distilled network
-    pretrained: dict[str, str]  # timm's names of networks
+    architectures: dict[Name, Changes]
+    strategies: dict[Name, Changes]
+    teachers: dict[Name, Name]  # of each distilled network
+    pretrained: dict[Name, Name]  # timm's names of networks
     runs: Repeats  # seeds of the training; a pretrained network has only run 0
     methods: Annotated[list[Method], Field(min_length=1)]
     score_arguments: dict[Method, Changes]
@@ -106,7 +106,7 @@ class Parameters(parameters.Parameters):
     keeps: dict[str, parameters.Share]  # share of the correct images by metric; der99: 0.99
     # of the test set, of all input-shifted and of all label-shifted sets; else sets count equally
     average_weights: dict[str, Annotated[float, Field(gt=0)]] = Field(default_factory=dict)
-    examples: Annotated[list[str], Field(min_length=1)]  # networks on the training page
+    examples: Annotated[list[Name], Field(min_length=1)]  # networks on the training page
     shown: str  # network of table 1 and figures 1 and 2
 
     @model_validator(mode="after")

@@ -1,12 +1,11 @@
 """The parameters of *Evaluating Uncertainty Calibration for Open-Set Recognition*."""
 
-import itertools
 from typing import Annotated, ClassVar
 
 from pydantic import Field, model_validator
 
 from helpers.papers import parameters
-from helpers.papers.parameters import Changes, Count, DataSet, Distance, Repeats, Share
+from helpers.papers.parameters import Changes, Count, DataSet, Distance, Name, Repeats, Share
 
 
 class Parameters(parameters.Parameters):
@@ -15,7 +14,7 @@ class Parameters(parameters.Parameters):
     grid: ClassVar = ("data_sets", "networks", "runs", "stand_ins")
 
     data_sets: Annotated[list[DataSet], Field(min_length=1)]
-    networks: Annotated[dict[str, Changes], Field(min_length=1)]
+    networks: Annotated[dict[Name, Changes], Field(min_length=1)]
     runs: Repeats  # random splits, numbered from 0
     known: Annotated[int, Field(ge=2)]  # classes in the open set
     calibration_share: Share  # of the training images, for the temperature and the threshold
@@ -47,8 +46,11 @@ class Parameters(parameters.Parameters):
     def trainings(self) -> dict[str, dict]:
         """Return the parameters of the training notebook for each data set and run."""
         network, *also = self.networks
-        grid = itertools.product(self.data_sets, range(self.runs))
-        return {
-            f"{data_set}-{run}": dict(data_set=data_set, network=network, also=also, run=run)
-            for data_set, run in grid
-        }
+        points = {}
+        for number, data_set in enumerate(self.data_sets):
+            # a path can be no part of the name of a page
+            title = f"folder{number}" if data_set.startswith("folder:") else data_set
+            for run in range(self.runs):
+                values = {"data_set": data_set, "network": network, "also": also, "run": run}
+                points[f"{title}-{run}"] = values
+        return points
