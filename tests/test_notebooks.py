@@ -6,8 +6,11 @@ import re
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+import nbformat
 import pandas as pd
+import papermill
 import pytest
+from papermill.exceptions import PapermillExecutionError
 
 from helpers.report import figures
 from known_unknowns.chapters import CHAPTERS
@@ -46,6 +49,24 @@ def test_the_result_comes_first_then_the_parameters_then_the_setup(path):
     names = [ast.unparse(node.targets[0]) for node in ast.parse(given["source"]).body]
     assert names[-1] == "overrides" and len(given["source"].splitlines()) <= 15
     assert "parameters = " in loaded["source"] and "**overrides" in loaded["source"]
+    before, _, _ = loaded["source"].partition("overrides")
+    assert "\ncheck_given()\n" in before and "\noverrides = {}" in given["source"]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("epoch", "did you mean 'epochs'"), ("bins", r"-y '\{overrides: \{NAME: VALUE\}\}'")],
+)
+def test_a_misspelt_name_of_papermill_stops_the_notebook(name, message, tmp_path):
+    """Before, it ran for minutes with the defaults, and ended with status 0."""
+    whole = nbformat.read(ROOT / "notebooks/openset_calibration/training.ipynb", 4)
+    code = [cell for cell in whole.cells if cell.cell_type == "code"]
+    whole.cells = code[1:3]
+    nbformat.write(whole, tmp_path / "first.ipynb")
+    paths = tmp_path / "first.ipynb", tmp_path / "out.ipynb"
+    with pytest.raises(PapermillExecutionError, match=f"unknown parameter '{name}'.*{message}"):
+        papermill.execute_notebook(*paths, {name: 3}, cwd=ROOT, progress_bar=False)
+    papermill.execute_notebook(*paths, {"epochs": 3}, cwd=ROOT, progress_bar=False)
 
 
 @each

@@ -7,6 +7,7 @@ Importing this module is cheap, so that wrong parameters are refused before work
 """
 
 import difflib
+import re
 from collections import ChainMap
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -43,6 +44,17 @@ def check_network(kind: str, name: str, others: Iterable[str] = ()) -> None:
         near = difflib.get_close_matches(name, sorted(options), n=1, cutoff=0.4)
         hint = f"; did you mean '{near[0]}'" if near else ""
         raise ValueError(f"unknown {kind} '{name}'{hint}? See timm.list_models()")
+
+
+def check_scores(kind: str, arguments: dict[str, dict]) -> None:
+    """Refuse arguments that a score does not take, and values that it refuses."""
+    from helpers import scores
+
+    for name, values in arguments.items():
+        try:
+            scores.create(name, **values)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{kind}.{name}: {error}") from None
 
 
 def check_classes(kind: str, data_set: str, names: Iterable[str]) -> None:
@@ -140,7 +152,9 @@ class Parameters(BaseModel):
         except ValueError as error:
             raise ValueError(f"{file.relative_to(root)}: {error}") from None
         given = {name: value for name, value in given.items() if value is not None}
-        return parameters.replace(**given) if given else parameters
+        # as in a file that extends a tier: within names, only the given names change
+        merged = overlay(parameters.model_dump(), given)
+        return parameters.replace(**{name: merged[name] for name in given})
 
     @property
     def paper(self) -> str:
@@ -188,8 +202,9 @@ class Parameters(BaseModel):
 def load(paper: str, tier: str, *, root: Path | None = None, **given) -> Parameters:
     """Return the parameters of a paper at a tier, from ``params/<tier>/<paper>.yaml``.
 
-    `root` is the folder of ``params``, by default the project's.  `given` replaces values of the
-    file: fields of the paper's parameters, or of a `Recipe` for all networks; None changes nothing.
+    `root` is the folder of ``params``, by default the project's.  `given` changes values of the
+    file as a file that extends it does (see `overlay`): fields of the paper's parameters, or of a
+    `Recipe` for all networks; None changes nothing.
     Errors in the file begin with its name.
 
     >>> load("openset_calibration", "mini", keep=0.9, epochs=None).keep
@@ -231,16 +246,25 @@ def overlay(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
     >>> overlay({"networks": {"a": {}, "b": {}}}, {"networks": Only(c={})})
     {'networks': {'c': {}}}
     """
-    return base | {
-        name: overlay({} if isinstance(value, Only) else base.get(name) or {}, value)
-        if isinstance(value, dict)
-        else value
-        for name, value in changes.items()
-    }
+    merged = dict(base)
+    for name, value in changes.items():
+        if isinstance(value, dict):
+            before = {} if isinstance(value, Only) else base.get(name)
+            value = overlay(before if isinstance(before, dict) else {}, value)
+        merged[name] = value
+    return merged
 
 
 class _Loader(yaml.SafeLoader):
-    """A loader that refuses a key twice in a mapping; YAML would use the last value."""
+    """A loader that refuses what YAML 1.1 reads in another way than its author means it.
+
+    A key twice in a mapping would have the last value, 010 would be eight, 1:30 ninety, and yes
+    true.  The number 1e-3 would be a text.
+    """
+
+    yaml_implicit_resolvers: ClassVar = {
+        first: list(pairs) for first, pairs in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
 
     def compose_mapping_node(self, anchor):
         node = super().compose_mapping_node(anchor)
@@ -254,6 +278,28 @@ class _Loader(yaml.SafeLoader):
         return node
 
 
+def _plain(kind: str, expected: str, pattern: str) -> None:
+    """Let the loader read values of a kind only in their usual form."""
+    usual = getattr(yaml.SafeLoader, f"construct_yaml_{kind}")
+
+    def construct(loader: _Loader, node: yaml.ScalarNode):
+        if not re.fullmatch(pattern, str(node.value)):
+            problem = f"{expected} expected, got {node.value}; put quotation marks round a text"
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
+        return usual(loader, node)
+
+    _Loader.add_constructor(f"tag:yaml.org,2002:{kind}", construct)
+
+
+_plain("bool", "true or false", "true|false")
+_plain("int", "a whole number in decimal digits", "[-+]?(0|[1-9][0-9]*)")
+_plain("float", "a number", r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?|[-+]?\.(inf|nan)")
+_plain("timestamp", "no date", "")
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$"),
+    [*"-+0123456789"],
+)
 _Loader.add_constructor(
     "!only", lambda loader, node: Only(loader.construct_mapping(node, deep=True))
 )
@@ -286,10 +332,25 @@ def _in_words(error: ValidationError, kind: type) -> str:
     if first["type"] == "missing":
         message = "missing"
     elif expected := _EXPECTED.get(first["type"]):
-        message = f"{expected.format(**context)} expected, got {first['input']!r}"
+        message = (
+            f"{expected.format(**context)} expected, got {first['input']!r}{_hint(first['input'])}"
+        )
     else:
         message = str(context.get("error", message))
     return f"{name}: {message}" if name else message
+
+
+def _hint(given: object) -> str:
+    """Return the option of papermill that gives lists and the like, if a text looks like one."""
+    if not isinstance(given, str):
+        return ""
+    try:
+        meant = yaml.load(given, _Loader)
+    except yaml.YAMLError:
+        return ""
+    if isinstance(meant, str) or meant is None:
+        return ""
+    return "; papermill takes such a value with -y '{NAME: VALUE}', and -p makes a text of it"
 
 
 def _data_sets(kind, value) -> list[str]:

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from helpers.checks import known_name
 from helpers.networks import published
 from helpers.networks.recipe import Recipe
-from helpers.papers.parameters import Changes, Count, DataSet, Score, Share, one_of
+from helpers.papers.parameters import Changes, Count, DataSet, Score, Share, check_scores, one_of
 from helpers.papers.unknown_detection.parameters import BenchmarkParameters
 from known_unknowns.across.measures import ALGORITHMS
 
@@ -59,6 +59,7 @@ class Parameters(BenchmarkParameters):
     def _check_together(self):
         for name in self.algorithms:
             self.recipe_of(name)
+        check_scores("score_arguments", self.score_arguments)
         for name, data_set in self.published.items():
             record = published.find(name)
             if data_set not in record.id_sets:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -30,7 +30,7 @@ class Parameters(parameters.Parameters):
     example_ood: list[DataSet]
     example_met: list[DataSet] = Field(min_length=1)
     outputs: str = ""
-    treat_as: str
+    treat_as: Literal["logits", "probabilities"]
     model: str = ""
     checkpoint: str = ""
     class_names: list[str] = Field([])
@@ -39,7 +39,7 @@ class Parameters(parameters.Parameters):
     production: str = ""
     ood: list[str] = Field([])
     generated: Count
-    wish: str
+    wish: Literal["risk", "coverage"]
     fallback: bool = False
     risk: Share
     coverage: Share

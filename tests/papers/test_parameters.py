@@ -7,6 +7,7 @@ import pytest
 from helpers.modules import ROOT
 from helpers.papers import PAPERS, REHEARSAL, parameters, run
 from helpers.papers.parameters import DataSet, Only, Score, load, read, values_of
+from known_unknowns import chapters
 from tests.mistakes import beside, refusals
 
 PAPER = "openset_calibration"
@@ -24,7 +25,7 @@ MISTAKES = {  # by paper, values in place of those of mini, and by message the v
 )
 def test_a_mistake_is_refused_in_one_line_before_anything_is_trained(paper, message):
     base, mistakes = MISTAKES[paper].values()
-    plain = load(paper, "mini", **base)
+    plain = load(paper, "mini").replace(**base)
     with pytest.raises(ValueError, match=message) as refused:
         parameters = plain.replace(**mistakes[message])
         PAPERS[paper].experiment.roles(parameters, run.parts(parameters)[0])
@@ -71,6 +72,54 @@ def test_a_file_that_extends_another_tier_lists_differences(altered):
     changed = altered("extends: mini\nnetworks: !only {a: {depth: 14}}\ntraining: {epochs: 3}")
     assert changed.networks == {"a": {"depth": 14}}
     assert changed.training == whole.training | {"epochs": 3}
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [("1e-3", 0.001), ("1E-3", 0.001), ("1.e-3", 0.001), ("5e-1", 0.5)]
+)
+def test_a_number_with_an_exponent_is_a_number(altered, text, number):
+    assert altered(f"extends: mini\nkeep: {text}").keep == number
+
+
+def test_given_names_within_names_change_alone():
+    """Before, the second network was lost, and the first one lost its depth and its schedule."""
+    plain = load(PAPER, "mini")
+    changed = load(PAPER, "mini", networks={"resnet8": {"epochs": 3}}, training={"epochs": 2})
+    resnet8 = plain.networks["resnet8"] | {"epochs": 3}
+    assert changed.networks == plain.networks | {"resnet8": resnet8}
+    assert changed.training == plain.training | {"epochs": 2}
+    assert load(PAPER, "mini", networks=Only(a={})).networks == {"a": {}}
+
+
+@pytest.mark.parametrize(
+    ("chapter", "given", "message"),
+    [
+        ("audit", {"treat_as": "probs"}, "treat_as: .*'logits' or 'probabilities'"),
+        ("audit", {"wish": "safety"}, "wish: .*'risk' or 'coverage'"),
+        ("uimnet", {"featuriser": "resnet9"}, "unknown featuriser 'resnet9'; did you mean 'resnet"),
+        ("uimnet", {"groups": {"a": []}}, "groups.a: at least 1 value"),
+        *[
+            (
+                chapter,
+                {"score_arguments": {"odin": {"temprature": 1}}},
+                "score_arguments.odin: .*'temprature'; did you mean 'temperature'",
+            )
+            for chapter in ("synthesis", "uimnet", "gscore")
+        ],
+        (
+            "human_centric",
+            {"score_arguments": {"knn": {"kk": 1}}},
+            "score_arguments.knn: .*'kk'; did you mean 'k'",
+        ),
+        ("unknown_detection", {"alphas": [99]}, "alphas: fewer than the 10 classes .*, got 99"),
+        ("gscore", {"sets": [], "held_out": []}, "sets, held_out, packs: at least one set"),
+        (PAPER, {"data_sets": "['digits']"}, "data_sets: a list expected, got .*; papermill .* -y"),
+        (PAPER, {"runs": "3"}, "runs: a whole number expected, got '3'; papermill .* -y"),
+    ],
+)
+def test_a_slip_that_ran_until_its_use_is_refused_in_the_plan(chapter, given, message):
+    with pytest.raises(ValueError, match=message):
+        chapters.load(chapter, "mini", **given)
 
 
 def test_fields_of_a_recipe_win_over_those_of_any_network():

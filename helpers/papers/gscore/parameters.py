@@ -83,7 +83,9 @@ class Parameters(parameters.Parameters):
                 "which knows one ID set"
             )
         for detector in {*self.detectors, *self.score_arguments}:
-            score = scores.create(detector, **self.score_arguments.get(detector, {}))
+            arguments = self.score_arguments.get(detector, {})
+            parameters.check_scores("score_arguments", {detector: arguments})
+            score = scores.create(detector, **arguments)
             if more := sorted({"members", "native"} & set(score.info.needs)):
                 raise ValueError(
                     f"detector '{detector}' needs {', '.join(more)}, but here there are outputs of "
@@ -96,6 +98,8 @@ class Parameters(parameters.Parameters):
             kind, _, severity = shift.partition("/")
             known_name("corruption", kind, NAMES)
             known_name("severity of a shift", severity, [str(level) for level in SEVERITIES])
+        if not (self.sets or self.held_out or self.packs):
+            raise ValueError("sets, held_out, packs: at least one set of unknown images expected")
         if twice := sorted({name for name in self.sets if self.sets.count(name) > 1}):
             raise ValueError(f"sets: twice: {', '.join(twice)}")
         return self

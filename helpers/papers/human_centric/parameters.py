@@ -121,6 +121,9 @@ class Parameters(parameters.Parameters):
         ):
             for name in names:
                 known_name(kind, name, options)
+        parameters.check_scores("score_arguments", self.score_arguments)
+        for name, arguments in self.score_arguments_of.items():
+            parameters.check_scores(f"score_arguments_of.{name}", arguments)
         for name, classes in self.excluded.items():
             known_name("set of excluded classes", name, self.label_shifted)
             check_classes(f"excluded of {name}", name, classes)

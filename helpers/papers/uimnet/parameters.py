@@ -80,6 +80,9 @@ class Parameters(parameters.Parameters):
             recipe = self.recipe(self.sizes[size], self.algorithms[name])
             defaults, space = self.searched(name)
             search.check_space(recipe, space, defaults, create=False)
+        parameters.check_scores("score_arguments", self.score_arguments)
+        if self.featuriser:
+            parameters.check_network("featuriser", self.featuriser, self.sizes)
         for laws in self.search.values():  # also of algorithms that this tier leaves out
             for name, law in laws.items():
                 search.check_law(name, law)

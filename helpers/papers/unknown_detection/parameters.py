@@ -5,6 +5,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 
 from helpers.checks import known_name
+from helpers.data.cards import find
 from helpers.networks.recipe import Recipe
 from helpers.papers import parameters
 from helpers.papers.parameters import Changes, Count, DataSet, Distance, Name, Repeats, Share
@@ -110,6 +111,13 @@ class Parameters(BenchmarkParameters):
 
     @model_validator(mode="after")
     def _check_recipes(self):
+        card = find(self.data_set)
+        classes = sum(map(len, self.superclasses.values())) or (card.classes if card else 0)
+        if classes and max(self.alphas) >= classes:
+            raise ValueError(
+                f"alphas: fewer than the {classes} classes of {self.data_set} expected, "
+                f"got {max(self.alphas)}"
+            )
         for method in [*self.method_recipes, *self.methods]:  # in one order: always one message
             self.method_recipe(method)
         return self
