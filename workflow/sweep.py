@@ -16,7 +16,7 @@ import tempfile
 import threading
 import time
 from concurrent.futures import ProcessPoolExecutor
-from itertools import repeat
+from itertools import repeat, takewhile
 from multiprocessing import current_process, get_context
 from pathlib import Path
 
@@ -81,7 +81,8 @@ def table_of(parameters: Parameters, parts: list, processes: int) -> pd.DataFram
 def gpus() -> list[str]:
     """Return the names of the GPUs that may be used, without loading torch."""
     if VISIBLE in os.environ:
-        return [name for name in os.environ[VISIBLE].split(",") if name]
+        names = os.environ[VISIBLE].split(",")
+        return list(takewhile(lambda name: name.strip() not in ("", "-1"), names))  # as CUDA does
     # parts of a GPU are indented; or there is no such program
     return re.findall(r"^GPU (\d+)", subprocess.getoutput("nvidia-smi -L"), re.M)
 

@@ -11,12 +11,22 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PIL import Image, ImageOps
+from PIL import ExifTags, Image, ImageOps
 
 if TYPE_CHECKING:
     import torch
 
 BLOCK = 250  # images at once; the intermediate arrays are several times as large
+# what undoes each orientation of Exif but the upright one
+_TURNS = {
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}
 AREA = 0.08, 1.0  # area of a training crop, as a share of the image
 RATIO = 3 / 4, 4 / 3  # width to height of the crop, before it is resized to a square
 
@@ -151,10 +161,13 @@ def _interpolate(images: np.ndarray, size: int) -> np.ndarray:
 def rgb(image: Image.Image) -> Image.Image:
     """Decode an opened image: upright, transparent pixels white, three channels of 8 bits.
 
-    The image is turned upright in place.  Without further changes, the function returns the same
-    object, because a copy takes a third of the time of decoding.
+    Without changes, the function returns the same object, because a copy takes a third of the time
+    of decoding.
     """
-    ImageOps.exif_transpose(image, in_place=True)
+    image.load()  # Pillow turns TIFF files itself
+    orientation = _orientation(image)
+    if orientation in _TURNS:
+        image = image.transpose(_TURNS[orientation])
     if image.mode.startswith(("I", "F")):  # Pillow would clip these to white
         raise ValueError(f"mode {image.mode}: convert it to 8 bits a channel first")
     if (
@@ -163,6 +176,17 @@ def rgb(image: Image.Image) -> Image.Image:
         image = image.convert("RGBA")
         image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image)
     return image if image.mode == "RGB" else image.convert("RGB")
+
+
+def _orientation(image: Image.Image) -> object:
+    """Return how a camera was held, 1 to 8; only this field of Exif is read.
+
+    `PIL.ImageOps.exif_transpose` writes all fields again, and fails if one has an odd value.
+    """
+    try:
+        return image.getexif().get(ExifTags.Base.Orientation)
+    except Exception:  # of damaged Exif, anything; the pixels are sound
+        return None
 
 
 def random_crop(

@@ -14,6 +14,7 @@ import functools
 import re
 import shutil
 import tarfile
+import threading
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,7 +28,10 @@ ARCHIVE = Path(__file__).parent / "embedded" / "wordnet-3.0-nouns.tar.xz"
 UNPACKED = 20_138_380  # bytes of all files in it
 
 
-@functools.cache
+#: Held while NLTK moves in the one open file of all synsets, or the archive is unpacked.
+_LOCK = threading.RLock()
+
+
 def reader() -> WordNetCorpusReader:
     """Return NLTK's reader of the nouns; the first use unpacks the archive.
 
@@ -39,12 +43,22 @@ def reader() -> WordNetCorpusReader:
     >>> reader().synset("camel.n.01").definition()
     'cud-chewing mammal used as a draft or saddle animal in desert regions'
     """
+    with _LOCK:
+        return _reader()
+
+
+@functools.cache
+def _reader() -> WordNetCorpusReader:
     import nltk  # takes a second, and few need it
     from nltk.corpus.reader.wordnet import WordNetCorpusReader
 
     class Nouns(WordNetCorpusReader):
         def map_wn(self, version="wordnet"):
             return None  # between versions, for translations: from files that are not here
+
+        def synset_from_pos_and_offset(self, pos, offset):
+            with _LOCK:
+                return super().synset_from_pos_and_offset(pos, offset)
 
     folder = _unpack()
     nltk.data.path.append(str(folder.parent))  # the reader opens no file elsewhere

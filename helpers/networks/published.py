@@ -122,18 +122,29 @@ class Published:
         return f"its SHA-256 is {sha256_file(path)}, that of the author's file {self.sha256}"
 
 
+#: Start of all names in a checkpoint of a training framework that holds the network as `model`.
+_WRAPPED = "model."
+
+
 def read_tensors(path: Path) -> dict[str, torch.Tensor]:
     """Read a file of weights, of PyTorch or safetensors; no code in the file is executed.
 
-    A checkpoint yields its state dictionary, without the prefix of training on several GPUs.
+    A checkpoint yields its state dictionary, without the prefix of training on several GPUs,
+    or of a framework for training.  Weights that are not finite are refused.
     """
     from timm.models import load_state_dict
 
     try:
-        return load_state_dict(str(path), weights_only=True)
+        tensors = load_state_dict(str(path), weights_only=True)
     except Exception as error:  # a damaged file raises almost anything
         reason = str(error) or type(error).__name__  # an empty file ends without a word
         raise ValueError(f"weights: {path} cannot be read ({reason})") from error
+    if tensors and all(str(name).startswith(_WRAPPED) for name in tensors):
+        tensors = {name.removeprefix(_WRAPPED): tensor for name, tensor in tensors.items()}
+    for name, tensor in tensors.items():
+        if getattr(tensor, "is_floating_point", bool)() and not tensor.isfinite().all():
+            raise ValueError(f"weights: {path} has NaN or infinite values in '{name}'")
+    return tensors
 
 
 @cache

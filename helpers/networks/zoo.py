@@ -239,13 +239,26 @@ def _timms(name: str, weights: Path | str | None, download: bool) -> tuple:
         try:
             # timm converts the names and layouts of other libraries
             overlay = {"state_dict": tensors} | preprocessing
-            model = timm.create_model(known, pretrained=True, pretrained_cfg_overlay=overlay).eval()
+            options = _number_of_classes(known, tensors)
+            overlay |= options
+            model = timm.create_model(
+                known, pretrained=True, pretrained_cfg_overlay=overlay, **options
+            ).eval()
         except (RuntimeError, KeyError) as error:
             raise ValueError(f"weights: {path} are not those of '{name}': {error}") from error
     model.pretrained_cfg.pop("state_dict", None)  # or the weights would be held twice
     preprocessing = timm.data.resolve_model_data_config(model)
     names = wnids_of("imagenet") if model.num_classes == 1000 else ()
     return model, source, preprocessing, tuple(names)
+
+
+def _number_of_classes(name: str, tensors: Mapping[str, torch.Tensor]) -> dict[str, int]:
+    """Return timm's argument for weights that somebody fine-tuned to another number of classes."""
+    config = timm.get_pretrained_cfg(name)
+    bias = tensors.get(f"{config.classifier}.bias") if config else None  # None: several heads
+    if bias is None or len(bias) == config.num_classes:
+        return {}
+    return {"num_classes": len(bias)}
 
 
 def _check_name(name: str) -> None:

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import tarfile
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -14,6 +15,18 @@ from helpers.data.wordnet_rules import keywords
 from tests.mistakes import beside
 
 KEYWORDS = beside(__file__, "keywords.yaml")
+
+
+def test_several_threads_may_ask_wordnet():
+    """NLTK moves in one open file; before, a thread read what another one had looked for."""
+    wordnet.noun.cache_clear()
+    wordnet.reader()._synset_offset_cache.clear()
+    dogs = wordnet.nouns("dog")[0].closure(lambda synset: synset.hyponyms())
+    names = [wordnet.wnid(synset) for synset in dogs]
+    wordnet.noun.cache_clear()
+    wordnet.reader()._synset_offset_cache.clear()
+    with ThreadPoolExecutor(8) as pool:
+        assert [*map(wordnet.wnid, pool.map(wordnet.noun, names))] == names
 
 
 def test_names():

@@ -1,18 +1,20 @@
 """Folders of images, streamed or loaded: what is listed, skipped, and read in any way."""
 
+import os
 import shutil
+import struct
 from pathlib import Path
 from unittest.mock import Mock
 
 import numpy as np
 import pytest
 import torch
-from PIL import Image
+from PIL import ExifTags, Image, ImageOps
 
 from helpers.data import corruptions, load, open_stream
 from helpers.data.directories import list_images
 from helpers.data.listing import Listing
-from helpers.data.pixels import random_crop
+from helpers.data.pixels import random_crop, rgb
 from helpers.data.stream import ImageStream
 from tests.data.test_images import left_half
 
@@ -47,6 +49,35 @@ def test_a_stream_lists_what_load_reads(folder):
     assert np.array_equal(pictures, read(stream, [7, 2])[1].transpose(0, 2, 3, 1))
     assert np.array_equal(images.pictures([7, 2]), images.images[[7, 2]])
     assert images.pictures([7], size=8).shape == (1, 8, 8, 3)
+
+
+def test_hidden_folders_are_left_out_and_a_pipe_is_refused(folder):
+    """Before, thumbnails of a file manager were images of the class, and a pipe hung for ever."""
+    for name in ("ant/.thumbnails", ".git", "bee/.cache/deep"):
+        (folder / name).mkdir(parents=True)
+        shutil.copy(folder / "ant/0.jpg", folder / name / "0.jpg")
+    shutil.copy(folder / "ant/0.jpg", folder / "ant/4.JFIF")
+    stream = ImageStream.scan(folder)
+    assert len(stream) == 13 and stream.class_names == ("ant", "bee", "cow")
+    os.mkfifo(folder / "cow" / "camera.png")
+    for read_all in (ImageStream.scan, lambda path: load(f"folder:{path}", "test", size=16)):
+        with pytest.raises(ValueError, match=r"camera\.png: a file expected, got a pipe"):
+            read_all(folder)
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_only_the_orientation_of_exif_is_read(tmp_path, monkeypatch, orientation):
+    """Pillow writes all fields again when it turns an image, and fails at an odd one."""
+    pixels = np.random.default_rng(0).integers(0, 256, (4, 6, 3), np.uint8)
+    exif = Image.Exif()
+    exif[ExifTags.Base.Orientation] = orientation
+    Image.fromarray(pixels).save(tmp_path / "0.png", exif=exif)
+    with Image.open(tmp_path / "0.png") as opened:
+        expected = np.asarray(ImageOps.exif_transpose(opened))
+    fails = Mock(side_effect=struct.error("short format requires -32768 <= number <= 32767"))
+    monkeypatch.setattr(Image.Exif, "tobytes", fails)
+    with Image.open(tmp_path / "0.png") as opened:
+        assert np.array_equal(np.asarray(rgb(opened)), expected)
 
 
 def test_images_are_listed_by_the_parts_of_their_paths_and_links_are_followed_once(tmp_path):

@@ -55,6 +55,26 @@ def near(logits, expected, most=1e-4):
     np.testing.assert_allclose(logits, expected, atol=most * np.abs(expected).max())
 
 
+@pytest.mark.parametrize(("classes", "prefix"), [(1000, "model."), (7, ""), (7, "model.")])
+def test_a_fine_tuned_network_of_a_training_framework_is_read(tmp_path, classes, prefix):
+    model = drawn(model=timm.create_model("resnet18", num_classes=classes))
+    tensors = {f"{prefix}{name}": tensor for name, tensor in model.state_dict().items()}
+    torch.save({"state_dict": tensors}, tmp_path / "epoch.ckpt")
+    network, images = load("resnet18", weights=tmp_path / "epoch.ckpt"), noise()
+    expected = timms_logits(model, map(Image.fromarray, images.images))
+    assert expected.shape == (3, classes) == (3, len(network.class_names))
+    near(network.outputs(images).logits, expected, 1e-3)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_weights_that_are_not_finite_are_refused(tmp_path, value):
+    model = drawn()
+    next(model.parameters()).data.view(-1)[3] = value
+    torch.save(model.state_dict(), tmp_path / "broken.pth")
+    with pytest.raises(ValueError, match=r"broken\.pth has NaN or infinite values in '.*weight'"):
+        load(weights=tmp_path / "broken.pth")
+
+
 KINDS = (
     "test_resnet test_vit.r160_in1k deit_tiny_distilled_patch16_224 test_convnext "
     "test_efficientnet test_nfnet mobilenetv2_035 resmlp_12_224"

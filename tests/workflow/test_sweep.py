@@ -41,6 +41,9 @@ def test_processes_use_the_gpus_in_turn(tmp_path, monkeypatch):
         assert sweep.gpus() == names
     monkeypatch.setattr(sweep, "end_with_parent", lambda: None)
     for name, gpu in (("SpawnProcess-2", "4"), ("SpawnProcess-3", "GPU-7f")):
+        for value, usable in {"-1": [], "": [], "0,-1,1": ["0"]}.items():  # CUDA stops there
+            monkeypatch.setenv(sweep.VISIBLE, value)
+            assert sweep.gpus() == usable
         monkeypatch.setenv(sweep.VISIBLE, "4,GPU-7f")
         monkeypatch.setattr(sweep, "current_process", lambda name=name: SimpleNamespace(name=name))
         sweep.begin()
