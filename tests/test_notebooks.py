@@ -2,7 +2,10 @@
 
 import ast
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -67,6 +70,30 @@ def test_a_misspelt_name_of_papermill_stops_the_notebook(name, message, tmp_path
     with pytest.raises(PapermillExecutionError, match=f"unknown parameter '{name}'.*{message}"):
         papermill.execute_notebook(*paths, {name: 3}, cwd=ROOT, progress_bar=False)
     papermill.execute_notebook(*paths, {"epochs": 3}, cwd=ROOT, progress_bar=False)
+
+
+def test_the_recipe_for_colab_gives_what_a_notebook_reads(tmp_path):
+    """Outside of a checkout; only the installation is left out."""
+    page = (ROOT / "book/how_to_run.md").read_text(encoding="utf-8")
+    recipe = re.search(r"On Colab, execute this first:\n\n```python\n(.*?)```", page, re.S)[1]
+    clone, enter, install = recipe.splitlines()
+    assert install == '%pip install -q ".[torch,book]"'
+    clone = re.sub(r"https://\S+", ROOT.as_uri() + " known-unknowns", clone)
+    first = """
+import sys
+sys.path.insert(0, "")  # as a notebook has it
+from known_unknowns import chapters
+from known_unknowns.across.tables import headline
+chapters.load("synthesis", "mini")
+headline()
+print(chapters.__file__)
+"""
+    code = "\n".join([clone, enter, first])
+    (tmp_path / "first.ipy").write_text(code)
+    outside = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    command = [sys.executable, "-m", "IPython", "--colors=NoColor", "first.ipy"]
+    done = subprocess.run(command, cwd=tmp_path, env=outside, capture_output=True, text=True)
+    assert str(tmp_path / "known-unknowns") in done.stdout, done.stdout + done.stderr
 
 
 @each
