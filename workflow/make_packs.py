@@ -11,7 +11,6 @@ Packs are written to the folder DATA_ROOT (default: data/) or --root; only --for
 
 import argparse
 import json
-import re
 import shutil
 import subprocess
 import sys
@@ -23,6 +22,7 @@ import pandas as pd
 from PIL import Image
 from tqdm import tqdm
 
+from helpers.checks import file_name
 from helpers.data import EMBEDDED, Images, ImageStream, class_lists, write_pack
 from helpers.data.cards import cards, find, remedy
 from helpers.data.draws import choose_of_each
@@ -86,9 +86,7 @@ def mini(splits: dict[str, Images]) -> dict[str, Images]:
 
 def check_free(name: str) -> None:
     """Raise ValueError if a pack's name is an invalid file name or names a known data set."""
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.+-]*", name):
-        expected = "letters, digits, '_', '.', '+' and '-' expected, a letter or a digit first"
-        raise ValueError(f"name {name!r}: {expected}")
+    file_name("name", name)
     if name in BUILT_IN or (find(name) and "from-folder" not in remedy(name)):
         raise ValueError(f"name '{name}': taken by a data set of this project; choose another one")
 

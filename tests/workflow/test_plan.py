@@ -1,5 +1,6 @@
 """The plan: what is refused before anything runs, and what depends on what."""
 
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -45,6 +46,31 @@ def test_a_slip_in_a_parameter_file_is_refused(tmp_path, monkeypatch):
     file.write_text(yaml.safe_dump(values | {"held_out": ["brid"]}))
     with pytest.raises(ValueError, match=r"^params/mini/gscore\.yaml: .*held_out 'brid'.* 'bird'"):
         plan.plan("mini")
+
+
+@pytest.mark.parametrize("paper, field", [
+    ("gscore", "networks"), ("openset_calibration", "networks"), ("uimnet", "sizes"),
+    ("uimnet", "groups"), ("unknown_detection", "networks"), ("human_centric", "strategies"),
+])  # fmt: skip
+@pytest.mark.parametrize("name", [
+    "r$(touch PWNED)", "../../escaped", "a b", "a/b", "", "*", "{x}", "a\nb", "-rf", ".hidden",
+])  # fmt: skip
+def test_a_name_that_is_no_file_name_is_refused(paper, field, name, tmp_path, monkeypatch):
+    monkeypatch.setattr(plan, "ROOT", tmp_path)
+    values = yaml.safe_load((ROOT / f"params/mini/{paper}.yaml").read_text())
+    first = next(iter(values[field].values()))
+    changes = {field: values[field] | {name: first}}
+    (file := tmp_path / f"params/mini/{paper}.yaml").parent.mkdir(parents=True)
+    file.write_text(yaml.safe_dump(values | changes))
+    with pytest.raises(ValueError, match=r"letters, digits, .* expected"):
+        plan.plan("mini")
+
+
+def test_no_shell_reads_a_name_of_the_plan():
+    commands = re.findall(r"^ *shell: (.*)$", (ROOT / "workflow/Snakefile").read_text(), re.M)
+    assert len(commands) == 2
+    for command in commands:
+        assert re.findall(r"\{[^}]*\}", command) == re.findall(r"\{[^}]*:q\}", command)
 
 
 def test_a_notebook_is_told_the_tier_and_its_place_in_the_grid():

@@ -14,6 +14,7 @@ from helpers.papers.parameters import (
     Changes,
     Count,
     DataSet,
+    Name,
     Repeats,
     Score,
     Share,
@@ -47,7 +48,7 @@ class Parameters(parameters.Parameters):
     validation_images: Several
     set_images: Several
     shown_again: Several | None = None
-    networks: Annotated[dict[str, Changes], Field(min_length=1)]
+    networks: Annotated[dict[Name, Changes], Field(min_length=1)]
     other_data_sets: list[DataSet]
     detectors: Annotated[list[Score], Field(min_length=1)]
     score_arguments: dict[Score, Changes]

@@ -9,7 +9,15 @@ from pydantic import Field, model_validator
 from helpers.checks import known_name
 from helpers.networks.recipe import Recipe
 from helpers.papers import content_of, parameters
-from helpers.papers.parameters import Changes, Count, DataSet, Repeats, check_classes, one_of
+from helpers.papers.parameters import (
+    Changes,
+    Count,
+    DataSet,
+    Name,
+    Repeats,
+    check_classes,
+    one_of,
+)
 
 TEXTS = content_of(__file__, "tables")
 PAPER_METHODS, STRATEGIES = TEXTS["paper_methods"], TEXTS["strategies"]
@@ -94,8 +102,8 @@ class Parameters(parameters.Parameters):
     label_shifted_images: Count
     names: Annotated[list[str], Field(min_length=1)]  # of all networks
     # changes of the recipe; a network of another architecture is pretrained, or fine-tuned
-    architectures: dict[str, Changes]
-    strategies: dict[str, Changes]
+    architectures: dict[Name, Changes]
+    strategies: dict[Name, Changes]
     teachers: dict[str, str]  # of each distilled network
     pretrained: dict[str, str]  # timm's names of networks
     runs: Repeats  # seeds of the training; a pretrained network has only run 0

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field, model_validator
 
 from helpers.papers import parameters
-from helpers.papers.parameters import Changes, Count, DataSet, Distance, Repeats, Share
+from helpers.papers.parameters import Changes, Count, DataSet, Distance, Name, Repeats, Share
 
 
 class Parameters(parameters.Parameters):
@@ -15,7 +15,7 @@ class Parameters(parameters.Parameters):
     grid: ClassVar = ("data_sets", "networks", "runs", "stand_ins")
 
     data_sets: Annotated[list[DataSet], Field(min_length=1)]
-    networks: Annotated[dict[str, Changes], Field(min_length=1)]
+    networks: Annotated[dict[Name, Changes], Field(min_length=1)]
     runs: Repeats  # random splits, numbered from 0
     known: Annotated[int, Field(ge=2)]  # classes in the open set
     calibration_share: Share  # of the training images, for the temperature and the threshold

@@ -6,7 +6,16 @@ from typing import Annotated, Any, ClassVar
 from pydantic import AfterValidator, Field, model_validator
 
 from helpers.papers import parameters
-from helpers.papers.parameters import Changes, Count, DataSet, Repeats, Score, Share, one_of
+from helpers.papers.parameters import (
+    Changes,
+    Count,
+    DataSet,
+    Name,
+    Repeats,
+    Score,
+    Share,
+    one_of,
+)
 from helpers.papers.uimnet.names import ALGORITHMS, checked, spectral_changes
 from helpers.training import search
 
@@ -54,9 +63,9 @@ class Parameters(parameters.Parameters):
     most_classes: Annotated[int, Field(ge=0), zero_or_at_least(2)]
     # pixels to which images in memory are resized; 0 keeps their size
     side: Annotated[int, Field(ge=0), zero_or_at_least(8)]
-    sizes: Annotated[dict[str, Changes], Field(min_length=1)]  # networks, from the smallest on
+    sizes: Annotated[dict[Name, Changes], Field(min_length=1)]  # networks, from the smallest on
     algorithms: Annotated[dict[AlgorithmName, Changes], Field(min_length=1)]
-    groups: dict[str, list[AlgorithmName]]  # that one run of the training notebook trains
+    groups: dict[Name, list[AlgorithmName]]  # that one run of the training notebook trains
     defaults: dict[SearchedName, dict[str, Any]]  # hyper-parameters of trial 0, the authors'
     search: dict[SearchedName, dict[str, Any]]  # laws of the other trials; ``all``: of every one
     spectral: Annotated[list[Form], Field(min_length=1)]

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 from helpers.checks import known_name
 from helpers.networks.recipe import Recipe
 from helpers.papers import parameters
-from helpers.papers.parameters import Changes, Count, DataSet, Distance, Repeats, Share
+from helpers.papers.parameters import Changes, Count, DataSet, Distance, Name, Repeats, Share
 from helpers.papers.unknown_detection import methods
 
 #: The titles of the paper's nine methods, in the order of its tables.
@@ -50,7 +50,7 @@ class BenchmarkParameters(parameters.Parameters):
     far_images: Count  # of each far-OOD set, at most, drawn at random
     train_per_class: Count | None = None  # photographs of each class, at most
     held_out_per_class: Count | None = None  # photographs
-    networks: dict[str, Changes]
+    networks: dict[Name, Changes]
     network: str  # that is evaluated
     runs: Repeats
     members: Annotated[int, Field(ge=2, le=100)]  # the seeds of two runs are as far apart
