@@ -12,9 +12,11 @@ Modules are imported when they are needed, so that the first output appears at o
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gc
 import inspect
 import os
+import shlex
 import signal
 import sys
 import time
@@ -24,8 +26,28 @@ from pathlib import Path
 #: Exit status: all requirements hold, one requirement fails, wrong usage or input, Ctrl-C.
 HOLDS, FAILS, REFUSED, STOPPED = 0, 1, 2, 130
 
+#: Control characters, which can change what a terminal shows, by what is printed in their place.
+_VISIBLE = {
+    code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"
+}
+#: First characters of a cell that a spreadsheet computes as a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
 #: The folder that the demo writes.
 DEMO = "known_unknowns_demo"
+
+
+class _Terminal:
+    """A stream that shows control characters in names of files, sets and classes as text."""
+
+    def __init__(self, stream):
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        return self._stream.write(text.translate(_VISIBLE))
+
+    def __getattr__(self, name: str):
+        return getattr(self._stream, name)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -41,13 +63,16 @@ def main(command_line: list[str] | None = None) -> int:
     if command_line is None:  # a request to end, as from a system that shuts down, is like Ctrl-C
         signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        return globals()[f"_{given.command or 'version'}"](given)
+        with contextlib.redirect_stdout(_Terminal(sys.stdout)):
+            return globals()[f"_{given.command or 'version'}"](given)
     except BrokenPipeError:  # the reader closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return HOLDS
-    except (OSError, SyntaxError, ValueError) as error:
+    except Exception as error:  # a scheduler must not take an error for an alarm
         line = " ".join(str(error).split()).replace("treat_as=", "--treat-as ")
-        print(f"{name}: {line}", file=sys.stderr)
+        if not isinstance(error, OSError | SyntaxError | ValueError):
+            line = f"{type(error).__name__}: {line}".rstrip(": ")
+        print(f"{name}: {line}".translate(_VISIBLE), file=sys.stderr)
         return REFUSED
     except KeyboardInterrupt:
         print(f"{name}: stopped, nothing is written", file=sys.stderr)
@@ -93,14 +118,15 @@ def _parser() -> argparse.ArgumentParser:
           for command in (accept, watch)),
         (watch, "--share", "of unlike images without alarm (0.02)", share | {"default": 0.02}),
         (watch, "--state", "where the counts are kept (REJECTOR.watch.json)", path),
+        (watch, "--acknowledge", "the reason of the alarm is known: count anew after FILE", switch),
         (accept, "--out", "where to, a CSV file (default: the screen)", path),
         (bench, "file", "a Python file that registers a score; it is executed", path),
         (bench, "--packs", "a folder of feature packs (default: those that come along)", path),
         (audit, "--treat-as", "what the logits are", kinds),
         *((command, "--out", "where to (default: the file's name and the command's)", path)
           for command in (audit, bench)),
-        *((command, "--force", "replace an earlier folder", switch)
-          for command in (audit, bench)),
+        *((command, "--force", "replace an earlier file or folder", switch)
+          for command in (audit, accept, bench)),
     ):  # fmt: skip
         command.add_argument(name, help=words, **options)
     return parser
@@ -198,8 +224,9 @@ def _audit(given: argparse.Namespace) -> int:
     tell = _teller(f"reads {given.file or given.model}")
     from known_unknowns.auditing.findings import read_requirement
     from known_unknowns.auditing.report import WRITTEN
+    from known_unknowns.auditing.watching import LOCKED, WATCHED
 
-    folder = _folder(given, given.file or given.model or "model", WRITTEN)
+    folder = _folder(given, given.file or given.model or "model", (*WRITTEN, WATCHED, LOCKED))
     for condition in given.require:
         read_requirement(condition)
 
@@ -223,6 +250,8 @@ def _report(audited, folder: dict, tell: Callable) -> None:
     """Write the files of an audit; print probable problems, summary and paths."""
     from known_unknowns.auditing.findings import summary
 
+    # the command in the report works from the folder in which the audit was started
+    audited.rejector_file = shlex.quote(str(folder["path"] / "rejector.safetensors"))
     tell("writes the report")
     written = _written(audited.save, folder)
     tell("is done")
@@ -268,10 +297,11 @@ def _watch(given: argparse.Namespace) -> int:
     open_share("share", given.share)
     _check_rejector(given)
     state = given.state or given.rejector.with_suffix(".watch.json")
-    seen = look(given.rejector, given.file, state)
+    seen = look(given.rejector, given.file, state, acknowledge=given.acknowledge)
     numbers = {"usual": CHANCE, "false_alarms": FALSE_ALARMS, "most": given.share}
+    numbers["acknowledged"] = given.acknowledge
     print(*render("watched", file=given.file.name, **seen, **numbers), sep="\n")
-    return FAILS if seen["bound"] >= given.share else HOLDS
+    return FAILS if seen["bound"] >= given.share and not given.acknowledge else HOLDS
 
 
 def _accept(given: argparse.Namespace) -> int:
@@ -281,13 +311,13 @@ def _accept(given: argparse.Namespace) -> int:
 
     _check_rejector(given)
     if given.out is not None:
-        _check_place(given.out)
+        _check_file(given)
     rejector = Rejector.load(given.rejector)
     logits, features, files = read_new(given.file)
-    if given.out and given.out.exists() and given.out.samefile(given.file):
-        raise ValueError(f"--out: {given.out} holds the new outputs; name another file")
     judged = rejector.judge(logits, features)
     judged.insert(0, "image", files)
+    for column in ("image", "label", "reason"):
+        judged[column] = [_no_formula(value) for value in judged[column]]
     if given.out is None:
         judged.to_csv(sys.stdout, index=False)
         sys.stdout.flush()
@@ -296,6 +326,30 @@ def _accept(given: argparse.Namespace) -> int:
         judged.to_csv(temporary, index=False)
     print(f"{given.out}: {int(judged['accepted'].sum())} of {len(judged)} images are accepted")
     return HOLDS
+
+
+def _check_file(given: argparse.Namespace) -> None:
+    """Refuse an output that is there, unless it may be replaced; never replace an input."""
+    out = given.out
+    _check_place(out)
+    if out.is_dir():
+        raise ValueError(f"--out: {out} is a folder; name a file")
+    for path, content in ((given.rejector, "the rejector"), (given.file, "the new outputs")):
+        if out.exists() and path.exists() and out.samefile(path):
+            raise ValueError(f"--out: {out} holds {content}; name another file")
+    if not given.force and (out.exists() or out.is_symlink()):
+        raise ValueError(f"--out: {out} is there already; name another file, or add --force")
+
+
+def _no_formula(value):
+    """Return a cell of a CSV file that a spreadsheet shows, and does not compute.
+
+    >>> _no_formula("=1+1"), _no_formula("cat"), _no_formula(-1)
+    ("'=1+1", 'cat', -1)
+    """
+    if isinstance(value, str) and value.startswith(_FORMULA):
+        return f"'{value}"
+    return value
 
 
 def _bench(given: argparse.Namespace) -> int:

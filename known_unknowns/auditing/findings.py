@@ -90,6 +90,8 @@ def facts(audit: SimpleNamespace) -> dict:
             scores, correct, risk=wished[0], confidence=wished[1]
         ),
         "taken": accepted_unlabelled(audit),
+        # known as soon as the audit has a folder
+        "rejector_file": getattr(audit, "rejector_file", "rejector.safetensors"),
     }
 
 
