@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -137,3 +138,25 @@ def test_an_audit_replaces_a_folder_in_which_watch_has_written(tmp_path, monkeyp
     assert main(audit) == HOLDS
     assert main(["watch", "a/rejector.safetensors", "o.npz"]) == HOLDS
     assert main([*audit, "--force"]) == HOLDS
+
+
+def detected(share, below, images=10_000, runs=200):
+    """Return the share of runs with an alarm, and the images until it in the median run."""
+    unlike = counts([share] * (images // 100), runs, seed=3, below=below)
+    alarms = evidence(unlike, 100, 1000, [0.02])[..., 0] >= ALARM
+    found = alarms.any(axis=0)
+    until = np.where(found, 100 * (1 + alarms.argmax(axis=0)), np.inf)
+    return found.mean(), np.median(until)
+
+
+def test_the_page_says_which_shares_are_found():
+    """The table of book/audit.md is computed here."""
+    page = (project_root() / "book" / "audit.md").read_text("utf-8")
+    rows = re.findall(r"^\| (\d+) % \| (\d+) % \| (.*) \| (\d+) % \| (.*) \|$", page, re.M)
+    assert len(rows) == 5
+    for share, *cells in rows:
+        for below, found, until in ((1.0, *cells[:2]), (0.5, *cells[2:])):
+            alarms, median = detected(int(share) / 100, below)
+            assert round(100 * alarms) == int(found), (share, below, alarms, median)
+            words = "–" if median == np.inf else f"{median:,.0f}"
+            assert words == until, (share, below, alarms, median)
