@@ -19,11 +19,16 @@ def server(tmp_path, monkeypatch):
     """Run a server that imports little in advance."""
     script = tmp_path / "server.py"
     script.write_text("import forks\nforks.IMPORTED = ('execute', 'pandas')\nforks.serve()\n")
-    folders = [str(Path(forks.__file__).parent), str(Path(steps.ROOT))]
+    (tmp_path / "exits.py").write_text("import sys\nsys.exit(int(sys.argv[1]))\n")
+    folders = [str(Path(forks.__file__).parent), str(Path(steps.ROOT)), str(tmp_path)]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(folders))
     monkeypatch.setattr(forks, "__file__", str(script))
-    monkeypatch.setenv(forks.ADDRESS, "")  # and without it afterwards
-    forks.start_server()
+    for name in (forks.ADDRESS, forks.DRIVER, "TMPDIR"):
+        monkeypatch.setenv(name, os.environ.get(name, ""))  # and as it was afterwards
+    monkeypatch.setattr(forks.tempfile, "tempdir", None)
+    started = forks.start_server()
+    yield started
+    started.terminate()
 
 
 def start(*command):
@@ -31,7 +36,7 @@ def start(*command):
 
 
 def test_a_process_has_its_status_and_ends_with_its_client(server):
-    assert start("json.tool", "no such file").wait() == 2
+    assert start("exits", "7").wait() == 7
     serving = start("http.server", "0")
     assert serving.poll() is None
     serving.send_signal(signal.SIGKILL)
