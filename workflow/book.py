@@ -36,6 +36,7 @@ import yaml
 from jupyter_book.sphinx import build_sphinx
 from plan import notebooks_of, plan
 from sphinx_external_toc.parsing import parse_toc_data
+from step import make_folder
 from store_outputs import reduce_pictures
 
 from helpers.papers import PAPERS
@@ -184,8 +185,9 @@ def main(command_line: list[str] | None = None) -> None:
     runs = ROOT / "runs" / arguments.tier
     # a neighbour of the target, so a rename replaces it; `make book` and a preview can run together
     out, tree = runs / "book", runs / (".book.preview" if arguments.preview else ".book.new")
+    make_folder(runs)
     shutil.rmtree(tree, ignore_errors=True)
-    tree.mkdir(parents=True)
+    make_folder(tree)
     try:
         assemble(tree, STORED if arguments.preview else runs, arguments.tier)
     except (FileNotFoundError, ValueError) as error:

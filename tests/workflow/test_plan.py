@@ -108,6 +108,21 @@ def test_a_set_that_can_be_missing_is_told_and_any_other_refused(root):
     assert plan.steps_of("paper", "unknown_detection")[0].spared == ()
 
 
+def test_a_pack_in_the_repository_is_named_without_the_folder_of_the_clone(root, monkeypatch):
+    """A clone that is moved with its runs has nothing to do: no input has another name."""
+    step = plan.Step("a/dataset", "", {}, data_sets=("cifar10_mini",))
+    (embedded,) = plan.packs_of(step)
+    assert embedded == "helpers/data/embedded/cifar10_mini.zip"
+    monkeypatch.setattr(plan, "ROOT", root.parent)
+    (root / "svhn.zip").touch()
+    steps = (replace(step, data_sets=(name,)) for name in ("svhn", "cifar10_mini"))
+    inside, elsewhere = (Path(*plan.packs_of(each)) for each in steps)
+    assert (
+        inside == Path(root.name, "svhn.zip")
+        and elsewhere == plan.data.EMBEDDED / Path(embedded).name
+    )
+
+
 def test_a_gpu_is_asked_for_where_the_tier_wants_one_and_networks_are_at_work():
     by_gpu = {True: set(), False: set()}
     every = ((tier, *item) for tier in plan.tiers(ROOT) for item in plan.plan(tier).items())
