@@ -147,7 +147,7 @@ def _gathered(given: argparse.Namespace):
                          "how onnxruntime writes the outputs of an ONNX file")  # fmt: skip
     if not given.validation:
         raise ValueError("--validation: a folder with a subfolder for each class expected")
-    lines = given.classes.read_text(encoding="utf-8").splitlines() if given.classes else ()
+    lines = given.classes.read_text(encoding="utf-8-sig").splitlines() if given.classes else ()
     try:
         from known_unknowns.auditing.networks import gather
     except ImportError as error:
@@ -313,7 +313,8 @@ def _accept(given: argparse.Namespace) -> int:
     if given.out is not None:
         _check_file(given)
     rejector = Rejector.load(given.rejector)
-    logits, features, files = read_new(given.file)
+    names = rejector.provenance.get("class_names", ())
+    logits, features, files = read_new(given.file, names)
     judged = rejector.judge(logits, features)
     judged.insert(0, "image", files)
     for column in ("image", "label", "reason"):
