@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from numbers import Real
+from numbers import Integral, Real
 
 import numpy as np
 from scipy.special import logsumexp, softmax
@@ -18,8 +18,8 @@ from known_unknowns.auditing.reading import MULTI_LABEL, ONE_LABEL
 TREATED = ("logits", "probabilities")
 #: Arrays that only the validation images have, and arrays that belong to no images.
 SINGLE = ("labels", "head_weight", "head_bias", "class_names", "files", "groups", "strata")
-#: Arrays of texts or whole numbers.
-TEXTS = ("labels", "train_labels", "class_names", "files", "groups", "strata")
+#: Numbers that data sets and losses use in place of a label.
+NO_LABEL = {-100, -1, 100, 255}
 #: Largest logit or feature: a million squares of it have a finite sum in single precision.
 LARGEST = 1e15
 _MOST_DIGITS = 6  # decimal places of rounded probabilities
@@ -37,9 +37,9 @@ def plain(name: str, values) -> np.ndarray:
     >>> plain("labels", np.array([2, 1], dtype=object)).dtype.kind
     'i'
     """
-    if name in TEXTS and isinstance(values, list | tuple):
-        values = np.fromiter(values, dtype=object)  # NumPy makes a text of a number beside a text
     array = plain_array(name, values)
+    if isinstance(values, list | tuple) and array.dtype.kind == "U":
+        array = np.array(values, dtype=object)  # NumPy makes a text of a number next to a text
     if array.dtype.kind == "T":  # texts of any length
         return array.astype(str)
     if array.dtype.kind != "O" or array.ndim != 1:
@@ -47,8 +47,11 @@ def plain(name: str, values) -> np.ndarray:
     items = array.tolist()
     if all(isinstance(item, str) for item in items):
         return np.array(items, dtype=str)
-    if all(isinstance(item, Real) and not isinstance(item, bool) for item in items):
-        return np.array(items)
+    for kind, dtypes in ((Integral, "iu"), (Real, "f")):
+        if all(isinstance(item, kind) and not isinstance(item, bool) for item in items):
+            numbers = np.array(items)
+            # NumPy rounds large whole numbers of different signs
+            return numbers if numbers.dtype.kind in dtypes else array
     return array
 
 
@@ -72,7 +75,14 @@ def both_classes(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     changed = dict(arrays)
     for name, array in arrays.items():
         numbers = name.endswith("probabilities") and array.dtype.kind in "iuf"
-        if numbers and array.shape in ((len(array),), (len(array), 1)):
+        if numbers and array.ndim in (1, 2) and array.size and array.size == len(array):
+            array = array.reshape(-1)
+            if array.min() < 0 or array.max() > 1:
+                raise ValueError(
+                    f"{name}: the probability of class 1, from 0 to 1, expected in a single "
+                    f"column, got {array.min():g} to {array.max():g}; write {name} / 100 of "
+                    "percentages, or name logits so"
+                )
             changed[name] = np.c_[1 - array, array]
     return changed
 
@@ -142,6 +152,8 @@ def _remedy(name: str, array: np.ndarray, length: int | None, width: int | None)
     shape = array.shape
     if array.dtype.kind not in "iuf":
         return f"write {name}.astype(np.float32)"
+    if array.ndim > 2 and name.endswith("probabilities"):
+        return f"of several outputs, an audit is of one: write {name}[0]"
     if array.ndim > 2:
         return f"write {name}.reshape(len({name}), -1), or the mean over the axes of places"
     if array.ndim == 1 and name.endswith("logits"):
@@ -161,7 +173,7 @@ def one_logit(name: str, array: np.ndarray) -> str:
         instead = name.replace("logits", "probabilities")
         return (
             f"all values lie between 0 and 1: of one probability for two classes, write "
-            f"{instead}=np.c_[1 - {name}, {name}]"
+            f"{instead}=np.c_[1 - {name}, {name}], or name the column of a table proba"
         )
     return f"of one logit for two classes, write np.c_[0 * {name}, {name}]"
 
@@ -231,6 +243,9 @@ def logits(name: str, values: np.ndarray, treat_as: str) -> np.ndarray:
         sums, least = values.sum(axis=1, dtype=np.float64), values.min()
         row = int(np.abs(sums - 1).argmax())
         remedy = f"{name} / {name}.sum(axis=1, keepdims=True)"
+        if kind == "sigmoids":
+            clipped = f"np.clip({name}, 1e-7, 1 - 1e-7)"
+            remedy += f", or of sigmoids the logits, scipy.special.logit({clipped})"
         expected = "probabilities expected"
         if name.endswith("logits"):
             expected += ", as treat_as says"
@@ -291,6 +306,8 @@ def _numbers_of(name: str, labels: np.ndarray, names: np.ndarray | None) -> np.n
         )
         if all(text.isdecimal() for text in texts):
             remedy = f"write {name}.astype(int)"
+        elif {text.lower() for text in texts} <= {"true", "false"}:
+            remedy = "write 1 for true and 0 for false"
         raise ValueError(
             f"{name}: class numbers expected, got texts such as {min(texts)!r}; {remedy}"
         )
@@ -347,14 +364,15 @@ def _remedy_of_range(name: str, labels: np.ndarray, logits: np.ndarray) -> str:
         f"the first class has the number 0: write {name} + 1": (labels + 1, every),
     }
     others = sorted({*labels[~known].tolist()})
-    if known.any() and len(others) <= 3:
+    if known.any() and (len(others) == 1 or {*others} <= NO_LABEL):
         lines[
-            f"if {', '.join(map(str, others))} stands for images without a label, leave the "
+            f"if {' or '.join(map(str, others))} stands for images without a label, leave the "
             f"{int((~known).sum())} images out: keep = ({name} >= 0) & ({name} < {classes}), and "
             "the rows [keep] of all arrays of these images"
         ] = labels, known
     agreement = {
-        line: (changed == predictions)[kept].mean()
+        # an image that is left out counts half
+        line: np.where(kept, changed == predictions, 0.5).mean()
         for line, (changed, kept) in lines.items()
         if ((changed >= 0) & (changed < classes))[kept].all()
     }

@@ -162,8 +162,18 @@ def _read_table(path: Path) -> pd.DataFrame:
             f"outputs: {path} is read by pyarrow, which is not installed; pip install pyarrow, or "
             "write .npz or .csv"
         ) from error
-    # errors and warnings of pandas, pyarrow and csv
-    except (OSError, TypeError, ValueError, csv.Error, pd.errors.ParserWarning) as error:
+    except pd.errors.ParserWarning as error:
+        raise ValueError(
+            f"outputs: {path} has more cells in its rows than names in its first line; name each "
+            "column, as table.to_csv(path, index=False) does"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"outputs: {path} is no text in UTF-8 ({error}). In Python: pandas.read_csv("
+            f"{path.name!r}, encoding='cp1252', dtype=str, keep_default_na=False)"
+            f".to_csv({path.name!r}, index=False)"
+        ) from error
+    except (OSError, TypeError, ValueError, csv.Error) as error:  # also of pandas and pyarrow
         line = str(error).strip().partition("\n")[0]
         raise ValueError(f"outputs: {path} cannot be read as {kind} ({line})") from error
     for name in TEXTS & {*table}:
@@ -186,7 +196,6 @@ def _read_csv(path: Path) -> pd.DataFrame:
         header = next(filter(None, csv.reader(file)), [])
     _check_header(header)
     with warnings.catch_warnings():
-        # a row with more cells than the header
         warnings.simplefilter("error", pd.errors.ParserWarning)
         return pd.read_csv(
             path,
@@ -276,7 +285,8 @@ def _arranged(table: pd.DataFrame) -> dict[str, np.ndarray]:
     if class_names:
         arrays["class_names"] = np.array(class_names, dtype=str)
     for name in dict.fromkeys(sets):
-        part, where = table[sets == name], f"set {name}"
+        part = table[sets == name]
+        where = f"set {name}" if "set" in table else "file"
         prefix = _PREFIXES.get(name, f"ood_{name}_")
         if name not in _PREFIXES and (meant := name.strip().lower()) in _PREFIXES:
             raise ValueError(f"set: {name!r} would be a set of unknown images; write {meant!r}")
@@ -301,6 +311,8 @@ def _all_rows(table: pd.DataFrame) -> pd.DataFrame:
 
 def _columns_of_numbers(table: pd.DataFrame) -> tuple[dict[str, list[str]], list[str]]:
     """Return the columns of each kind of array, and the class names that they may have."""
+    import pandas as pd
+
     if not len(table):
         raise ValueError("outputs: the table has no row, and a row for each image is expected")
     kinds, class_names = {}, []
@@ -317,7 +329,12 @@ def _columns_of_numbers(table: pd.DataFrame) -> tuple[dict[str, list[str]], list
         )
     for name in chain(*kinds.values()):
         if table[name].dtype.kind not in "iuf":
-            raise ValueError(f"{name}: a number such as 0.5 expected in each row, and some are not")
+            wrong = pd.to_numeric(table[name].astype(str), errors="coerce").isna()
+            row = int(wrong.argmax())
+            raise ValueError(
+                f"{name}: a number such as 0.5 expected in each row, got {table[name].iloc[row]!r} "
+                f"in row {row}"
+            )
     return kinds, class_names
 
 
@@ -346,7 +363,8 @@ def _check_names(table: pd.DataFrame, numbers: set[str]) -> None:
                 "table.filter(regex='^label_').to_numpy().argmax(axis=1), and drop these columns; "
                 + ONE_LABEL
             )
-        known_name("column", name, options)
+        if name not in options:
+            known_name("column", name, options)
 
 
 def _numbered(columns: list[str], stem: str, named: bool) -> tuple[list[str], list[str]]:
@@ -369,7 +387,8 @@ def _numbered(columns: list[str], stem: str, named: bool) -> tuple[list[str], li
         return [name for name in columns if name != "feature" and name in stem.split("|")], []
     start = numbers[0].partition("_")[0]
     names = [f"{start}_{number}" for number in range(len(numbers))]
-    if missing := [name for name in names if name not in numbers]:
+    known = set(numbers)
+    if missing := [name for name in names if name not in known]:
         raise ValueError(
             f"{missing[0]}: missing, though there are {len(numbers)} columns of this kind; they "
             f"count from {start}_0 without a gap"
