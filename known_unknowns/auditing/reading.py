@@ -169,9 +169,8 @@ def _read_table(path: Path) -> pd.DataFrame:
         ) from error
     except UnicodeDecodeError as error:
         raise ValueError(
-            f"outputs: {path} is no text in UTF-8 ({error}). In Python: pandas.read_csv("
-            f"{path.name!r}, encoding='cp1252', dtype=str, keep_default_na=False)"
-            f".to_csv({path.name!r}, index=False)"
+            f"outputs: {path} is no text in UTF-8 ({error}). In Python: "
+            + _rewritten(path, "encoding='cp1252'")
         ) from error
     except (OSError, TypeError, ValueError, csv.Error) as error:  # also of pandas and pyarrow
         line = str(error).strip().partition("\n")[0]
@@ -270,9 +269,15 @@ def _check_text(path: Path) -> None:
     else:
         return
     raise ValueError(
-        f"outputs: {path} {wrong} expected. In Python: pandas.read_csv({path.name!r}, {option})"
-        f".to_csv({path.name!r}, index=False){more}"
+        f"outputs: {path} {wrong} expected. In Python: {_rewritten(path, option)}{more}"
     )
+
+
+def _rewritten(path: Path, option: str) -> str:
+    """Return the line of code that writes a table in UTF-8 with commas, and leaves its texts."""
+    name = repr(path.name)
+    texts = f"dtype=dict.fromkeys({sorted(TEXTS)}, str), keep_default_na=False"
+    return f"pandas.read_csv({name}, {option}, {texts}).to_csv({name}, index=False)"
 
 
 def _arranged(table: pd.DataFrame) -> dict[str, np.ndarray]:

@@ -216,6 +216,22 @@ def test_a_column_of_lists_is_split_by_the_line_in_the_message(arrays, tmp_path,
     assert np.allclose(read_outputs(path).validation.logits, arrays["logits"])
 
 
+@pytest.mark.parametrize(
+    "options", [{"sep": ";"}, {"sep": "\t"}, {"encoding": "utf-16"}, {"encoding": "cp1252"}]
+)
+def test_the_line_that_rewrites_a_table_leaves_its_texts(arrays, tmp_path, monkeypatch, options):
+    monkeypatch.chdir(tmp_path)
+    columns = {f"logit_{i}": arrays["logits"][:, i] for i in range(4)}
+    texts = {"label": arrays["labels"], "stratum": "NA", "file": 150 * ["01é", "1"]}
+    pd.DataFrame(columns | texts).to_csv("a.csv", index=False, **options)
+    with pytest.raises(ValueError, match="In Python: ") as refused:
+        read_outputs("a.csv")
+    line = str(refused.value).partition("In Python: ")[2].partition(", with decimal")[0]
+    eval(line, {"pandas": pd})
+    read = read_outputs("a.csv")
+    assert read.files[:2] == ("01é", "1") and {*read.strata} == {"NA"}
+
+
 def test_probabilities_give_the_numbers_of_their_logarithms(arrays, write):
     probable = softmax(arrays["logits"], axis=1)
     labels, second = arrays["labels"] % 2, probable[:, [1]]
