@@ -11,7 +11,9 @@ import pandas as pd
 import pytest
 from scipy.special import softmax
 
+from helpers.scores import create
 from known_unknowns.auditing.command import main
+from known_unknowns.auditing.rejector import Rejector
 from tests.mistakes import beside, with_objects
 
 #: Labels of three classes, and logits that predict them.
@@ -34,6 +36,7 @@ OBJECTS: dict = {
     "LABELS_FROM_MINUS_1": LABELS - 1,
     "LABELS_WITH_255": np.where(np.arange(24) < 4, 255, LABELS),
     "LABELS_WITH_MINUS_1": np.where(np.arange(24) < 4, -1, LABELS),
+    "REJECTOR": Rejector(create("msp"), threshold=0.5, classes=3),
     "LOGITS": LOGITS,
     "LOGITS_OF_DIGITS": 5.0 * np.eye(10)[DIGITS] - 1,
     "LABELS_OF_SVHN": np.where(DIGITS == 0, 10, DIGITS),

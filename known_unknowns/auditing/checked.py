@@ -218,14 +218,6 @@ _INSTEAD = {
 }
 
 
-def refuse_if_transformed(name: str, values: np.ndarray, kinds: Sequence[str]) -> None:
-    """Refuse transformed probabilities of these kinds in place of logits."""
-    if (kind := looks_like(values)) in kinds:
-        probable = name.replace("logits", "probabilities")
-        message = _INSTEAD[kind].format(name=name, probable=probable)
-        raise ValueError(f"{name} {values.shape}: {message}")
-
-
 def logits(name: str, values: np.ndarray, treat_as: str) -> np.ndarray:
     """Return logits, or the logarithms of probabilities."""
     known_name("way to treat_as", treat_as, TREATED)
@@ -236,8 +228,9 @@ def logits(name: str, values: np.ndarray, treat_as: str) -> np.ndarray:
             "see whether the array was filled, and with the outputs of a trained model"
         )
     # if the model is not confident for a set, all its logits may be in this range
-    if treat_as == "logits":
-        refuse_if_transformed(name, values, [*_INSTEAD][: None if name == "logits" else -1])
+    if treat_as == "logits" and kind and (kind != "sigmoids" or name == "logits"):
+        instead = {"name": name, "probable": name.replace("logits", "probabilities")}
+        raise ValueError(f"{name} {values.shape}: {_INSTEAD[kind].format(**instead)}")
     probable = kind == "probabilities"
     if treat_as == "probabilities" and not probable:
         sums, least = values.sum(axis=1, dtype=np.float64), values.min()

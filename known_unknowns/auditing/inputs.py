@@ -272,7 +272,7 @@ def read_new(
     Raises
     ------
     ValueError
-        Several sets in the file, or other class names; percentages; and as in `read_outputs`.
+        Several sets in the file, or other class names; and as in `read_outputs`.
     """
     arrays, features = read_arrays(Path(path), new=True), None
     given = checked.kind_of_outputs(arrays)
@@ -288,8 +288,6 @@ def read_new(
     logits = checked.matrix(arrays, given)
     if given == "probabilities":
         checked.logits(given, logits, given)
-    else:
-        checked.refuse_if_transformed(given, logits, ("percentages", "rounded probabilities"))
     names = checked.column(arrays, "class_names", logits.shape[1])
     named = [*class_names] != [*map(str, range(len(class_names)))]
     if names is not None and named and names.tolist() != [*class_names]:
