@@ -2,16 +2,51 @@
 
 import pkgutil
 import re
+from itertools import cycle, islice
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy.special import softmax
 
+from helpers.scores import create
 from known_unknowns.auditing.command import main
+from known_unknowns.auditing.rejector import Rejector
 from tests.mistakes import beside, with_objects
 
+#: Labels of three classes, and logits that predict them.
+LABELS = np.arange(24) % 3
+LOGITS = 5.0 * np.eye(3)[LABELS] - 1
+PROBABILITIES = softmax(LOGITS, axis=1)
+#: Numbers of house numbers: 10 stands for the digit 0.
+DIGITS = np.arange(40) % 10
+
 #: Objects that YAML cannot express, by the word that stands for them.
-OBJECTS: dict = {}
+OBJECTS: dict = {
+    "LABELS": LABELS,
+    "LABELS_AS_A_COLUMN": LABELS[:, None],
+    "LABELS_ONE_HOT": np.eye(3, dtype=int)[LABELS],
+    "LABELS_MULTI_HOT": 1 - np.eye(3, dtype=int)[LABELS],
+    "LABELS_NULLABLE": pd.array(LABELS.tolist(), dtype="Int64"),
+    "LABELS_WITH_A_GAP": pd.array([None, *LABELS[1:].tolist()], dtype="Int64"),
+    "LABELS_CATEGORICAL": pd.Categorical(np.array(["ant", "bee", "cow"])[LABELS]),
+    "LABELS_FROM_1": LABELS + 1,
+    "LABELS_FROM_MINUS_1": LABELS - 1,
+    "LABELS_WITH_255": np.where(np.arange(24) < 4, 255, LABELS),
+    "LABELS_WITH_MINUS_1": np.where(np.arange(24) < 4, -1, LABELS),
+    "REJECTOR": Rejector(create("msp"), threshold=0.5, classes=3),
+    "LOGITS": LOGITS,
+    "LOGITS_OF_DIGITS": 5.0 * np.eye(10)[DIGITS] - 1,
+    "LABELS_OF_SVHN": np.where(DIGITS == 0, 10, DIGITS),
+    "PROBABILITIES": PROBABILITIES,
+    "PERCENTAGES": 100 * PROBABILITIES,
+    "OF_CLASS_1": np.where(LABELS == 1, 0.9, 0.2),
+    "BINARY": (LABELS == 1).astype(int),
+    "GROUPS_WITH_A_GAP": np.array([None, *"ab" * 11, "c"], dtype=object),
+    "LISTS": [[1.0, 0.0, 0.0]] * 24,
+}
 
 ENTRIES = [
     pytest.param(entry, id=f"{subject}-{number}")
@@ -23,20 +58,25 @@ ENTRIES = [
 @pytest.mark.parametrize("entry", ENTRIES)
 def test_a_reported_fault_stays_fixed(entry, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
+    for name, content in entry.get("files", {}).items():
+        write(tmp_path / name, content)
     if "command" in entry:
-        for name, content in entry.get("files", {}).items():
-            write(tmp_path / name, content)
         run_command(entry, capsys)
     else:
         call(entry)
 
 
 def write(path: Path, content: str | dict) -> None:
-    """Write a file of text, or an archive of arrays."""
+    """Write a file of text, an archive of arrays, or a table of 24 rows."""
     if isinstance(content, str):
         path.write_text(content, encoding="utf-8")
         return
     arrays = with_objects(content, OBJECTS)
+    if path.suffix in (".csv", ".parquet"):
+        # a column of fewer cells is repeated
+        columns = {name: [*islice(cycle(cells), 24)] for name, cells in arrays.items()}
+        getattr(pd.DataFrame(columns), f"to_{path.suffix[1:]}")(path, index=False)
+        return
     np.savez(path, **{name: np.asarray(values) for name, values in arrays.items()})
 
 
@@ -52,6 +92,14 @@ def run_command(entry: dict, capsys) -> None:
     assert "Traceback" not in printed
 
 
+def part_of(value, name: str):
+    """Return a part of a value, by its place in a tuple, or by names with dots; call a method."""
+    if name.isdecimal():
+        return value[int(name)]
+    part = attrgetter(name)(value)
+    return part() if callable(part) else part
+
+
 def call(entry: dict) -> None:
     """Call a function, and compare its value or its message."""
     function = pkgutil.resolve_name(entry["call"])
@@ -62,6 +110,11 @@ def call(entry: dict) -> None:
             function(*positional, **named)
         return
     value = function(*positional, **named)
+    if "part" in entry:
+        value = part_of(value, entry["part"])
+    if isinstance(entry["value"], list) and isinstance(entry["value"][0], str):
+        assert [*value][: len(entry["value"])] == entry["value"]
+        return
     if isinstance(entry["value"], str | bool | None):
         assert value == entry["value"]
     else:

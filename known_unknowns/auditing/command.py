@@ -147,7 +147,7 @@ def _gathered(given: argparse.Namespace):
                          "how onnxruntime writes the outputs of an ONNX file")  # fmt: skip
     if not given.validation:
         raise ValueError("--validation: a folder with a subfolder for each class expected")
-    lines = given.classes.read_text(encoding="utf-8").splitlines() if given.classes else ()
+    lines = given.classes.read_text(encoding="utf-8-sig").splitlines() if given.classes else ()
     try:
         from known_unknowns.auditing.networks import gather
     except ImportError as error:
@@ -212,8 +212,8 @@ def _audit(given: argparse.Namespace) -> int:
     FILE: .npz, as numpy.savez(file, logits=..., labels=...) writes.  Optional arrays are features,
     head_weight, head_bias, train_logits, train_labels, train_features, ood_NAME_logits,
     ood_NAME_features, production_logits, production_features, class_names, files, groups and
-    strata.  Or a table, .csv or .parquet, with columns logit_0 ..., feature_0 ..., label, set,
-    file, group and stratum.
+    strata; probabilities may be in place of logits.  Or a table, .csv or .parquet, with columns
+    logit_0 ... or prob_0 ..., feature_0 ..., label, set, file, group and stratum.
 
     REQUIRE: NAME>=NUMBER or NAME<=NUMBER, as "accuracy>=0.9" or "auroc:pets>=0.8"; names are
     accuracy, coverage, coverage_at_risk_0.05, risk, ece, ece_scaled, aurc, auroc and fpr95.  A
@@ -313,7 +313,8 @@ def _accept(given: argparse.Namespace) -> int:
     if given.out is not None:
         _check_file(given)
     rejector = Rejector.load(given.rejector)
-    logits, features, files = read_new(given.file)
+    names = rejector.provenance.get("class_names", ())
+    logits, features, files = read_new(given.file, names)
     judged = rejector.judge(logits, features)
     judged.insert(0, "image", files)
     for column in ("image", "label", "reason"):

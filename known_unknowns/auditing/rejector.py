@@ -26,6 +26,7 @@ from helpers.scores.calibration import ROUNDING, are_probabilities
 from helpers.scores.gaussians import Gaussians
 from helpers.scores.neighbours import Bank
 from helpers.scores.openset import OpenMax
+from known_unknowns.auditing.checked import looks_like
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -172,12 +173,16 @@ class Rejector:
     def _as_made(self, logits: np.ndarray) -> np.ndarray:
         """Return logits of the kind that the score was fitted to; refuse the other kind."""
         if self.given == "logits":
-            # the logits of a single image can add up to about 1 by chance
-            if are_probabilities(logits, rounding=ROUNDING if len(logits) > 1 else 1e-6):
+            kind = looks_like(logits)
+            if kind == "probabilities" and len(logits) == 1:
+                # the logits of a single image can add up to about 1 by chance
+                kind = kind if are_probabilities(logits, rounding=1e-6) else ""
+            if kind in ("probabilities", "percentages", "rounded probabilities"):
+                total = {"percentages": "100", "rounded probabilities": "about 1"}.get(kind, "1")
                 raise ValueError(
-                    "logits: no value is negative and every row sums to 1, so these are "
-                    "probabilities, but the rejector was made from logits; give it what goes into "
-                    "the softmax"
+                    f"logits: no value is negative and every row sums to {total}, so these are "
+                    f"{kind}, but the rejector was made from logits; give it what goes into the "
+                    "softmax"
                 )
             return logits
         if are_probabilities(logits, rounding=2 * ROUNDING):

@@ -119,6 +119,22 @@ def test_an_error_is_one_line_and_leaves_nothing(file, arrays, bad_command, mess
     assert listed(file.parent) == ["few.npz", "lost.npz", "outputs.npz", "text.npz", "wrong.py"]
 
 
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_a_byte_order_mark_is_no_part_of_a_class_name(tmp_path, monkeypatch, mark):
+    (tmp_path / "names.txt").write_text(f"{mark}ant\r\nbee\n\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    names = []
+
+    def gather(given):
+        names.extend(given.class_names)
+        raise ValueError("the names are read")
+
+    monkeypatch.setattr("known_unknowns.auditing.networks.gather", gather)
+    command = "audit --classes names.txt --model resnet18 --validation photos"
+    assert main(command.split()) == REFUSED
+    assert names == ["ant", "bee"]
+
+
 def test_new_outputs_are_judged(file, arrays, tmp_path, capsys):
     assert main(["audit", str(file), "--risk", "0.2", "--out", "a"]) == HOLDS
     new = {name: arrays[f"ood_pets_and_toys_{name}"] for name in ("logits", "features")}
