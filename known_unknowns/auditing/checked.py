@@ -32,7 +32,7 @@ _TOGETHER = (
 
 
 def plain(name: str, values) -> np.ndarray:
-    """Return an array; numbers and texts of a list or a column of pandas get a type of NumPy.
+    """Return an array; lists and columns of pandas get a NumPy type for numbers or texts.
 
     >>> plain("labels", np.array([2, 1], dtype=object)).dtype.kind
     'i'
@@ -67,7 +67,7 @@ def kind_of_outputs(arrays: Iterable[str]) -> str:
 
 
 def both_classes(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return arrays in which one column of probabilities, of the class 1, has become two.
+    """Return arrays with a column for each of two classes; a single column is for class 1.
 
     >>> both_classes({"probabilities": np.array([0.25])})["probabilities"]
     array([[0.75, 0.25]])
@@ -168,7 +168,7 @@ def _remedy(name: str, array: np.ndarray, length: int | None, width: int | None)
 
 
 def one_logit(name: str, array: np.ndarray) -> str:
-    """Return the line of code that makes two columns of one output of a model of two classes."""
+    """Return the line of code that makes two columns from the single output of a model."""
     if array.size and 0 <= array.min() <= array.max() <= 1:
         instead = name.replace("logits", "probabilities")
         return (
@@ -315,7 +315,7 @@ def _numbers_of(name: str, labels: np.ndarray, names: np.ndarray | None) -> np.n
 
 
 def _label_remedy(name: str, labels: np.ndarray, classes: int) -> str:
-    """Return the line of code that makes class numbers of labels of another type or shape."""
+    """Return the line of code that turns labels of another type or shape into class numbers."""
     if labels.dtype.kind not in "biuf":
         return (
             f"write class numbers without missing values: keep = ~pandas.isna({name}), the rows "
