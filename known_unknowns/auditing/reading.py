@@ -414,13 +414,17 @@ def _texts(table: pd.DataFrame, column: str, where: str) -> np.ndarray:
     texts = table[column].to_numpy(dtype=object)
     if rows := int((texts == "").sum()):
         raise _missing(column, rows, len(texts), where)
+    if any("\0" in text for text in texts):
+        # NumPy cuts it off at the end of a text
+        raise ValueError(f"{column}: texts without the character NUL expected; write other texts")
     return texts.astype(str)
 
 
 def _missing(column: str, rows: int, total: int, where: str) -> ValueError:
+    parts = "these rows" if rows < total else "the column"
     return ValueError(
         f"{column}: missing in {rows} of {total} rows of the {where}; write the values, or leave "
-        "these rows out"
+        f"{parts} out"
     )
 
 
@@ -431,6 +435,6 @@ def _labels(texts: np.ndarray, class_names: Sequence[str]) -> np.ndarray:
     """
     if {*texts} <= {*class_names}:
         return texts
-    if not all(re.fullmatch(r"[+-]?\d{1,9}(\.0*)?", text) for text in {*texts.tolist()}):
+    if not all(re.fullmatch(r"[+-]?\d{1,18}(\.0*)?", text) for text in {*texts.tolist()}):
         return texts
     return texts.astype(float).astype(np.int64)
