@@ -32,6 +32,7 @@ OBJECTS: dict = {
     "LABELS_NULLABLE": pd.array(LABELS.tolist(), dtype="Int64"),
     "LABELS_WITH_A_GAP": pd.array([None, *LABELS[1:].tolist()], dtype="Int64"),
     "LABELS_CATEGORICAL": pd.Categorical(np.array(["ant", "bee", "cow"])[LABELS]),
+    "LABELS_OF_TEXTS": np.array(["ant", "bee", "cow"], np.dtypes.StringDType())[LABELS],
     "LABELS_FROM_1": LABELS + 1,
     "LABELS_FROM_MINUS_1": LABELS - 1,
     "LABELS_WITH_255": np.where(np.arange(24) < 4, 255, LABELS),
@@ -44,6 +45,7 @@ OBJECTS: dict = {
     "PERCENTAGES": 100 * PROBABILITIES,
     "OF_CLASS_1": np.where(LABELS == 1, 0.9, 0.2),
     "BINARY": (LABELS == 1).astype(int),
+    "NUMBERS_AND_TEXTS": [1, "1"] * 12,
     "GROUPS_WITH_A_GAP": np.array([None, *"ab" * 11, "c"], dtype=object),
     "LISTS": [[1.0, 0.0, 0.0]] * 24,
 }

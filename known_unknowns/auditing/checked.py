@@ -32,7 +32,7 @@ _TOGETHER = (
 
 
 def plain(name: str, values) -> np.ndarray:
-    """Return an array; numbers and texts of a list or a column of pandas get a type of NumPy.
+    """Return an array; lists and columns of pandas get a NumPy type for numbers or texts.
 
     >>> plain("labels", np.array([2, 1], dtype=object)).dtype.kind
     'i'
@@ -41,7 +41,7 @@ def plain(name: str, values) -> np.ndarray:
     if isinstance(values, list | tuple) and array.dtype.kind == "U":
         array = np.array(values, dtype=object)  # NumPy makes a text of a number next to a text
     if array.dtype.kind == "T":  # texts of any length
-        return array.astype(str)
+        array = array.astype(object)
     if array.dtype.kind != "O" or array.ndim != 1:
         return array
     items = array.tolist()
@@ -67,7 +67,7 @@ def kind_of_outputs(arrays: Iterable[str]) -> str:
 
 
 def both_classes(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return arrays in which one column of probabilities, of the class 1, has become two.
+    """Return arrays with a column for each of two classes; a single column is for class 1.
 
     >>> both_classes({"probabilities": np.array([0.25])})["probabilities"]
     array([[0.75, 0.25]])
@@ -168,7 +168,7 @@ def _remedy(name: str, array: np.ndarray, length: int | None, width: int | None)
 
 
 def one_logit(name: str, array: np.ndarray) -> str:
-    """Return the line of code that makes two columns of one output of a model of two classes."""
+    """Return the line of code that makes two columns from the single output of a model."""
     if array.size and 0 <= array.min() <= array.max() <= 1:
         instead = name.replace("logits", "probabilities")
         return (
@@ -301,9 +301,8 @@ def _numbers_of(name: str, labels: np.ndarray, names: np.ndarray | None) -> np.n
             remedy = f"write {name}.astype(int)"
         elif {text.lower() for text in texts} <= {"true", "false"}:
             remedy = "write 1 for true and 0 for false"
-        raise ValueError(
-            f"{name}: class numbers expected, got texts such as {min(texts)!r}; {remedy}"
-        )
+        example = min(texts, key=lambda text: (text.isdecimal(), text))
+        raise ValueError(f"{name}: class numbers expected, got texts such as {example!r}; {remedy}")
     numbers = {text: number for number, text in enumerate(names.tolist())}
     if unknown := sorted(texts - numbers.keys()):
         near = difflib.get_close_matches(unknown[0], numbers, n=1) or [*numbers][:3]
@@ -315,8 +314,11 @@ def _numbers_of(name: str, labels: np.ndarray, names: np.ndarray | None) -> np.n
 
 
 def _label_remedy(name: str, labels: np.ndarray, classes: int) -> str:
-    """Return the line of code that makes class numbers of labels of another type or shape."""
-    if labels.dtype.kind not in "biuf":
+    """Return the line of code that turns labels of another type or shape into class numbers."""
+    last = "write the number of one class for each image"
+    if labels.dtype.kind not in "biufO":
+        return last
+    if labels.dtype.kind == "O":
         return (
             f"write class numbers without missing values: keep = ~pandas.isna({name}), the rows "
             f"[keep] of all arrays, and {name}[keep].astype(int)"
@@ -339,7 +341,7 @@ def _label_remedy(name: str, labels: np.ndarray, classes: int) -> str:
             f"NaN is no class: keep = ~np.isnan({name}), the rows [keep] of all arrays, and "
             f"{name}[keep].astype(int)"
         )
-    return "write the number of one class for each image"
+    return last
 
 
 def _remedy_of_range(name: str, labels: np.ndarray, logits: np.ndarray) -> str:
@@ -385,7 +387,7 @@ def column(arrays: Mapping[str, np.ndarray], name: str, length: int) -> np.ndarr
             missing = sum(item is None or item != item for item in values.ravel().tolist())
         if missing:
             raise _missing(name, missing, len(values))
-        remedy = f"one for each image, np.asarray({name}).astype(str)"
+        remedy = f"one for each image, np.array([str(value) for value in {name}])"
         raise ValueError(
             f"{name}: {length} {'texts' if texts else 'whole numbers or texts'} expected, got "
             f"{values.dtype} {values.shape}; write "

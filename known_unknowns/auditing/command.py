@@ -313,7 +313,7 @@ def _accept(given: argparse.Namespace) -> int:
     if given.out is not None:
         _check_file(given)
     rejector = Rejector.load(given.rejector)
-    names = rejector.provenance.get("class_names", ())
+    names = rejector.provenance.get("class_names") or ()
     logits, features, files = read_new(given.file, names)
     judged = rejector.judge(logits, features)
     judged.insert(0, "image", files)

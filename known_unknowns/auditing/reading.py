@@ -51,7 +51,7 @@ _PREFIXES = {"validation": "", "train": "train_", "production": "production_"}
 def read_arrays(path: Path, *, new: bool = False) -> dict[str, np.ndarray]:
     """Return the arrays of a file by name, mapped into memory if they are not compressed.
 
-    The rows of a table of `new` outputs are of one set, whatever its name.
+    A table of `new` outputs has rows of one set, which may have any name.
     """
     if not path.is_file():
         problem = "is a folder" if path.is_dir() else "is no file, and no link to a file"
@@ -233,7 +233,7 @@ def _read_parquet(path: Path) -> pd.DataFrame:
 
 
 def _check_header(names: Sequence[str]) -> None:
-    """Refuse a column that is there twice."""
+    """Refuse two columns of the same name."""
     if twice := [name for name, count in Counter(names).items() if count > 1]:
         raise ValueError(f"the column {twice[0]!r} is there twice; leave one out")
 
@@ -344,7 +344,7 @@ def _columns_of_numbers(table: pd.DataFrame) -> tuple[dict[str, list[str]], list
 
 
 def _check_names(table: pd.DataFrame, numbers: set[str]) -> None:
-    """Refuse a column of an unknown name; say how a list becomes columns."""
+    """Refuse unknown columns; a message about lists has the line that splits them."""
     options = numbers | {"logit_0", "prob_0", "feature_0"} | TEXTS
     for name in map(str, table):
         if name.startswith("Unnamed: "):  # the name of an index that pandas wrote
@@ -414,13 +414,17 @@ def _texts(table: pd.DataFrame, column: str, where: str) -> np.ndarray:
     texts = table[column].to_numpy(dtype=object)
     if rows := int((texts == "").sum()):
         raise _missing(column, rows, len(texts), where)
+    if any("\0" in text for text in texts):
+        # NumPy cuts it off at the end of a text
+        raise ValueError(f"{column}: texts without the character NUL expected; write other texts")
     return texts.astype(str)
 
 
 def _missing(column: str, rows: int, total: int, where: str) -> ValueError:
+    parts = "these rows" if rows < total else "the column"
     return ValueError(
         f"{column}: missing in {rows} of {total} rows of the {where}; write the values, or leave "
-        "these rows out"
+        f"{parts} out"
     )
 
 
@@ -431,6 +435,6 @@ def _labels(texts: np.ndarray, class_names: Sequence[str]) -> np.ndarray:
     """
     if {*texts} <= {*class_names}:
         return texts
-    if not all(re.fullmatch(r"[+-]?\d{1,9}(\.0*)?", text) for text in {*texts.tolist()}):
+    if not all(re.fullmatch(r"[+-]?\d{1,18}(\.0*)?", text) for text in {*texts.tolist()}):
         return texts
     return texts.astype(float).astype(np.int64)

@@ -93,7 +93,7 @@ def look(
         belongs to another rejector, is damaged or is no state. The state is unchanged.
     """
     rule = Rejector.load(rejector)
-    logits, features, _ = read_new(file, rule.provenance.get("class_names", ()))
+    logits, features, _ = read_new(file, rule.provenance.get("class_names") or ())
     scores = rule.score_samples(logits, features)
     rule.p_values(scores[:1])  # refuses a rejector without scores of known images
     cut = rule.known[rank_of_cut(len(rule.known)) - 1]
