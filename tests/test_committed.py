@@ -99,7 +99,7 @@ def test_the_lock_satisfies_pyproject(python):
 
 def test_conda_has_the_same_pins():
     environment = yaml.safe_load((ROOT / "environment.yml").read_text())
-    assert f"python{PROJECT['requires-python']}" in environment["dependencies"]
+    assert f"python{PROJECT['requires-python']},<3.14" in environment["dependencies"]
     listed = environment["dependencies"][-1]["pip"]
     assert {"--constraint requirements.lock", f"--editable .[{','.join(EXTRAS)}]"} <= set(listed)
     pinned = [Requirement(line) for line in listed if not line.startswith("--")]
@@ -107,7 +107,18 @@ def test_conda_has_the_same_pins():
     assert {pin.name for pin in pinned} == {requirement.name for requirement in DIRECT}
 
 
-def test_versions_in_two_places_agree():
-    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
-    (ruff,) = (hook["rev"] for hook in hooks if "ruff" in hook["repo"])
-    assert f"ruff=={ruff.removeprefix('v')}" in LOCK.splitlines()
+def test_foreign_code_is_pinned_by_commit_with_its_version():
+    """Who owns an action or a hook can move a tag to other code."""
+    pinned = re.compile(r"[0-9a-f]{40}  # v\d+\.\d+\.\d+")
+    workflows = [file.read_text() for file in (ROOT / ".github").rglob("*.yml")]
+    actions = re.findall(r"uses: *[^@\s]+@(.*)", "\n".join(workflows))
+    hooks = re.findall(r"rev: *(.*)", (ROOT / ".pre-commit-config.yaml").read_text())
+    assert actions and hooks
+    assert all(map(pinned.fullmatch, actions + hooks))
+
+
+def test_files_that_the_header_of_the_lock_names_exist():
+    header = [line for line in LOCK.splitlines() if line.startswith("#")]
+    named = re.findall(r"[\w/]+\.(?:py|yml|toml|lock)\b", "\n".join(header))
+    assert "tests/test_committed.py" in named
+    assert all((ROOT / name).exists() for name in named)
