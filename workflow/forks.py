@@ -203,7 +203,7 @@ def launch(command: list[str], **options):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 1:
+    if len(sys.argv) == 1 and ADDRESS in os.environ:
         sys.exit(serve())
     if ADDRESS in os.environ:
         sys.exit(Forked(["execute", *sys.argv[1:]], os.environ, os.getcwd()).wait() & 255)

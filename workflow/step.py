@@ -78,8 +78,8 @@ def read(runs: Path) -> dict[str, Step]:
         return {values["name"]: Step(**values) for values in steps}
     except (OSError, ValueError, TypeError, KeyError) as error:
         sys.exit(
-            f"{runs / PLAN}: not a plan of this version ({type(error).__name__}: {error}); "
-            f"make it again: make run TIER={runs.name}"
+            f"{runs / PLAN}: a plan of this version expected, got {type(error).__name__}: {error}; "
+            f"write it anew: make run TIER={runs.name}"
         )
 
 

@@ -93,6 +93,6 @@ def test_a_user_whom_the_machine_does_not_know_has_a_home_and_a_name(tmp_path, m
 def test_a_plan_of_another_version_is_refused_in_a_sentence(content, tmp_path):
     (tmp_path / step.PLAN).write_text(content)
     with pytest.raises(
-        SystemExit, match=r"plan\.json: not a plan of this version .* make run TIER"
+        SystemExit, match=r"plan\.json: a plan of this version expected, .* make run TIER"
     ):
         step.read(tmp_path)
