@@ -40,6 +40,7 @@ from step import make_folder
 from store_outputs import reduce_pictures
 
 from helpers.papers import PAPERS
+from helpers.papers.parameters import tiers
 from known_unknowns.chapters import CHAPTERS, OTHERS, package_of
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -179,7 +180,7 @@ def problems(folder: Path) -> list[str]:
 def main(command_line: list[str] | None = None) -> None:
     """Build the book that the command line describes, and print the path of its first page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("tier")
+    parser.add_argument("tier", choices=tiers())
     parser.add_argument("--preview", action="store_true", help="of the stored outputs")
     arguments = parser.parse_args(command_line)
     runs = ROOT / "runs" / arguments.tier

@@ -58,9 +58,9 @@ def lock(folder: Path) -> int:
     return descriptor
 
 
-def remove_left(place: Path) -> None:
+def remove_left(parent: Path) -> None:
     """Remove the folders of this user's runs that were killed: no process locks them."""
-    for folder in place.glob(f"{PREFIX}*"):
+    for folder in parent.glob(f"{PREFIX}*"):
         with suppress(OSError):
             if folder.lstat().st_uid == os.getuid():
                 descriptor = lock(folder)
@@ -75,12 +75,12 @@ def start_server() -> subprocess.Popen | None:
     a kill, the next run removes it.  The server needs `os.pidfd_open` and a folder with a short
     path; without them, None is returned, and steps and kernels start in full.
     """
-    place = short_folder(f"/{PREFIX}12345678/kernel-12345678-1")
-    if place is None or not hasattr(os, "pidfd_open"):  # some builds for Linux lack it
+    parent = short_folder(f"/{PREFIX}12345678/kernel-12345678-1")
+    if parent is None or not hasattr(os, "pidfd_open"):  # some builds for Linux lack it
         return None
-    remove_left(place)
+    remove_left(parent)
     # closed to other users; with its final name, it is locked, so that no other run removes it
-    unlocked = Path(tempfile.mkdtemp(prefix=f".{PREFIX}", dir=place))
+    unlocked = Path(tempfile.mkdtemp(prefix=f".{PREFIX}", dir=parent))
     locked = lock(unlocked)
     folder = unlocked.rename(unlocked.with_name(unlocked.name.removeprefix(".")))
     os.environ[DRIVER] = str(os.getpid())
@@ -203,7 +203,7 @@ def launch(command: list[str], **options):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 1:
+    if len(sys.argv) == 1 and ADDRESS in os.environ:
         sys.exit(serve())
     if ADDRESS in os.environ:
         sys.exit(Forked(["execute", *sys.argv[1:]], os.environ, os.getcwd()).wait() & 255)

@@ -75,9 +75,9 @@ def packs_of(step: Step) -> list[str]:
     drawn = {FAMILIES[name].draw.__module__ for name in step.data_sets if name in FAMILIES}
     files = [f"{name.replace('.', '/')}.py" for name in sorted(drawn | {"pictures.base"})]
     # relative within the repository: a moved clone has nothing to do
-    found = [pack for pack in packs if pack is not None]
-    names = [str(pack.relative_to(ROOT) if pack.is_relative_to(ROOT) else pack) for pack in found]
-    return [*names, *(files if drawn else [])]
+    packs = [pack for pack in packs if pack is not None]
+    names = [pack.relative_to(ROOT) if pack.is_relative_to(ROOT) else pack for pack in packs]
+    return [*map(str, names), *(files if drawn else [])]
 
 
 def missing_of(step: Step) -> dict[str, str]:

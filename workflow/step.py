@@ -73,11 +73,13 @@ def read(runs: Path) -> dict[str, Step]:
     """Return the steps of the plan in a folder, by name."""
     try:
         steps = json.loads((runs / PLAN).read_text(encoding="utf-8"))
+        if not isinstance(steps, list):
+            raise TypeError(f"a list expected, got {type(steps).__name__}")
         return {values["name"]: Step(**values) for values in steps}
     except (OSError, ValueError, TypeError, KeyError) as error:
         sys.exit(
-            f"{runs / PLAN}: not a plan of this version ({type(error).__name__}: {error}); "
-            f"make it again: make run TIER={runs.name}"
+            f"{runs / PLAN}: a plan of this version expected, got {type(error).__name__}: {error}; "
+            f"write it anew: make run TIER={runs.name}"
         )
 
 

@@ -134,10 +134,10 @@ def test_a_step_whose_driver_was_killed_is_not_executed_again(server, tmp_path, 
     driver.wait()
     executed = runs / "paper" / "one.ipynb"
     wait_until((runs / steps.KEPT / step.name / steps.STATE).exists)
-    made = executed.read_bytes()
+    before = executed.read_bytes()
     executed.unlink()  # as Snakemake does
     monkeypatch.setattr(sys, "argv", ["execute.py", step.name, str(runs)])
     execute.main()
-    assert executed.read_bytes() == made and not (runs / steps.KEPT / step.name).exists()
+    assert executed.read_bytes() == before and not (runs / steps.KEPT / step.name).exists()
     execute.main()  # as after a wish to try again
-    assert executed.read_bytes() != made
+    assert executed.read_bytes() != before
