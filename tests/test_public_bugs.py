@@ -13,6 +13,7 @@ import pytest
 from scipy.special import softmax
 
 from helpers import checkpoints
+from helpers.files import sha256_file
 from helpers.scores import create
 from known_unknowns.auditing.command import main
 from known_unknowns.auditing.rejector import Rejector
@@ -75,6 +76,8 @@ def test_a_reported_fault_stays_fixed(entry, tmp_path, monkeypatch, capsys):
 def write(path: Path, content: str | dict) -> None:
     """Write a file of text, an archive of arrays, or a table of 24 rows."""
     if isinstance(content, str):
+        if "DIGEST" in content:  # counts belong to a rejector
+            content = content.replace("DIGEST", sha256_file(path.with_name("r.safetensors")))
         path.write_text(content, encoding="utf-8")
         return
     arrays = with_objects(content, OBJECTS)
