@@ -30,6 +30,12 @@ HOLDS, FAILS, REFUSED, STOPPED = 0, 1, 2, 130
 _VISIBLE = {
     code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"
 }
+# marks that reverse text, and halves of characters, which cannot be printed
+_VISIBLE |= {
+    code: f"\\u{code:04x}"
+    for code in (0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
+}
+_VISIBLE |= {code: f"\\u{code:04x}" for code in range(0xD800, 0xE000)}
 #: First characters of a cell that a spreadsheet computes as a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -52,7 +58,8 @@ class _Terminal:
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str):
-        self.exit(REFUSED, f"{self.prog}: {message}; --help says more\n")
+        line = f"{self.prog}: {message}; --help says more\n"
+        self.exit(REFUSED, line.translate(_VISIBLE))
 
 
 def main(command_line: list[str] | None = None) -> int:
@@ -68,7 +75,7 @@ def main(command_line: list[str] | None = None) -> int:
     except BrokenPipeError:  # the reader closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return HOLDS
-    except Exception as error:  # a scheduler must not take an error for an alarm
+    except (Exception, SystemExit) as error:  # a scheduler must not take an error for an alarm
         line = " ".join(str(error).split()).replace("treat_as=", "--treat-as ")
         if not isinstance(error, OSError | SyntaxError | ValueError):
             line = f"{type(error).__name__}: {line}".rstrip(": ")
@@ -335,6 +342,8 @@ def _check_file(given: argparse.Namespace) -> None:
     _check_place(out)
     if out.is_dir():
         raise ValueError(f"--out: {out} is a folder; name a file")
+    if out.exists() and not out.is_file():  # a renamed file would take the place of the device
+        raise ValueError(f"--out: {out} is a device or a pipe; name a file")
     for path, content in ((given.rejector, "the rejector"), (given.file, "the new outputs")):
         if out.exists() and path.exists() and out.samefile(path):
             raise ValueError(f"--out: {out} holds {content}; name another file")
@@ -362,7 +371,7 @@ def _bench(given: argparse.Namespace) -> int:
     try:
         ranked = contest(entries, packs(given.packs), tell=tell)
     except AssertionError as error:  # the contract of a score is broken: print all lines
-        print(error, file=sys.stderr)
+        print(str(error).translate(_VISIBLE), file=sys.stderr)
         return FAILS
     written = _written(lambda place: [ranked.write(place)], folder)
     tell("is done")

@@ -312,6 +312,8 @@ class Rejector:
 
 def _check_size(name: str, value: int, *, least: int) -> None:
     """Refuse a number of classes or features that no model has."""
+    if isinstance(value, bool):
+        raise ValueError(f"{name}: a whole number expected, got {value}")
     if whole_number(name, value, least=least) > MOST:
         raise ValueError(f"{name}: at most {MOST} expected, got {value}")
 

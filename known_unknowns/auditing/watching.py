@@ -101,6 +101,8 @@ def look(
     name = sha256_file(file)[:16]
     if state.is_dir():
         raise ValueError(f"{state} is no state of a monitor, but a folder; name another file")
+    if state.exists() and not state.is_file():
+        raise ValueError(f"{state} is no state of a monitor, but a device or a pipe; name a file")
     with locked(state.with_name(f".{state.name}.lock")):
         looks, acknowledged = _read_state(state, digest)
         counts = acknowledged.get(name) or looks.setdefault(

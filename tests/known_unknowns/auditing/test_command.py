@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 
 from helpers.files import project_root
+from helpers.scores import create
 from helpers.scores.calibration import softmax
 from known_unknowns.auditing import audit, figures, read_outputs, report
 from known_unknowns.auditing.command import DEMO, FAILS, HOLDS, REFUSED, STOPPED, main
@@ -279,3 +280,16 @@ def test_pages_show_what_the_demo_prints(tmp_path):
     assert listed(tmp_path / DEMO) == FILES and (tmp_path / DEMO / "report.html").stat().st_size
     for page in (ROOT / "book" / "audit.md", ROOT / "README.md"):
         assert shown(page)["demo"] == done.stdout.split(), page.name
+
+
+def test_a_pipe_or_device_is_never_replaced(tmp_path, monkeypatch, capsys):
+    """A file that is renamed to a device would take its place, for all users of the machine."""
+    monkeypatch.chdir(tmp_path)
+    Rejector(create("max_logit"), 0.5, 2, known=np.arange(100) / 100).save("r.safetensors")
+    np.savez("new.npz", logits=[[2.0, 0.0]])
+    os.mkfifo("pipe")
+    assert main(["accept", "r.safetensors", "new.npz", "--out", "pipe", "--force"]) == REFUSED
+    assert main(["watch", "r.safetensors", "new.npz", "--state", "pipe"]) == REFUSED
+    assert capsys.readouterr().err.count("a device or a pipe") == 2
+    assert (tmp_path / "pipe").is_fifo()
+    assert listed(tmp_path) == ["new.npz", "pipe", "r.safetensors"]
