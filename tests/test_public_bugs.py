@@ -81,6 +81,7 @@ def outputs_of_different_images() -> None:
     three[1] = three[0]  # one pair, which is expected by chance
     features = generator.normal(size=(2000, 64)).astype(np.float16)
     twice = [*range(2000), *range(60)]
+    two = logits[:, :2].argmax(axis=1)
     names = tuple(f"{place}.png" for place in twice)
     pixels, digits = load_digits(return_X_y=True)
     tree = DecisionTreeClassifier(random_state=0).fit(pixels[:900], digits[:900])
@@ -100,6 +101,8 @@ def outputs_of_different_images() -> None:
             "rounded probabilities with names and 60 copies": toy(
                 logarithm(rounded[twice]), labels[twice], files=names
             ),
+            "two classes with names and 60 copies": toy(logits[twice, :2], two[twice], files=names),
+            "two classes with two digits": toy(logits[:, :2].round(2), two),
             "float32 logits and 60 training images": toy(logits, labels, train=train),
             "rounded probabilities and other training images": toy(
                 logarithm(rounded[:1000]), labels[:1000], train=other

@@ -109,10 +109,8 @@ def _of_labels(part: Outputs) -> Iterator[Doubt]:
 def _recalls(part: Outputs) -> np.ndarray:
     """Return the share of correct answers for each class that has an image."""
     images = np.bincount(part.labels)
-    return (
-        np.bincount(part.labels[part.correct], minlength=len(images))[images > 0]
-        / images[images > 0]
-    )
+    correct = np.bincount(part.labels[part.correct], minlength=len(images))
+    return correct[images > 0] / images[images > 0]
 
 
 def _is_chance(part: Outputs) -> bool:
@@ -158,12 +156,13 @@ def _of_copies(inputs: Inputs) -> Iterator[Doubt]:
     part, train = inputs.validation, inputs.train
     parts = [part] if train is None else [part, train]
     digests = _digests(parts)
-    crowded = _crowded(digests)
-    whole, crowded = digests[:, 0], crowded[: len(part)]
-    _, first, which = np.unique(whole[: len(part)], return_index=True, return_inverse=True)
+    whole, learnt = np.split(digests[:, 0], [len(part)])
+    crowded = _crowded(digests)[: len(part)]
+    _, first, which = np.unique(whole, return_index=True, return_inverse=True)
     again = first[which] != np.arange(len(part))
-    crowded[np.isin(which, which[part.labels != part.labels[first[which]]])] = True
-    repeated = {"copies": again, "learnt": np.isin(whole[: len(part)], whole[len(part) :])}
+    other_label = part.labels != part.labels[first[which]]
+    crowded |= np.isin(which, which[other_label])
+    repeated = {"copies": again, "learnt": np.isin(whole, learnt)}
     named_twice = np.zeros(len(part), bool)
     if inputs.files:
         names = np.array(inputs.files)
@@ -187,21 +186,19 @@ def _of_copies(inputs: Inputs) -> Iterator[Doubt]:
 def _digests(parts: Sequence[Outputs]) -> np.ndarray:
     """Return digests of each row, and of each fifth of its numbers, uint64 [N, 1 + PARTS].
 
-    Columns with one value do not count.  With fewer than `PARTS` other columns, a part of a row can
-    determine all of it, and every row gets another digest.
+    Columns with one value do not count.  With fewer than `PARTS` other columns, some part is empty,
+    and all rows agree in it.
     """
     digests = []
     pick = [_varies(values) for values in (parts[0].logits, parts[0].features)]
-    enough = sum(map(np.count_nonzero, pick)) >= PARTS
     for part in parts:
         for logits, features in zip(part.logits, part.features, strict=True):
             row = logits[pick[0]], features[pick[1]]
-            texts = [
-                b"".join(values[start::PARTS].tobytes() for values in row) for start in range(PARTS)
-            ]
-            digests.append([_digest(text) for text in (b"".join(texts), *texts)])
-    digests = np.array(digests, np.uint64)
-    return digests if enough else np.arange(digests.size).reshape(digests.shape)
+            texts = [values.tobytes() for values in row]
+            for start in range(PARTS):
+                texts.append(b"".join(values[start::PARTS].tobytes() for values in row))
+            digests.append([_digest(text) for text in (b"".join(texts[:2]), *texts[2:])])
+    return np.array(digests, np.uint64)
 
 
 def _digest(text: bytes) -> int:
@@ -216,7 +213,8 @@ def _varies(values: np.ndarray) -> np.ndarray:
 def _crowded(digests: np.ndarray) -> np.ndarray:
     """Return whether another row, which is not equal, has a part in common with each row."""
     distinct, place = np.unique(digests, axis=0, return_inverse=True)
-    crowded = np.zeros(len(distinct), bool)
+    # constant outputs show nothing
+    crowded = np.full(len(distinct), len(distinct) == 1)
     for values in distinct.T[1:]:
         _, which, count = np.unique(values, return_inverse=True, return_counts=True)
         crowded |= count[which] > 1
