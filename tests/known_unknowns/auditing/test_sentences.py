@@ -20,7 +20,14 @@ def test_each_sentence_about_changed_or_unknown_images_names_the_mixture_of_clas
 
 
 def test_watch_names_three_causes():
-    counts = {"file": "new.npz", "unlike": 90, "images": 1000, "looks": 1, "total": 1000}
+    counts = {
+        "file": "new.npz",
+        "unlike": 90,
+        "images": 1000,
+        "looks": 1,
+        "total": 1000,
+        "acknowledged": False,
+    }
     for bound in (0.0, 0.03):
         limits = {"bound": bound, "most": 0.02, "usual": 0.05, "false_alarms": 0.05}
         sentence = render("watched", **counts, **limits)[1]
