@@ -11,11 +11,17 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import softmax
+from sklearn.datasets import load_digits
+from sklearn.tree import DecisionTreeClassifier
 
 from helpers import checkpoints
 from helpers.files import sha256_file
+from helpers.metrics import auroc
+from helpers.outputs import Outputs
 from helpers.scores import create
+from known_unknowns.auditing import Inputs
 from known_unknowns.auditing.command import main
+from known_unknowns.auditing.doubts import find_doubts
 from known_unknowns.auditing.rejector import Rejector
 from tests.mistakes import beside, with_objects
 
@@ -54,6 +60,90 @@ OBJECTS: dict = {
     "GROUPS_WITH_A_GAP": np.array([None, *"ab" * 11, "c"], dtype=object),
     "LISTS": [[1.0, 0.0, 0.0]] * 24,
 }
+
+
+def toy(logits, labels, features=None, **others) -> Inputs:
+    """Return inputs of an audit."""
+    features = np.empty((len(labels), 0)) if features is None else features
+    outputs = Outputs(logits, features, labels)
+    return Inputs("a toy", outputs, tuple(map(str, range(logits.shape[1]))), **others)
+
+
+def doubts(inputs: Inputs) -> str:
+    """Return the names of the problems that an audit prints first."""
+    return ", ".join(doubt.name for doubt in find_doubts(inputs))
+
+
+def outputs_of_different_images() -> None:
+    """Add outputs that are equal for different images, and outputs of copies."""
+    generator = np.random.default_rng(0)
+    labels = generator.integers(10, size=2000)
+    logits = (12 * np.eye(10)[labels] + 3 * generator.normal(size=(2000, 10))).astype(np.float32)
+    # in half precision, a confident answer leaves 0 for the other classes
+    half = softmax(2 * logits, axis=1).astype(np.float16)
+    rounded = softmax(logits, axis=1).round(4)
+    three = softmax(2 * generator.normal(size=(3000, 3)), axis=1).round(4)
+    three[1] = three[0]  # one pair, which is expected by chance
+    features = generator.normal(size=(2000, 64)).astype(np.float16)
+    twice = [*range(2000), *range(60)]
+    two = logits[:, :2].argmax(axis=1)
+    names = tuple(f"{place}.png" for place in twice)
+    pixels, digits = load_digits(return_X_y=True)
+    tree = DecisionTreeClassifier(random_state=0).fit(pixels[:900], digits[:900])
+    leaves = tree.predict_proba(pixels[900:])
+    train = Outputs(logits[:60], np.empty((60, 0)), labels[:60])
+    other = Outputs(logarithm(rounded[1000:]), np.empty((1000, 0)), labels[1000:])
+    OBJECTS.update(
+        {
+            "float16 softmax of different images": toy(logarithm(half), labels),
+            "probabilities of a decision tree": toy(logarithm(leaves), digits[900:]),
+            "probabilities with four digits": toy(logarithm(rounded), labels),
+            "three probabilities with four digits": toy(logarithm(three), three.argmax(axis=1)),
+            "float32 logits and 60 copies": toy(logits[twice], labels[twice]),
+            "rounded probabilities with features and 60 copies": toy(
+                logarithm(rounded[twice]), labels[twice], features[twice]
+            ),
+            "rounded probabilities with names and 60 copies": toy(
+                logarithm(rounded[twice]), labels[twice], files=names
+            ),
+            "two classes with names and 60 copies": toy(logits[twice, :2], two[twice], files=names),
+            "two classes with two digits": toy(logits[:, :2].round(2), two),
+            "float32 logits and 60 training images": toy(logits, labels, train=train),
+            "rounded probabilities and other training images": toy(
+                logarithm(rounded[:1000]), labels[:1000], train=other
+            ),
+        }
+    )
+
+
+def logarithm(probabilities: np.ndarray) -> np.ndarray:
+    """Return finite logits of probabilities."""
+    return np.log(np.maximum(probabilities.astype(float), 1e-30))
+
+
+def models_of_rare_classes() -> None:
+    """Add models of transactions with 0.5 % of fraud, and of parts with five rare defects."""
+    generator = np.random.default_rng(0)
+    fraud = np.arange(20_000) % 200 == 0
+    score = np.where(fraud, 3.5, -4) + 1.4 * generator.normal(size=20_000)
+    assert auroc(score[fraud], score[~fraud]) > 0.99
+    chance = generator.normal(size=20_000) - 2
+    kinds = generator.choice(6, p=[0.9, *[0.02] * 5], size=5000)
+    logits = 4 * np.eye(6)[kinds] + generator.normal(size=(5000, 6))
+    models = {
+        "a good model of rare fraud": score,
+        "a model that ranks fraud and never names it": score - 20,
+        "a useless model of rare fraud": chance,
+        "one answer for all transactions": np.full(20_000, -4.0),
+    }
+    for name, values in models.items():
+        OBJECTS[name] = toy(np.c_[0 * values, values], fraud.astype(int))
+    OBJECTS["a good model of rare defects"] = toy(logits, kinds)
+    OBJECTS["a useless model of rare defects"] = toy(generator.permutation(logits), kinds)
+
+
+outputs_of_different_images()
+models_of_rare_classes()
 
 ENTRIES = [
     pytest.param(entry, id=f"{subject}-{number}")
