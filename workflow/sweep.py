@@ -15,6 +15,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 from itertools import repeat
 from multiprocessing import current_process, get_context
@@ -48,10 +49,8 @@ def parse(command_line: list[str] | None = None) -> tuple[argparse.Namespace, Pa
     arguments = parser.parse_args(command_line)
     tier, paper = arguments.tier, arguments.paper
     arguments.out = arguments.out or ROOT / "results" / tier / f"{paper}.parquet"
-    pairs = (assignment.partition("=") for assignment in arguments.set)
-    given = {name: yaml.safe_load(value) for name, _, value in pairs}
     try:
-        parameters = load(paper, tier, root=ROOT, **given)
+        parameters = load(paper, tier, root=ROOT, **values_of(arguments.set))
         parts = run.parts(parameters, arguments.only)
         chosen_device(parameters.device)
         if arguments.out.is_dir():
@@ -68,6 +67,16 @@ def positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"a whole number, at least 1, expected, got '{text}'")
     return int(text)
+
+
+def values_of(assignments: Iterable[str]) -> dict:
+    """Return the parameters that assignments ``NAME=VALUE`` replace, with their new values.
+
+    >>> values_of(["jpeg=75", "network=resnet18"])
+    {'jpeg': 75, 'network': 'resnet18'}
+    """
+    pairs = (assignment.partition("=") for assignment in assignments)
+    return {name: yaml.safe_load(value) for name, _, value in pairs}
 
 
 def main() -> None:
