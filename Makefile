@@ -36,16 +36,17 @@ PEERS = einops==0.8.2 lightning==2.6.6 lightning-utilities==0.15.3 mapie==1.6.0 
 PIP = PIP_USER=0 $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps
 .venv/.installed: requirements.lock pyproject.toml
 	@$(PYTHON) -c "import sys; (3, 11) <= sys.version_info[:2] <= (3, 13) or sys.exit( \
-	    'Python 3.11, 3.12 or 3.13 is needed; name one: make book PYTHON=python3.12')"
+	    'the book needs Python 3.11, 3.12 or 3.13, not ' + sys.version.split()[0] + \
+	    '; name one: make book PYTHON=python3.12 (the tool alone, pip install ., runs on later versions)')"
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@echo "installing the pinned packages: a few minutes"
-	@sed -nE 's/^(torch|torchvision)==[^ ;]*/&+cpu/p' requirements.lock > .venv/torch.txt
+	@sed -nE 's/^(torch|torchvision)(==[^ ;]*).*/\1\2+cpu/p' requirements.lock > .venv/torch.txt
 	@if ! nvidia-smi -L > .venv/pip.log 2>&1 && $(PIP) --no-compile --retries 1 --timeout 15 \
 	        --index-url $(CPU_INDEX) -r .venv/torch.txt > .venv/pip.log 2>&1; \
 	    then echo "PyTorch without CUDA, from $(CPU_INDEX)"; \
-	    grep -vE '^(cuda|nvidia|triton)' requirements.lock > .venv/lock.txt; \
+	    sed -E '/^(torch=|torchvision=|cuda|nvidia|triton)/,/[^\\]$$/d' requirements.lock > .venv/lock.txt; \
 	    else echo "PyTorch from PyPI, with CUDA on Linux"; cp requirements.lock .venv/lock.txt; fi
-	@$(PIP) --no-compile -r .venv/lock.txt
+	@$(PIP) --no-compile --require-hashes -r .venv/lock.txt
 	@$(PIP) --no-build-isolation -e .
 	@touch $@
 

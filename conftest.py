@@ -5,6 +5,7 @@ half an hour, whether they are alive or not.  What the pipeline has executed nee
 """
 
 import gc
+import importlib
 import os
 import time
 from functools import partial
@@ -45,6 +46,16 @@ def pytest_addoption(parser):
         "--executed", type=Path, metavar="FOLDER",
         help="compare notebooks with what they said when they were executed into this folder",
     )  # fmt: skip
+
+
+def pytest_collect_file(file_path, parent):
+    """Import a module's package first: it may import the module, and pytest would do so again.
+
+    A score that is registered twice is an error.
+    """
+    if file_path.suffix == ".py" and file_path.with_name("__init__.py").exists():
+        package = file_path.parent.relative_to(parent.config.rootpath)
+        importlib.import_module(".".join(package.parts))
 
 
 def pytest_configure(config):

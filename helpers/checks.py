@@ -58,6 +58,25 @@ def known_name(kind: str, name: str, options: Iterable[str]) -> str:
     raise ValueError(f"unknown {kind} '{name}'; {hint}There are: {', '.join(options)}")
 
 
+def file_name(kind: str, name: str) -> str:
+    """Return `name` if it can be the name of a file and a word of a command line.
+
+    Examples
+    --------
+    >>> file_name("network", "resnet20-1")
+    'resnet20-1'
+    >>> file_name("network", "../r$(touch x)")
+    Traceback (most recent call last):
+        ...
+    ValueError: network '../r$(touch x)': letters, digits, '_', '.', '+' and '-' expected, a \
+letter or a digit first
+    """
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.+-]*", str(name)):
+        expected = "letters, digits, '_', '.', '+' and '-' expected, a letter or a digit first"
+        raise ValueError(f"{kind} {name!r}: {expected}")
+    return name
+
+
 def known_arguments(kind: str, function: Callable, arguments: Mapping[str, object]) -> None:
     """Refuse keyword arguments that a function or class does not take.
 

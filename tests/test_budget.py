@@ -19,7 +19,7 @@ TOKENS = {
     "tests": 145_000,
 }
 #: Megabytes of the committed files in each folder.
-MEGABYTES = {"helpers": 12, "known_unknowns": 9.2, "notebooks": 9.2, "results": 27.6}
+MEGABYTES = {"helpers": 12, "known_unknowns": 9.3, "notebooks": 9.2, "results": 27.6}
 _SILENT = {
     tokenize.COMMENT,
     tokenize.NL,

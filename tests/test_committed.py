@@ -2,6 +2,7 @@
 
 import ast
 import re
+import subprocess
 import tomllib
 
 import pyarrow.parquet
@@ -13,13 +14,14 @@ from helpers.modules import ROOT
 from tests.test_notebooks import cells
 
 LOCK = (ROOT / "requirements.lock").read_text()
+MAKEFILE = (ROOT / "Makefile").read_text()
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 PROJECT = PYPROJECT["project"]
 #: What `make setup` installs; the book takes all of them.
 EXTRAS = ("torch", "book", "test", "lab")
 GROUPS = [PROJECT["dependencies"], *(PROJECT["optional-dependencies"][name] for name in EXTRAS)]
 DIRECT = [Requirement(line) for group in GROUPS for line in group]
-PINS = [Requirement(line) for line in LOCK.splitlines() if line[:1] not in "#"]
+PINS = [Requirement(line.rstrip(" \\")) for line in LOCK.splitlines() if line[:1].isalpha()]
 ENGLISH = yaml.safe_load((ROOT / "tests/words.yaml").read_text("utf-8"))
 HARD = re.compile(rf"\b({'|'.join(ENGLISH['words'])})\b", re.IGNORECASE)
 
@@ -97,17 +99,47 @@ def test_the_lock_satisfies_pyproject(python):
     assert chosen["jupyter-book"].startswith("1.")  # version 2 ignores _config.yml, silently
 
 
-def test_conda_has_the_same_pins():
+def test_each_pin_has_hashes():
+    entries = re.split(r"^(?=\w)", LOCK, flags=re.M)[1:]
+    hashes = r"( \\\n    --hash=sha256:[0-9a-f]{64})+\n"
+    assert len(entries) == len(PINS)
+    assert all(re.fullmatch(r"[^\n]*" + hashes, entry) for entry in entries)
+
+
+def test_without_a_driver_the_lock_is_installed_but_for_pytorch(tmp_path):
+    """The commands of `make setup`: PyTorch's build for CPUs, and all else with its hashes."""
+    commands = re.findall(r"^\s*@?(sed .*) > \.venv/(\w+\.txt)", MAKEFILE, re.M)
+    for command, name in commands:
+        command = command.replace("$$", "$")
+        text = subprocess.check_output(command, shell=True, cwd=ROOT, text=True)
+        (tmp_path / name).write_text(text)
+    versions = {pin.name: str(pin.specifier) for pin in PINS}
+    expected = [f"{name}{versions[name]}+cpu" for name in ("torch", "torchvision")]
+    assert (tmp_path / "torch.txt").read_text().split() == expected
+    kept = re.findall(r"^[\w.-]+(?===)", (tmp_path / "lock.txt").read_text(), re.M)
+    left = {name for name in versions if re.match(r"(torch|torchvision)$|cuda|nvidia|triton", name)}
+    assert len(left) > 10 and {*kept} == {*versions} - left
+    assert (tmp_path / "lock.txt").read_text().count("--hash") > 1000
+
+
+def test_conda_takes_the_lock_and_the_same_versions_of_python():
     environment = yaml.safe_load((ROOT / "environment.yml").read_text())
-    assert f"python{PROJECT['requires-python']}" in environment["dependencies"]
-    listed = environment["dependencies"][-1]["pip"]
-    assert {"--constraint requirements.lock", f"--editable .[{','.join(EXTRAS)}]"} <= set(listed)
-    pinned = [Requirement(line) for line in listed if not line.startswith("--")]
-    assert set(map(str, pinned)) <= set(map(str, PINS))
-    assert {pin.name for pin in pinned} == {requirement.name for requirement in DIRECT}
+    assert f"python{PROJECT['requires-python']},<3.14" in environment["dependencies"]
+    assert environment["dependencies"][-1]["pip"] == ["--requirement requirements.lock"]
 
 
-def test_versions_in_two_places_agree():
-    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
-    (ruff,) = (hook["rev"] for hook in hooks if "ruff" in hook["repo"])
-    assert f"ruff=={ruff.removeprefix('v')}" in LOCK.splitlines()
+def test_foreign_code_is_pinned_by_commit_with_its_version():
+    """Who owns an action or a hook can move a tag to other code."""
+    pinned = re.compile(r"[0-9a-f]{40}  # v\d+\.\d+\.\d+")
+    workflows = [file.read_text() for file in (ROOT / ".github").rglob("*.yml")]
+    actions = re.findall(r"uses: *[^@\s]+@(.*)", "\n".join(workflows))
+    hooks = re.findall(r"rev: *(.*)", (ROOT / ".pre-commit-config.yaml").read_text())
+    assert actions and hooks
+    assert all(map(pinned.fullmatch, actions + hooks))
+
+
+def test_files_that_the_header_of_the_lock_names_exist():
+    header = [line for line in LOCK.splitlines() if line.startswith("#")]
+    named = re.findall(r"[\w/]+\.(?:py|yml|toml|lock)\b", "\n".join(header))
+    assert "tests/test_committed.py" in named
+    assert all((ROOT / name).exists() for name in named)

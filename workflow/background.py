@@ -3,7 +3,8 @@
     CACHE_ROOT=/a/folder DATA_ROOT=... nohup python workflow/background.py --commit HEAD &
     CACHE_ROOT=/a/folder python workflow/background.py --status
 
-``params/background.yaml`` has lines [chapter, tier, part].  All results are in CACHE_ROOT: a git
+``params/background.yaml`` has lines [chapter, tier, part, NAME=VALUE, ...]; the values replace
+those of the tier, as ``--set`` of ``workflow/sweep.py`` does.  All results are in CACHE_ROOT: a git
 worktree of the commit, checkpoints, logs, and ``exports/``, to be copied into ``results/``.  After
 a kill, the same command continues from the last checkpoint.  If a network fails, the queue stores
 the reason and starts the next network.  Two queues never train the same network: each queue skips
@@ -33,9 +34,10 @@ class Entry:
     """A part of an experiment in the list, with its files in the queue's folder."""
 
     def __init__(self, values: Sequence[str], folder: Path):
-        self.values = paper, tier, part = values
-        self.name = f"{tier}/{paper}/{part}"
-        stem = str(folder / self.name.replace("/", "-"))
+        paper, tier, part, *changes = values
+        self.values = values
+        self.name = " ".join([f"{tier}/{paper}/{part}", *changes])
+        stem = str(folder / re.sub("[/ ]", "-", self.name))
         self.lock, self.log, self.record = (Path(stem + end) for end in (".lock", ".log", ".txt"))
 
     def outcome(self) -> str:
@@ -117,9 +119,9 @@ def train_in(path: Path, entry: Entry, lock: int) -> str:
     return outcome
 
 
-def train(paper: str, tier: str, name: str) -> None:
+def train(paper: str, tier: str, name: str, *changes: str) -> None:
     """Train and export the networks of one entry; print the accuracies."""
-    from sweep import end_with_parent
+    from sweep import end_with_parent, values_of
 
     end_with_parent()
     from helpers.papers import run
@@ -127,7 +129,7 @@ def train(paper: str, tier: str, name: str) -> None:
     from helpers.training.fitted import Fitted
     from known_unknowns.chapters import load
 
-    parameters = load(paper, tier, root=ROOT)
+    parameters = load(paper, tier, root=ROOT, **values_of(changes))
     experiment = run.experiment_of(parameters)
     folder = cache_root() / "exports" / tier / "networks" / paper
     words = []
@@ -140,7 +142,8 @@ def train(paper: str, tier: str, name: str) -> None:
                 if not isinstance(network, Fitted) or exports.find(network.origin, network.recipe):
                     continue
                 stem = f"{part.name}{path}{f'-{number}' if number else ''}"
-                file = folder / f"{re.sub('[/.]', '-', stem)}.safetensors"
+                stem = re.sub("[/.=]", "-", "-".join([stem, *changes]))
+                file = folder / f"{stem}.safetensors"
                 test = tests[network.origin["images"]]
                 test = test.subset(test.labels >= 0)
                 accuracy = exports.save(network, test, file, commit=commit_of("HEAD"))
@@ -153,7 +156,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--commit", default="HEAD", help="the revision that trains")
     parser.add_argument("--status", action="store_true", help="list the networks, train nothing")
-    parser.add_argument("--train", nargs=3, help=argparse.SUPPRESS)
+    parser.add_argument("--train", nargs="+", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.train:
         os.nice(19)

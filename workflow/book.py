@@ -36,9 +36,11 @@ import yaml
 from jupyter_book.sphinx import build_sphinx
 from plan import notebooks_of, plan
 from sphinx_external_toc.parsing import parse_toc_data
+from step import make_folder
 from store_outputs import reduce_pictures
 
 from helpers.papers import PAPERS
+from helpers.papers.parameters import tiers
 from known_unknowns.chapters import CHAPTERS, OTHERS, package_of
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -178,14 +180,15 @@ def problems(folder: Path) -> list[str]:
 def main(command_line: list[str] | None = None) -> None:
     """Build the book that the command line describes, and print the path of its first page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("tier")
+    parser.add_argument("tier", choices=tiers())
     parser.add_argument("--preview", action="store_true", help="of the stored outputs")
     arguments = parser.parse_args(command_line)
     runs = ROOT / "runs" / arguments.tier
     # a neighbour of the target, so a rename replaces it; `make book` and a preview can run together
     out, tree = runs / "book", runs / (".book.preview" if arguments.preview else ".book.new")
+    make_folder(runs)
     shutil.rmtree(tree, ignore_errors=True)
-    tree.mkdir(parents=True)
+    make_folder(tree)
     try:
         assemble(tree, STORED if arguments.preview else runs, arguments.tier)
     except (FileNotFoundError, ValueError) as error:

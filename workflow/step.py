@@ -1,7 +1,10 @@
 """A step of the plan, and the file that hands the plan to Snakemake and to `execute.py`."""
 
 import json
+import os
+import shutil
 import sys
+import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -12,6 +15,8 @@ sys.path.insert(0, str(ROOT))
 from helpers.files import atomic_path  # noqa: E402
 
 PLAN = "plan.json"
+KEPT = ".kept"  # the folder of what steps have made whose driver was killed
+STATE = "state.json"
 #: The notebooks that use networks, so that a GPU helps.
 ASKING = ("training", "evaluation", "figures", "audit")
 
@@ -47,6 +52,17 @@ class Step:
         return notebook.stem == "training" or (notebook.stem == "evaluation" and alone)
 
 
+def make_folder(path: Path) -> None:
+    """Make a folder of this checkout, or exit with the remedy if it cannot be written."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=path).close()
+    except OSError as error:
+        sys.exit(
+            f"{path}: cannot be written ({error.strerror}); copy {ROOT} to a folder that can be"
+        )
+
+
 def write(steps: Mapping[str, Step], runs: Path) -> None:
     """Write a plan into the folder of its executed notebooks."""
     with atomic_path(runs / PLAN) as temporary:
@@ -55,5 +71,48 @@ def write(steps: Mapping[str, Step], runs: Path) -> None:
 
 def read(runs: Path) -> dict[str, Step]:
     """Return the steps of the plan in a folder, by name."""
-    steps = json.loads((runs / PLAN).read_text(encoding="utf-8"))
-    return {values["name"]: Step(**values) for values in steps}
+    try:
+        steps = json.loads((runs / PLAN).read_text(encoding="utf-8"))
+        if not isinstance(steps, list):
+            raise TypeError(f"a list expected, got {type(steps).__name__}")
+        return {values["name"]: Step(**values) for values in steps}
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        sys.exit(
+            f"{runs / PLAN}: a plan of this version expected, got {type(error).__name__}: {error}; "
+            f"write it anew: make run TIER={runs.name}"
+        )
+
+
+def state(step: Step, runs: Path) -> str:
+    """Return what decides the result of a step: its values, and the times of its files."""
+    files = [ROOT / name for name in (step.notebook, *step.reads)]
+    files += [runs / f"{name}.ipynb" for name in step.needs]
+    times = [file.stat().st_mtime_ns if file.exists() else None for file in files]
+    return json.dumps([step.parameters, step.settings, step.reads, times])
+
+
+def keep(step: Step, runs: Path, before: str) -> None:
+    """Keep what a step has made after its driver was killed: the next run deletes its outputs.
+
+    `before` is the step's `state` when it began.
+    """
+    folder = runs / KEPT / step.name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for number, name in enumerate((f"{step.name}.ipynb", *step.makes)):
+        os.link(runs / name, folder / str(number))
+    with atomic_path(folder / STATE) as temporary:
+        temporary.write_text(before, encoding="utf-8")
+
+
+def take_kept(step: Step, runs: Path) -> bool:
+    """Return whether an earlier run has kept what the step would make; if so, put it in place."""
+    folder = runs / KEPT / step.name
+    if not folder.exists():
+        return False
+    same = (folder / STATE).exists() and (folder / STATE).read_text("utf-8") == state(step, runs)
+    if same:
+        for number, name in enumerate((f"{step.name}.ipynb", *step.makes)):
+            (folder / str(number)).replace(runs / name)
+    shutil.rmtree(folder)
+    return same

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 from itertools import repeat, takewhile
 from multiprocessing import current_process, get_context
@@ -25,6 +26,7 @@ import yaml
 from step import ROOT
 from tqdm import tqdm
 
+from helpers.networks.chosen_device import chosen_device
 from helpers.papers import run
 from helpers.papers.parameters import Parameters
 from helpers.report import results
@@ -42,21 +44,39 @@ def parse(command_line: list[str] | None = None) -> tuple[argparse.Namespace, Pa
     parallel = "parts at a time; by default one on each GPU"
     parser.add_argument("--only", **several, metavar="PART", help="by default all parts")
     parser.add_argument("--set", **several, metavar="NAME=VALUE", default=[])
-    parser.add_argument("--processes", type=int, default=max(1, len(gpus())), help=parallel)
+    parser.add_argument("--processes", type=positive, default=max(1, len(gpus())), help=parallel)
     parser.add_argument("--out", type=Path, help="by default results/TIER/PAPER.parquet")
     arguments = parser.parse_args(command_line)
     tier, paper = arguments.tier, arguments.paper
     arguments.out = arguments.out or ROOT / "results" / tier / f"{paper}.parquet"
-    pairs = (assignment.partition("=") for assignment in arguments.set)
-    given = {name: yaml.safe_load(value) for name, _, value in pairs}
     try:
-        parameters = load(paper, tier, root=ROOT, **given)
+        parameters = load(paper, tier, root=ROOT, **values_of(arguments.set))
         parts = run.parts(parameters, arguments.only)
+        chosen_device(parameters.device)
+        if arguments.out.is_dir():
+            raise IsADirectoryError(f"--out: a file expected, got the folder {arguments.out}")
         arguments.out.parent.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=arguments.out.parent).close()  # an error now, not at the end
     except (ValueError, OSError) as error:
         parser.error(str(error))
     return arguments, parameters, parts
+
+
+def positive(text: str) -> int:
+    """Return the whole number, at least 1, that a text states."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"a whole number, at least 1, expected, got '{text}'")
+    return int(text)
+
+
+def values_of(assignments: Iterable[str]) -> dict:
+    """Return the parameters that assignments ``NAME=VALUE`` replace, with their new values.
+
+    >>> values_of(["jpeg=75", "network=resnet18"])
+    {'jpeg': 75, 'network': 'resnet18'}
+    """
+    pairs = (assignment.partition("=") for assignment in assignments)
+    return {name: yaml.safe_load(value) for name, _, value in pairs}
 
 
 def main() -> None:

@@ -30,7 +30,8 @@ from helpers.data.images import Images
 from helpers.data.stream import ImageStream
 from helpers.networks import published, published_cifar, timm_weights
 from helpers.networks.backbones import Classifier
-from helpers.networks.devices import VERSIONS, default_device, device_name
+from helpers.networks.chosen_device import chosen_device
+from helpers.networks.devices import VERSIONS, device_name
 from helpers.networks.inference import compute_once
 from helpers.outputs import Head, Outputs
 
@@ -191,7 +192,7 @@ timm.list_models() and helpers.networks.published.records() name all
     else:
         model, source, preprocessing, class_names = _timms(name, weights, download)
     classifier = _classifier(model, name, preprocessing).to(memory_format=torch.channels_last)
-    device = device or default_device()
+    device = chosen_device(device)
     return Pretrained(
         name=name,
         source=source,

@@ -16,7 +16,7 @@ from typing import Annotated, Any, ClassVar, Self, get_args, get_origin, get_typ
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from helpers.checks import known_name, plain_name
+from helpers.checks import file_name, known_name
 from helpers.data import class_lists
 from helpers.files import project_root
 from helpers.networks import published, timm_weights
@@ -83,8 +83,8 @@ def _scores() -> list[str]:
     return scores.names()
 
 
-#: A name that the file itself gives to a network, a group or a size: a part of names of files.
-Name = Annotated[str, AfterValidator(plain_name)]
+#: A name that a file gives to a network, a size or a group: part of the names of steps and files.
+Name = Annotated[str, AfterValidator(lambda name: file_name("name", name))]
 Seed = Annotated[int, Field(ge=0)]
 Count = Annotated[int, Field(ge=1)]
 #: A number of repetitions; more than 1,000 is a slip.

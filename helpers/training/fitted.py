@@ -18,9 +18,9 @@ from helpers import cache, checkpoints
 from helpers.data.images import Images
 from helpers.files import cache_root, locked
 from helpers.networks import backbones
+from helpers.networks.chosen_device import chosen_device
 from helpers.networks.devices import (
     VERSIONS,
-    default_device,
     device_name,
     precision_on,
     reproducible,
@@ -170,7 +170,7 @@ def fit(
     progress : bool
         Show a progress bar while training.
     """
-    device = device or default_device()
+    device = chosen_device(device)
     num_classes = len(images.class_names)
     objective = objectives.create(recipe.objective, **recipe.objective_arguments)
     outliers = outliers if objective.needs_outliers else None

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import difflib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from numbers import Integral, Real
 
 import numpy as np
 from scipy.special import logsumexp, softmax
 
-from helpers.checks import known_name, label_array
+from helpers.checks import known_name, label_array, plain_array
 from helpers.outputs import Head, Outputs
 from helpers.scores.calibration import ROUNDING, are_probabilities, log_probabilities, row_blocks
+from known_unknowns.auditing.reading import MULTI_LABEL, ONE_LABEL
 
 #: Possible content of the arrays of logits.
 TREATED = ("logits", "probabilities")
 #: Arrays that only the validation images have, and arrays that belong to no images.
 SINGLE = ("labels", "head_weight", "head_bias", "class_names", "files", "groups", "strata")
+#: Numbers that data sets and losses use in place of a label.
+NO_LABEL = {-100, -1, 100, 255}
 #: Largest logit or feature: a million squares of it have a finite sum in single precision.
 LARGEST = 1e15
 _MOST_DIGITS = 6  # decimal places of rounded probabilities
@@ -26,26 +31,85 @@ _TOGETHER = (
 # an array, and the array that it needs
 
 
-def set_names(arrays: Mapping[str, np.ndarray], needed: Sequence[str]) -> list[str]:
+def plain(name: str, values) -> np.ndarray:
+    """Return an array; lists and columns of pandas get a NumPy type for numbers or texts.
+
+    >>> plain("labels", np.array([2, 1], dtype=object)).dtype.kind
+    'i'
+    """
+    array = plain_array(name, values)
+    if isinstance(values, list | tuple) and array.dtype.kind == "U":
+        array = np.array(values, dtype=object)  # NumPy makes a text of a number next to a text
+    if array.dtype.kind == "T":  # texts of any length
+        array = array.astype(object)
+    if array.dtype.kind != "O" or array.ndim != 1:
+        return array
+    items = array.tolist()
+    if all(isinstance(item, str) for item in items):
+        return np.array(items, dtype=str)
+    for kind, dtypes in ((Integral, "iu"), (Real, "f")):
+        if all(isinstance(item, kind) and not isinstance(item, bool) for item in items):
+            numbers = np.array(items)
+            # NumPy rounds large whole numbers of different signs
+            return numbers if numbers.dtype.kind in dtypes else array
+    return array
+
+
+def kind_of_outputs(arrays: Iterable[str]) -> str:
+    """Return the kind of the arrays, one of `TREATED`; refuse both."""
+    found = {kind: [n for n in arrays if f"_{n}".endswith(f"_{kind}")] for kind in TREATED}
+    if all(found.values()):
+        raise ValueError(
+            f"{found['logits'][0]}, {found['probabilities'][0]}: logits or probabilities expected, "
+            "got both; leave the probabilities out, since logits say more"
+        )
+    return "probabilities" if found["probabilities"] else "logits"
+
+
+def both_classes(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return arrays with a column for each of two classes; a single column is for class 1.
+
+    >>> both_classes({"probabilities": np.array([0.25])})["probabilities"]
+    array([[0.75, 0.25]])
+    """
+    changed = dict(arrays)
+    for name, array in arrays.items():
+        numbers = name.endswith("probabilities") and array.dtype.kind in "iuf"
+        if numbers and array.ndim in (1, 2) and array.size and array.size == len(array):
+            array = array.reshape(-1)
+            if array.min() < 0 or array.max() > 1:
+                raise ValueError(
+                    f"{name}: the probability of class 1, from 0 to 1, expected in a single "
+                    f"column, got {array.min():g} to {array.max():g}; write {name} / 100 of "
+                    "percentages, or name logits so"
+                )
+            changed[name] = np.c_[1 - array, array]
+    return changed
+
+
+def set_names(
+    arrays: Mapping[str, np.ndarray], needed: Sequence[str], given: str = "logits"
+) -> list[str]:
     """Return the names of the OOD sets; refuse arrays of unknown names, and missing arrays."""
     # a misspelt kind of array is found for any name of a set
     sets = [*{name.rpartition("_")[0][4:]: None for name in arrays if name.startswith("ood_")}]
     parts = ["", "train_", "production_", *(f"ood_{name}_" for name in sets)]
-    kinds = [f"{part}{kind}" for part in parts for kind in ("logits", "features")]
+    kinds = [f"{part}{kind}" for part in parts for kind in (*TREATED, "features")]
     for name in arrays:
-        if name in ("ood_logits", "ood_features"):
+        if name in ("ood_logits", "ood_probabilities", "ood_features"):
             raise ValueError(f"{name}: without the set's name; call it ood_NAME_{name[4:]}")
         known_name("array", name, {*kinds, *SINGLE, "train_labels"})
     for name in needed:
         if name not in arrays:
             raise ValueError(f"{name}: missing; the file holds {', '.join(arrays) or 'nothing'}")
-    pairs = [*map(str.split, _TOGETHER), *((f"{p}features", f"{p}logits") for p in parts[3:])]
+    pairs = [text.replace("logits", given).split() for text in _TOGETHER]
+    pairs += [(f"{part}features", f"{part}{given}") for part in parts[3:]]
     for first, second in pairs:
         if first in arrays and second not in arrays:
             raise ValueError(f"{second}: missing, though there is {first}")
     for part in parts:
         present = f"{part}features" in arrays
-        if f"{part}logits" in arrays and present != ("features" in arrays):
+        if f"{part}{given}" in arrays and present != ("features" in arrays):
             raise ValueError(
                 f"{part}features: {'no other' if present else 'missing, though other'} group of "
                 "images has features; give them for all groups, or for none"
@@ -88,10 +152,12 @@ def _remedy(name: str, array: np.ndarray, length: int | None, width: int | None)
     shape = array.shape
     if array.dtype.kind not in "iuf":
         return f"write {name}.astype(np.float32)"
+    if array.ndim > 2 and name.endswith("probabilities"):
+        return f"of several outputs, an audit is of one: write {name}[0]"
     if array.ndim > 2:
         return f"write {name}.reshape(len({name}), -1), or the mean over the axes of places"
     if array.ndim == 1 and name.endswith("logits"):
-        return f"of one logit for two classes, write np.c_[0 * {name}, {name}]"
+        return one_logit(name, array)
     if array.ndim < 2:
         return f"write {name}.reshape(-1, {width or 1}), a row for each image"
     if (length, width) == shape[::-1] or (length == shape[1] and length != shape[0]):
@@ -99,6 +165,17 @@ def _remedy(name: str, array: np.ndarray, length: int | None, width: int | None)
     if length not in (None, shape[0]):
         return f"write all arrays in one loop, so that each has {length} rows, in the same order"
     return f"write what the same model gives for all groups, {width} numbers in a row"
+
+
+def one_logit(name: str, array: np.ndarray) -> str:
+    """Return the line of code that makes two columns from the single output of a model."""
+    if array.size and 0 <= array.min() <= array.max() <= 1:
+        instead = name.replace("logits", "probabilities")
+        return (
+            f"all values lie between 0 and 1: of one probability for two classes, write "
+            f"{instead}=np.c_[1 - {name}, {name}], or name the column of a table proba"
+        )
+    return f"of one logit for two classes, write np.c_[0 * {name}, {name}]"
 
 
 def looks_like(values: np.ndarray) -> str:
@@ -128,16 +205,16 @@ def looks_like(values: np.ndarray) -> str:
 
 _INSTEAD = {
     "probabilities": "no value is negative and every row sums to 1, so these are probabilities; "
-    'pass logits (before the softmax), or treat_as="probabilities" to have their logarithms taken',
+    "pass logits (before the softmax), or name the array {probable}, of which the audit takes "
+    'logarithms (for a file also treat_as="probabilities")',
     "percentages": "no value is negative and every row sums to 100, so these are percentages; pass "
-    "logits (before the softmax), or {name} / {name}.sum(axis=1, keepdims=True) with "
-    'treat_as="probabilities"',
+    "logits (before the softmax), or {probable}={name} / {name}.sum(axis=1, keepdims=True)",
     "rounded probabilities": "no value is negative and the rows sum to 1 but for rounding, so "
-    "these are probabilities of few digits, which tie; pass logits (before the softmax), or {name} "
-    '/ {name}.sum(axis=1, keepdims=True) with treat_as="probabilities"',
+    "these are probabilities of few digits, which tie; pass logits (before the softmax), or "
+    "{probable}={name} / {name}.sum(axis=1, keepdims=True)",
     "sigmoids": "all values lie between 0 and 1 and the rows do not sum to 1, so these are "
-    "probably sigmoids, one for each class; pass what goes into them: np.log({name}) - "
-    "np.log1p(-{name})",
+    "probably sigmoids, one for each class; pass what goes into them: "
+    "scipy.special.logit(np.clip({name}, 1e-7, 1 - 1e-7))",
 }
 
 
@@ -145,22 +222,31 @@ def logits(name: str, values: np.ndarray, treat_as: str) -> np.ndarray:
     """Return logits, or the logarithms of probabilities."""
     known_name("way to treat_as", treat_as, TREATED)
     kind = looks_like(values)
-    if name == "logits" and kind in ("", "sigmoids") and values.min() == values.max():
+    if name in TREATED and kind in ("", "sigmoids") and values.min() == values.max():
         raise ValueError(
             f"{name} {values.shape}: all values are {values.flat[0]:g}, so no class is predicted; "
             "see whether the array was filled, and with the outputs of a trained model"
         )
     # if the model is not confident for a set, all its logits may be in this range
     if treat_as == "logits" and kind and (kind != "sigmoids" or name == "logits"):
-        raise ValueError(f"{name} {values.shape}: {_INSTEAD[kind].format(name=name)}")
+        instead = {"name": name, "probable": name.replace("logits", "probabilities")}
+        raise ValueError(f"{name} {values.shape}: {_INSTEAD[kind].format(**instead)}")
     probable = kind == "probabilities"
     if treat_as == "probabilities" and not probable:
         sums, least = values.sum(axis=1, dtype=np.float64), values.min()
         row = int(np.abs(sums - 1).argmax())
         remedy = f"{name} / {name}.sum(axis=1, keepdims=True)"
-        remedy = 'treat_as="logits"?' if least < 0 else remedy
+        if kind == "sigmoids":
+            clipped = f"np.clip({name}, 1e-7, 1 - 1e-7)"
+            remedy += f", or of sigmoids the logits, scipy.special.logit({clipped})"
+        expected = "probabilities expected"
+        if name.endswith("logits"):
+            expected += ", as treat_as says"
+            remedy = 'treat_as="logits"?' if least < 0 else remedy
+        elif least < 0:
+            remedy = f"{name.replace('probabilities', 'logits')}={name}, if these are logits"
         raise ValueError(
-            f"{name}: probabilities expected, as treat_as says, but the least value is {least:g} "
+            f"{name}: {expected}, but the least value is {least:g} "
             f"and row {row} sums to {sums[row]:g}; pass {remedy}"
         )
     return log_probabilities(values) if probable else values
@@ -174,27 +260,120 @@ def normalised(logits: np.ndarray) -> bool:
     )
 
 
-def labels(arrays: Mapping[str, np.ndarray], name: str, classes: int, length: int) -> np.ndarray:
-    """Return labels as int64 from 0 on."""
-    labels, logits = arrays[name], name.replace("labels", "logits")
+def labels(
+    arrays: Mapping[str, np.ndarray], name: str, logits: np.ndarray, given: str
+) -> np.ndarray:
+    """Return labels as int64 from 0 on; texts are names of classes."""
+    labels, names = arrays[name], arrays.get("class_names")
+    length, classes = logits.shape
+    outputs = name.replace("labels", given)
+    if labels.ndim == 1 and labels.dtype.kind == "U":
+        labels = _numbers_of(name, labels, names)
     if labels.ndim != 1 or labels.dtype.kind not in "iu":
         raise ValueError(
             f"{name}: whole numbers [{length}] expected, got {labels.dtype} {labels.shape}; "
-            "write argmax(axis=1) of one-hot rows, astype(int) of numbers, class numbers for texts"
+            + _label_remedy(name, labels, classes)
         )
     if len(labels) != length:
-        turned = f"{logits}.T, a row for each image"
-        remedy = turned if len(labels) == classes else f"{logits} and {name} in one loop"
+        turned = f"{outputs}.T, a row for each image"
+        remedy = turned if len(labels) == classes else f"{outputs} and {name} in one loop"
         raise ValueError(
-            f"{name}: one for each of the {length} rows of {logits} expected, got {labels.shape}; "
+            f"{name}: one for each of the {length} rows of {outputs} expected, got {labels.shape}; "
             f"write {remedy}"
         )
-    if len(labels) and labels.min() >= 1 and labels.max() == classes:
+    if len(labels) and (labels.min() < 0 or labels.max() >= classes):
         raise ValueError(
-            f"{name}: 0 to {classes - 1} expected, got {labels.min()} to {classes}; the first "
-            "class has the number 0: subtract 1"
+            f"{name}: 0 to {classes - 1} expected, got {labels.min()} to {labels.max()}; "
+            + _remedy_of_range(name, labels, logits)
         )
     return label_array(name, labels, classes=classes, length=length)
+
+
+def _numbers_of(name: str, labels: np.ndarray, names: np.ndarray | None) -> np.ndarray:
+    """Return the class numbers of labels that are texts."""
+    texts = {*labels.tolist()}
+    if names is None:
+        remedy = (
+            "give class_names, the names in the order of the logits (of scikit-learn, "
+            "class_names=model.classes_), or in a table the columns logit_CLASS or prob_CLASS"
+        )
+        if all(text.isdecimal() for text in texts):
+            remedy = f"write {name}.astype(int)"
+        elif {text.lower() for text in texts} <= {"true", "false"}:
+            remedy = "write 1 for true and 0 for false"
+        example = min(texts, key=lambda text: (text.isdecimal(), text))
+        raise ValueError(f"{name}: class numbers expected, got texts such as {example!r}; {remedy}")
+    numbers = {text: number for number, text in enumerate(names.tolist())}
+    if unknown := sorted(texts - numbers.keys()):
+        near = difflib.get_close_matches(unknown[0], numbers, n=1) or [*numbers][:3]
+        raise ValueError(
+            f"{name}: names of {len(numbers)} classes expected, got {unknown[0]!r}; the nearest "
+            f"of class_names: {', '.join(map(repr, near))}"
+        )
+    return np.array([numbers[text] for text in labels.tolist()])
+
+
+def _label_remedy(name: str, labels: np.ndarray, classes: int) -> str:
+    """Return the line of code that turns labels of another type or shape into class numbers."""
+    last = "write the number of one class for each image"
+    if labels.dtype.kind not in "biufO":
+        return last
+    if labels.dtype.kind == "O":
+        return (
+            f"write class numbers without missing values: keep = ~pandas.isna({name}), the rows "
+            f"[keep] of all arrays, and {name}[keep].astype(int)"
+        )
+    whole = labels.dtype.kind != "f" or bool((labels == np.floor(labels)).all())
+    if labels.ndim == 2 and 1 in labels.shape:
+        return f"write {name}.reshape(-1).astype(int)"
+    if labels.ndim == 2:
+        binary = bool(np.isin(labels, (0, 1)).all())
+        if binary and (labels.sum(axis=1) == 1).all():
+            return f"of one-hot rows, write {name}.argmax(axis=1)"
+        if binary:
+            return f"these are labels of several classes, and {MULTI_LABEL}; {ONE_LABEL}"
+        if labels.shape[1] == classes and np.allclose(labels.sum(axis=1), 1):
+            return f"of shares of each class, write {name}.argmax(axis=1)"
+    if labels.ndim == 1 and whole:
+        return f"write {name}.astype(int)"
+    if labels.ndim == 1 and np.isnan(labels).any():
+        return (
+            f"NaN is no class: keep = ~np.isnan({name}), the rows [keep] of all arrays, and "
+            f"{name}[keep].astype(int)"
+        )
+    return last
+
+
+def _remedy_of_range(name: str, labels: np.ndarray, logits: np.ndarray) -> str:
+    """Return the line of code whose labels agree best with the predictions."""
+    labels, classes = labels.astype(np.int64), logits.shape[1]
+    predictions = row_by_row(np.argmax, logits)
+    known = (labels >= 0) & (labels < classes)
+    every = np.ones(len(labels), bool)
+    lines = {
+        f"the first class has the number 0: write {name} - 1": (labels - 1, every),
+        f"{classes} stands for the class 0: write {name} % {classes}": (
+            np.where(labels == classes, 0, labels),
+            every,
+        ),
+        f"the first class has the number 0: write {name} + 1": (labels + 1, every),
+    }
+    others = sorted({*labels[~known].tolist()})
+    if known.any() and (len(others) == 1 or {*others} <= NO_LABEL):
+        lines[
+            f"if {' or '.join(map(str, others))} stands for images without a label, leave the "
+            f"{int((~known).sum())} images out: keep = ({name} >= 0) & ({name} < {classes}), and "
+            "the rows [keep] of all arrays of these images"
+        ] = labels, known
+    agreement = {
+        # an image that is left out counts half
+        line: np.where(kept, changed == predictions, 0.5).mean()
+        for line, (changed, kept) in lines.items()
+        if ((changed >= 0) & (changed < classes))[kept].all()
+    }
+    if not agreement:
+        return f"the model has {classes} classes; give the logits of all classes of the labels"
+    return max(agreement, key=agreement.get)
 
 
 def column(arrays: Mapping[str, np.ndarray], name: str, length: int) -> np.ndarray | None:
@@ -203,16 +382,30 @@ def column(arrays: Mapping[str, np.ndarray], name: str, length: int) -> np.ndarr
         return None
     texts = name in ("class_names", "files")
     if values.shape != (length,) or values.dtype.kind not in ("U" if texts else "iuU"):
-        remedy = f"one for each image, np.asarray({name}).astype(str)"
+        missing = int((values != values).sum()) if values.dtype.kind == "f" else 0
+        if values.dtype.kind == "O":
+            missing = sum(item is None or item != item for item in values.ravel().tolist())
+        if missing:
+            raise _missing(name, missing, len(values))
+        remedy = f"one for each image, np.array([str(value) for value in {name}])"
         raise ValueError(
             f"{name}: {length} {'texts' if texts else 'whole numbers or texts'} expected, got "
             f"{values.dtype} {values.shape}; write "
             + (f"np.array(list_of_{length}, dtype=str)" if texts else remedy)
         )
+    if values.dtype.kind == "U" and (missing := int((values == "").sum())):
+        raise _missing(name, missing, length)
     if name == "class_names" and len(set(names := values.tolist())) < length:
         twice = sorted({text for text in names if names.count(text) > 1})
         raise ValueError(f"class_names: each once expected, got {', '.join(twice)} twice")
     return values
+
+
+def _missing(name: str, missing: int, length: int) -> ValueError:
+    return ValueError(
+        f"{name}: missing for {missing} of {length}; write the values, or leave these out of all "
+        "arrays"
+    )
 
 
 def head(arrays: Mapping[str, np.ndarray], validation: Outputs, level: bool) -> Head | None:

@@ -12,9 +12,11 @@ Modules are imported when they are needed, so that the first output appears at o
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gc
 import inspect
 import os
+import shlex
 import signal
 import sys
 import time
@@ -24,13 +26,40 @@ from pathlib import Path
 #: Exit status: all requirements hold, one requirement fails, wrong usage or input, Ctrl-C.
 HOLDS, FAILS, REFUSED, STOPPED = 0, 1, 2, 130
 
+#: Control characters, which can change what a terminal shows, by what is printed in their place.
+_VISIBLE = {
+    code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"
+}
+# marks that reverse text, and halves of characters, which cannot be printed
+_VISIBLE |= {
+    code: f"\\u{code:04x}"
+    for code in (0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
+}
+_VISIBLE |= {code: f"\\u{code:04x}" for code in range(0xD800, 0xE000)}
+#: First characters of a cell that a spreadsheet computes as a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
 #: The folder that the demo writes.
 DEMO = "known_unknowns_demo"
 
 
+class _Terminal:
+    """A stream that shows control characters in names of files, sets and classes as text."""
+
+    def __init__(self, stream):
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        return self._stream.write(text.translate(_VISIBLE))
+
+    def __getattr__(self, name: str):
+        return getattr(self._stream, name)
+
+
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str):
-        self.exit(REFUSED, f"{self.prog}: {message}; --help says more\n")
+        line = f"{self.prog}: {message}; --help says more\n"
+        self.exit(REFUSED, line.translate(_VISIBLE))
 
 
 def main(command_line: list[str] | None = None) -> int:
@@ -41,13 +70,16 @@ def main(command_line: list[str] | None = None) -> int:
     if command_line is None:  # a request to end, as from a system that shuts down, is like Ctrl-C
         signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        return globals()[f"_{given.command or 'version'}"](given)
+        with contextlib.redirect_stdout(_Terminal(sys.stdout)):
+            return globals()[f"_{given.command or 'version'}"](given)
     except BrokenPipeError:  # the reader closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return HOLDS
-    except (OSError, SyntaxError, ValueError) as error:
+    except (Exception, SystemExit) as error:  # a scheduler must not take an error for an alarm
         line = " ".join(str(error).split()).replace("treat_as=", "--treat-as ")
-        print(f"{name}: {line}", file=sys.stderr)
+        if not isinstance(error, OSError | SyntaxError | ValueError):
+            line = f"{type(error).__name__}: {line}".rstrip(": ")
+        print(f"{name}: {line}".translate(_VISIBLE), file=sys.stderr)
         return REFUSED
     except KeyboardInterrupt:
         print(f"{name}: stopped, nothing is written", file=sys.stderr)
@@ -93,14 +125,15 @@ def _parser() -> argparse.ArgumentParser:
           for command in (accept, watch)),
         (watch, "--share", "of unlike images without alarm (0.02)", share | {"default": 0.02}),
         (watch, "--state", "where the counts are kept (REJECTOR.watch.json)", path),
+        (watch, "--acknowledge", "the reason of the alarm is known: count anew after FILE", switch),
         (accept, "--out", "where to, a CSV file (default: the screen)", path),
         (bench, "file", "a Python file that registers a score; it is executed", path),
         (bench, "--packs", "a folder of feature packs (default: those that come along)", path),
         (audit, "--treat-as", "what the logits are", kinds),
         *((command, "--out", "where to (default: the file's name and the command's)", path)
           for command in (audit, bench)),
-        *((command, "--force", "replace an earlier folder", switch)
-          for command in (audit, bench)),
+        *((command, "--force", "replace an earlier file or folder", switch)
+          for command in (audit, accept, bench)),
     ):  # fmt: skip
         command.add_argument(name, help=words, **options)
     return parser
@@ -121,7 +154,7 @@ def _gathered(given: argparse.Namespace):
                          "how onnxruntime writes the outputs of an ONNX file")  # fmt: skip
     if not given.validation:
         raise ValueError("--validation: a folder with a subfolder for each class expected")
-    lines = given.classes.read_text(encoding="utf-8").splitlines() if given.classes else ()
+    lines = given.classes.read_text(encoding="utf-8-sig").splitlines() if given.classes else ()
     try:
         from known_unknowns.auditing.networks import gather
     except ImportError as error:
@@ -186,8 +219,8 @@ def _audit(given: argparse.Namespace) -> int:
     FILE: .npz, as numpy.savez(file, logits=..., labels=...) writes.  Optional arrays are features,
     head_weight, head_bias, train_logits, train_labels, train_features, ood_NAME_logits,
     ood_NAME_features, production_logits, production_features, class_names, files, groups and
-    strata.  Or a table, .csv or .parquet, with columns logit_0 ..., feature_0 ..., label, set,
-    file, group and stratum.
+    strata; probabilities may be in place of logits.  Or a table, .csv or .parquet, with columns
+    logit_0 ... or prob_0 ..., feature_0 ..., label, set, file, group and stratum.
 
     REQUIRE: NAME>=NUMBER or NAME<=NUMBER, as "accuracy>=0.9" or "auroc:pets>=0.8"; names are
     accuracy, coverage, coverage_at_risk_0.05, risk, ece, ece_scaled, aurc, auroc and fpr95.  A
@@ -198,8 +231,9 @@ def _audit(given: argparse.Namespace) -> int:
     tell = _teller(f"reads {given.file or given.model}")
     from known_unknowns.auditing.findings import read_requirement
     from known_unknowns.auditing.report import WRITTEN
+    from known_unknowns.auditing.watching import LOCKED, WATCHED
 
-    folder = _folder(given, given.file or given.model or "model", WRITTEN)
+    folder = _folder(given, given.file or given.model or "model", (*WRITTEN, WATCHED, LOCKED))
     for condition in given.require:
         read_requirement(condition)
 
@@ -223,6 +257,8 @@ def _report(audited, folder: dict, tell: Callable) -> None:
     """Write the files of an audit; print probable problems, summary and paths."""
     from known_unknowns.auditing.findings import summary
 
+    # the command in the report works from the folder in which the audit was started
+    audited.rejector_file = shlex.quote(str(folder["path"] / "rejector.safetensors"))
     tell("writes the report")
     written = _written(audited.save, folder)
     tell("is done")
@@ -268,10 +304,11 @@ def _watch(given: argparse.Namespace) -> int:
     open_share("share", given.share)
     _check_rejector(given)
     state = given.state or given.rejector.with_suffix(".watch.json")
-    seen = look(given.rejector, given.file, state)
+    seen = look(given.rejector, given.file, state, acknowledge=given.acknowledge)
     numbers = {"usual": CHANCE, "false_alarms": FALSE_ALARMS, "most": given.share}
+    numbers["acknowledged"] = given.acknowledge
     print(*render("watched", file=given.file.name, **seen, **numbers), sep="\n")
-    return FAILS if seen["bound"] >= given.share else HOLDS
+    return FAILS if seen["bound"] >= given.share and not given.acknowledge else HOLDS
 
 
 def _accept(given: argparse.Namespace) -> int:
@@ -281,13 +318,14 @@ def _accept(given: argparse.Namespace) -> int:
 
     _check_rejector(given)
     if given.out is not None:
-        _check_place(given.out)
+        _check_file(given)
     rejector = Rejector.load(given.rejector)
-    logits, features, files = read_new(given.file)
-    if given.out and given.out.exists() and given.out.samefile(given.file):
-        raise ValueError(f"--out: {given.out} holds the new outputs; name another file")
+    names = rejector.provenance.get("class_names") or ()
+    logits, features, files = read_new(given.file, names)
     judged = rejector.judge(logits, features)
     judged.insert(0, "image", files)
+    for column in ("image", "label", "reason"):
+        judged[column] = [_no_formula(value) for value in judged[column]]
     if given.out is None:
         judged.to_csv(sys.stdout, index=False)
         sys.stdout.flush()
@@ -296,6 +334,32 @@ def _accept(given: argparse.Namespace) -> int:
         judged.to_csv(temporary, index=False)
     print(f"{given.out}: {int(judged['accepted'].sum())} of {len(judged)} images are accepted")
     return HOLDS
+
+
+def _check_file(given: argparse.Namespace) -> None:
+    """Refuse an output that is there, unless it may be replaced; never replace an input."""
+    out = given.out
+    _check_place(out)
+    if out.is_dir():
+        raise ValueError(f"--out: {out} is a folder; name a file")
+    if out.exists() and not out.is_file():  # a renamed file would take the place of the device
+        raise ValueError(f"--out: {out} is a device or a pipe; name a file")
+    for path, content in ((given.rejector, "the rejector"), (given.file, "the new outputs")):
+        if out.exists() and path.exists() and out.samefile(path):
+            raise ValueError(f"--out: {out} holds {content}; name another file")
+    if not given.force and (out.exists() or out.is_symlink()):
+        raise ValueError(f"--out: {out} is there already; name another file, or add --force")
+
+
+def _no_formula(value):
+    """Return a cell of a CSV file that a spreadsheet shows, and does not compute.
+
+    >>> _no_formula("=1+1"), _no_formula("cat"), _no_formula(-1)
+    ("'=1+1", 'cat', -1)
+    """
+    if isinstance(value, str) and value.startswith(_FORMULA):
+        return f"'{value}"
+    return value
 
 
 def _bench(given: argparse.Namespace) -> int:
@@ -307,7 +371,7 @@ def _bench(given: argparse.Namespace) -> int:
     try:
         ranked = contest(entries, packs(given.packs), tell=tell)
     except AssertionError as error:  # the contract of a score is broken: print all lines
-        print(error, file=sys.stderr)
+        print(str(error).translate(_VISIBLE), file=sys.stderr)
         return FAILS
     written = _written(lambda place: [ranked.write(place)], folder)
     tell("is done")

@@ -11,7 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
+from scipy.special import log_softmax
 
+from helpers.metrics import auroc
 from helpers.outputs import Outputs
 from helpers.scores.calibration import row_blocks, softmax
 from known_unknowns.auditing.checked import row_by_row
@@ -21,6 +23,10 @@ from known_unknowns.auditing.thresholds import share
 
 #: Largest number of classes or images that a doubt names.
 NAMED = 5
+#: Number of parts of a row of outputs, to find rows that agree in a part only.
+PARTS = 5
+#: Standard deviations above chance of a model that is better than chance.
+DEVIATIONS = 3
 #: Largest number of classes for which the best order is computed.
 ORDERED = 2_000
 _ROWS = ("before", "after", "negated")
@@ -64,7 +70,7 @@ def doubt_share(least: float, stated: float) -> tuple[Doubt, ...]:
 
 def _of_labels(part: Outputs) -> Iterator[Doubt]:
     """Yield probable mistakes in the order of labels and logits, from the model's errors."""
-    right, low = share(part.correct)[:2]
+    right = part.correct.mean()
     answers, labels, classes = part.predictions, part.labels, part.num_classes
     # a search on the first half of the images is tested on the second half
     first, second = np.array_split(np.random.default_rng(0).permutation(len(part)), 2)
@@ -95,8 +101,41 @@ def _of_labels(part: Outputs) -> Iterator[Doubt]:
                 moved=[(label, order[label]) for label in np.unique(labels)
                        if order[label] != label],
             )  # fmt: skip
-    if low <= most:
-        yield _doubt("chance", most=most, right_now=right)
+    if _is_chance(part):
+        present = np.count_nonzero(np.bincount(labels))
+        yield _doubt("chance", balanced=_recalls(part).mean(), one_answer=1 / present)
+
+
+def _recalls(part: Outputs) -> np.ndarray:
+    """Return the share of correct answers for each class that has an image."""
+    images = np.bincount(part.labels)
+    correct = np.bincount(part.labels[part.correct], minlength=len(images))
+    return correct[images > 0] / images[images > 0]
+
+
+def _is_chance(part: Outputs) -> bool:
+    """Return whether neither the answers nor the probabilities depend on the class.
+
+    The mean recall of the classes, and the mean AUROC of each class against the others by its
+    probability, are compared with the values of answers that are independent of the labels.  Both
+    do not depend on the mixture of the classes, unlike the accuracy.
+    """
+    images = np.bincount(part.labels, minlength=part.num_classes)
+    present = np.flatnonzero(images)
+    if len(present) == 1:
+        return not part.correct.any()
+    named = np.bincount(part.predictions, minlength=part.num_classes)[present] / len(part)
+    noise = np.sqrt((named * (1 - named) / images[present]).sum())
+    if _recalls(part).sum() - named.sum() > DEVIATIONS * noise:
+        return False
+    logarithms = log_softmax(part.logits, axis=1)
+    areas, noises = [], []
+    for label in present:
+        among = part.labels == label
+        areas.append(auroc(logarithms[among, label], logarithms[~among, label]))
+        pairs = images[label] * (len(part) - images[label])
+        noises.append(np.sqrt((len(part) + 1) / (12 * pairs)))
+    return np.mean(areas) - 0.5 <= DEVIATIONS * np.mean(noises)
 
 
 def _best_order(answers: np.ndarray, labels: np.ndarray, classes: int) -> np.ndarray:
@@ -108,15 +147,33 @@ def _best_order(answers: np.ndarray, labels: np.ndarray, classes: int) -> np.nda
 
 
 def _of_copies(inputs: Inputs) -> Iterator[Doubt]:
-    """Yield copies among the validation images and from the training images."""
+    """Yield copies among the validation images and from the training images.
+
+    Equal outputs are not equal images: rounded probabilities and trees give many images one output.
+    Then, however, many different rows agree in a part of the numbers, and equal rows have different
+    labels.  Equal outputs are evidence if they outnumber such rows, or if the names are equal, too.
+    """
     part, train = inputs.validation, inputs.train
-    digests, first = _digests(part), {}
-    learnt = set() if train is None else set(_digests(train))
-    places = {
-        "copies": [i for i, digest in enumerate(digests) if first.setdefault(digest, i) != i],
-        "learnt": [i for i, digest in enumerate(digests) if digest in learnt],
-    }
-    for name, rows in places.items():
+    parts = [part] if train is None else [part, train]
+    digests = _digests(parts)
+    whole, learnt = np.split(digests[:, 0], [len(part)])
+    crowded = _crowded(digests)[: len(part)]
+    _, first, which = np.unique(whole, return_index=True, return_inverse=True)
+    again = first[which] != np.arange(len(part))
+    other_label = part.labels != part.labels[first[which]]
+    crowded |= np.isin(which, which[other_label])
+    repeated = {"copies": again, "learnt": np.isin(whole, learnt)}
+    named_twice = np.zeros(len(part), bool)
+    if inputs.files:
+        names = np.array(inputs.files)
+        named_twice = again & (names == names[first[which]])
+    for name, equal in repeated.items():
+        clear = equal & ~crowded
+        if clear.sum() <= crowded.sum():
+            clear = np.zeros(len(part), bool)
+        if name == "copies":
+            clear |= named_twice
+        rows = np.flatnonzero(clear)
         if len(rows):
             named = _named([inputs.files[row] if inputs.files else str(row) for row in rows])
             yield _doubt(
@@ -126,12 +183,42 @@ def _of_copies(inputs: Inputs) -> Iterator[Doubt]:
             )  # fmt: skip
 
 
-def _digests(outputs: Outputs) -> list[bytes]:
-    """Return a digest of the logits and features of each image."""
-    return [
-        hashlib.blake2b(logits.tobytes() + features.tobytes(), digest_size=16).digest()
-        for logits, features in zip(outputs.logits, outputs.features, strict=True)
-    ]
+def _digests(parts: Sequence[Outputs]) -> np.ndarray:
+    """Return digests of each row, and of each fifth of its numbers, uint64 [N, 1 + PARTS].
+
+    Columns with one value do not count.  With fewer than `PARTS` other columns, some part is empty,
+    and all rows agree in it.
+    """
+    digests = []
+    pick = [_varies(values) for values in (parts[0].logits, parts[0].features)]
+    for part in parts:
+        for logits, features in zip(part.logits, part.features, strict=True):
+            row = logits[pick[0]], features[pick[1]]
+            texts = [values.tobytes() for values in row]
+            for start in range(PARTS):
+                texts.append(b"".join(values[start::PARTS].tobytes() for values in row))
+            digests.append([_digest(text) for text in (b"".join(texts[:2]), *texts[2:])])
+    return np.array(digests, np.uint64)
+
+
+def _digest(text: bytes) -> int:
+    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
+
+
+def _varies(values: np.ndarray) -> np.ndarray:
+    """Return whether each column has different values."""
+    return np.array([(column != column[0]).any() for column in values.T], bool)
+
+
+def _crowded(digests: np.ndarray) -> np.ndarray:
+    """Return whether another row, which is not equal, has a part in common with each row."""
+    distinct, place = np.unique(digests, axis=0, return_inverse=True)
+    # constant outputs show nothing
+    crowded = np.full(len(distinct), len(distinct) == 1)
+    for values in distinct.T[1:]:
+        _, which, count = np.unique(values, return_inverse=True, return_counts=True)
+        crowded |= count[which] > 1
+    return crowded[place]
 
 
 def likely_label_errors(outputs: Outputs, temperature: float = 1.0) -> np.ndarray:

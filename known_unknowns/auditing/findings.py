@@ -18,10 +18,12 @@ from known_unknowns import guarantees
 from known_unknowns.auditing.inputs import LEAST
 from known_unknowns.auditing.ranking import COMPARED, demands
 from known_unknowns.auditing.sentences import render
-from known_unknowns.auditing.thresholds import NOTHING, promise_risk, share
+from known_unknowns.auditing.thresholds import NOTHING, precision_and_recall, promise_risk, share
 
-SUMMARY = ("right", "sure", "accept", "promise", "unlabelled", "next_step")
+SUMMARY = ("right", "by_answer", "sure", "accept", "promise", "unlabelled", "next_step")
 FINDINGS = ("right", "sure", "score", "accept", "unlabelled", "drift", "limits")
+#: Largest number of answers with precision and recall in the first sentences.
+NAMED = 5
 #: Coverage above which a rejector rejects almost no images.
 NEARLY_ALL = 0.98
 _ASKS = ("the logits alone", "the features too", "the head's weights too", "training images too")
@@ -39,7 +41,8 @@ _FORM = re.compile(
 def summary(audit: SimpleNamespace) -> list[str]:
     """Return the first sentences: accuracy, confidence, rule, guarantee, recommended action.
 
-    With unlabelled images, two more sentences describe them.
+    With unlabelled images, two more sentences describe them.  If one class has most labels, one
+    more sentence has the precision and the recall of each answer.
     """
     numbers = facts(audit)
     return [sentence for name in SUMMARY for sentence in render(name, **numbers)]
@@ -63,7 +66,9 @@ def facts(audit: SimpleNamespace) -> dict:
     confirmed = audit.confirmed.to_dict("records")
     areas = [row for row in confirmed if row["metric"] == "auroc"]
     wished = audit.settings["risk"], audit.settings["confidence"]
-    number = len(audit.measuring)
+    number, validation = len(audit.measuring), audit.inputs.validation
+    labels = np.bincount(validation.labels)
+    rows = precision_and_recall(validation, audit.inputs.class_names)
 
     def ranked(metric: str, name: str) -> pd.Series:
         rows = audit.ranking[audit.ranking["metric"].eq(metric) & audit.ranking["set"].eq(name)]
@@ -72,6 +77,11 @@ def facts(audit: SimpleNamespace) -> dict:
     return {
         "audit": audit,
         "small_sets": [name for name, part in audit.inputs.ood.items() if len(part) < 2 * LEAST],
+        "most_frequent": {
+            "name": audit.inputs.class_names[labels.argmax()],
+            "share": labels.max() / len(validation),
+        },
+        "rarest": rows[:NAMED],
         "asks": _ASKS[demands(audit.score)],
         "compared": min(len(audit.choosing), COMPARED),
         "ranked": ranked,
@@ -90,6 +100,8 @@ def facts(audit: SimpleNamespace) -> dict:
             scores, correct, risk=wished[0], confidence=wished[1]
         ),
         "taken": accepted_unlabelled(audit),
+        # known as soon as the audit has a folder
+        "rejector_file": getattr(audit, "rejector_file", "rejector.safetensors"),
     }
 
 

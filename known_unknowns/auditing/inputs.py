@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from helpers.checks import known_name, plain_array
+from helpers.checks import known_name
 from helpers.files import sha256_file
 from helpers.outputs import Head, Outputs
 from known_unknowns.auditing import checked
@@ -170,9 +170,14 @@ def read_outputs(
     path : path, or mapping of str to array
         Arrays with the names below, or a file from ``numpy.savez(path, logits=..., labels=...)``,
         or a table (.csv, .parquet) with columns ``logit_0`` …, ``feature_0`` …, ``label``,
-        ``set``, ``file``, ``group``, ``stratum``.  N validation images, K classes, D features:
+        ``set``, ``file``, ``group``, ``stratum``.  The last five are texts.  N validation images, K
+        classes, D features:
 
-        * ``logits`` [N, K], ``labels`` [N] (0 to K − 1), ``features`` [N, D] (input of the head).
+        * ``logits`` [N, K], ``labels`` [N], ``features`` [N, D] (input of the head).  Labels are
+          numbers from 0 to K − 1, or names of classes if the file has ``class_names``.
+        * ``probabilities`` in place of ``logits``, in all groups; [N] are of class 1 of two.
+          Columns of a table are ``prob_0`` ….  ``logit_CLASS`` … and ``prob_CLASS`` … also give
+          the names of the classes.
         * ``train_logits``, ``train_labels``, ``train_features``: outputs for training images.
         * ``ood_NAME_logits``, ``ood_NAME_features``: sets of unknown images, any number of sets.
         * ``production_logits``, ``production_features``: outputs for unlabelled images.
@@ -198,28 +203,31 @@ def read_outputs(
     Traceback (most recent call last):
         ...
     ValueError: logits (20, 2): no value is negative and every row sums to 1, so these are \
-probabilities; pass logits (before the softmax), or treat_as="probabilities" to have their \
-logarithms taken
+probabilities; pass logits (before the softmax), or name the array probabilities, of which the \
+audit takes logarithms (for a file also treat_as="probabilities")
     """
     known_name("way to treat_as", treat_as, checked.TREATED)
     source, digest = "the model", {}
     if isinstance(path, Mapping):
-        arrays = {name: plain_array(name, values) for name, values in path.items()}
+        arrays = {name: checked.plain(name, values) for name, values in path.items()}
     else:
         arrays, digest = read_arrays(Path(path)), {"outputs": sha256_file(path)}
         source = f"the model behind {Path(path).name}"
-    sets = checked.set_names(arrays, needed=("logits", "labels"))
-    classes = checked.matrix(arrays, "logits").shape[1]
+    given = checked.kind_of_outputs(arrays)
+    if given == "probabilities":
+        treat_as, arrays = given, checked.both_classes(arrays)
+    sets = checked.set_names(arrays, needed=(given, "labels"), given=given)
+    classes = checked.matrix(arrays, given).shape[1]
     if classes < 2:
         raise ValueError(
-            f"logits: at least 2 classes expected, got shape {arrays['logits'].shape}; of one "
-            "logit for two classes, write np.c_[0 * logits, logits]"
+            f"{given}: at least 2 classes expected, got shape {arrays[given].shape}; "
+            + checked.one_logit(given, arrays[given])
         )
     features = "features" in arrays
     width = checked.matrix(arrays, "features").shape[1] if features else 0
 
     def outputs(prefix: str, labelled: bool = False) -> Outputs | None:
-        name = f"{prefix}logits"
+        name = f"{prefix}{given}"
         if name not in arrays:
             return None
         logits = checked.logits(name, checked.matrix(arrays, name, width=classes), treat_as)
@@ -228,17 +236,17 @@ logarithms taken
         if features:
             values = checked.matrix(arrays, f"{prefix}features", width=width, length=count)
         if labelled:
-            labels = checked.labels(arrays, f"{prefix}labels", classes, count)
+            labels = checked.labels(arrays, f"{prefix}labels", logits, given)
         group = Outputs(logits, values, labels)
         if labelled:
             group.__dict__["predictions"] = checked.row_by_row(np.argmax, logits)
         return group
 
+    names = checked.column(arrays, "class_names", classes)
     validation = outputs("", True)
     level = treat_as == "logits" and not checked.normalised(validation.logits)
-    columns = {"class_names": classes} | dict.fromkeys(_OF_IMAGES, len(validation))
-    columns = {name: checked.column(arrays, name, length) for name, length in columns.items()}
-    names, files = (columns.pop(name) for name in ("class_names", "files"))
+    columns = {name: checked.column(arrays, name, len(validation)) for name in _OF_IMAGES}
+    files = columns.pop("files")
     return Inputs(
         source=source,
         validation=validation,
@@ -254,11 +262,40 @@ logarithms taken
     )
 
 
-def read_new(path: Path) -> tuple[np.ndarray, np.ndarray | None, Sequence[str]]:
-    """Read new outputs for a rejector: logits, features and file names, as `read_outputs` does."""
-    arrays, features = read_arrays(path), None
-    checked.set_names(arrays, needed=("logits",))
-    logits = checked.matrix(arrays, "logits")
+def read_new(
+    path: str | os.PathLike, class_names: Sequence[str] = ()
+) -> tuple[np.ndarray, np.ndarray | None, Sequence[str]]:
+    """Read new outputs for a rejector: logits or probabilities, features and file names.
+
+    Each row of the file is read, in order.  `class_names` are of the rejector.
+
+    Raises
+    ------
+    ValueError
+        Several sets in the file, or other class names; and as in `read_outputs`.
+    """
+    arrays, features = read_arrays(Path(path), new=True), None
+    given = checked.kind_of_outputs(arrays)
+    if given == "probabilities":
+        arrays = checked.both_classes(arrays)
+    groups = [name for name in arrays if f"_{name}".endswith(f"_{given}")]
+    if len(groups) > 1:
+        raise ValueError(
+            f"{given}: new outputs of one set expected, got {', '.join(groups)}; write those to "
+            "judge to a separate file"
+        )
+    checked.set_names(arrays, needed=(given,), given=given)
+    logits = checked.matrix(arrays, given)
+    if given == "probabilities":
+        checked.logits(given, logits, given)
+    names = checked.column(arrays, "class_names", logits.shape[1])
+    named = [*class_names] != [*map(str, range(len(class_names)))]
+    if names is not None and named and names.tolist() != [*class_names]:
+        expected, got = (", ".join(map(str, some[:8])) for some in (class_names, names.tolist()))
+        raise ValueError(
+            f"class_names: {expected} expected, in the order of the audit, got {got}; write the "
+            "columns in this order"
+        )
     if "features" in arrays:
         features = checked.matrix(arrays, "features", length=len(logits))
     files = checked.column(arrays, "files", len(logits))

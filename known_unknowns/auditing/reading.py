@@ -5,11 +5,16 @@ Error messages begin with "outputs", the content of the file.
 
 from __future__ import annotations
 
+import csv
 import math
 import re
 import tokenize
+import warnings
 import zipfile
 import zlib
+from collections import Counter
+from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,16 +34,31 @@ _DAMAGED = (
     tokenize.TokenError, zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
 _OF_IMAGES = {"file": "files", "group": "groups", "stratum": "strata"}
+#: Columns that are read as text: nothing is guessed, merged or shortened.
+TEXTS = {"set", "label", *_OF_IMAGES}
+#: Array, and a pattern of its columns: STEM_0, STEM_1 ...
+_STEMS = {"logits": "logit", "probabilities": "prob|proba|probability", "features": "feature"}
+_LISTS = {"logits": "logit_", "probabilities": "prob_", "features": "feature_"}
+#: Two parts of messages about labels of several classes.
+MULTI_LABEL = "one class for each image expected"
+ONE_LABEL = (
+    "a multi-label model is audited label by label, as a model of two classes: of label k, give "
+    "logits np.c_[0 * logits[:, k], logits[:, k]] and labels[:, k]"
+)
 _PREFIXES = {"validation": "", "train": "train_", "production": "production_"}
 
 
-def read_arrays(path: Path) -> dict[str, np.ndarray]:
-    """Return the arrays of a file by name, mapped into memory if they are not compressed."""
+def read_arrays(path: Path, *, new: bool = False) -> dict[str, np.ndarray]:
+    """Return the arrays of a file by name, mapped into memory if they are not compressed.
+
+    A table of `new` outputs has rows of one set, which may have any name.
+    """
     if not path.is_file():
         problem = "is a folder" if path.is_dir() else "is no file, and no link to a file"
         raise FileNotFoundError(f"outputs: {path} {problem}; give a file of numpy.savez or a table")
     if path.suffix.lower() in TABLES:
-        return _arranged(_read_table(path))
+        table = _read_table(path)
+        return _arranged(_all_rows(table) if new else table)
     try:
         with np.load(path, allow_pickle=False) as archive:
             _check_members(path, archive.zip)
@@ -126,30 +146,96 @@ def _check_stored(path: Path, member: zipfile.ZipInfo) -> int:
 
 
 def _read_table(path: Path) -> pd.DataFrame:
-    """Return the table of a ``.csv`` or ``.parquet`` file."""
+    """Return the table of a ``.csv`` or ``.parquet`` file; columns of `TEXTS` are texts.
+
+    An empty cell of a text is "".
+    """
     import pandas as pd
 
     kind = path.suffix.lower()
     if kind == ".csv":
         _check_text(path)
     try:
-        if kind == ".csv":  # all rows at once, or the type of a column would depend on the place
-            table = pd.read_csv(path, low_memory=False)
-        else:
-            table = pd.read_parquet(path, engine="pyarrow", read_dictionary=_check_columns(path))
-        for name in {"set", *_OF_IMAGES} & {*table}:  # NumPy pads each text to the longest
-            texts = table[name].astype("category").cat.categories
-            size = 4 * len(table) * max(map(len, map(str, texts)), default=0)
-            _check_size(f"with {name!r}, it", path.stat().st_size, size, "shorten the texts")
-        return table
+        table = _read_csv(path) if kind == ".csv" else _read_parquet(path)
     except ImportError as error:
         raise ValueError(
             f"outputs: {path} is read by pyarrow, which is not installed; pip install pyarrow, or "
             "write .npz or .csv"
         ) from error
-    except (OSError, TypeError, ValueError) as error:  # also those of pandas and pyarrow
+    except pd.errors.ParserWarning as error:
+        raise ValueError(
+            f"outputs: {path} has more cells in its rows than names in its first line; name each "
+            "column, as table.to_csv(path, index=False) does"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"outputs: {path} is no text in UTF-8 ({error}). In Python: "
+            + _rewritten(path, "encoding='cp1252'")
+        ) from error
+    except (OSError, TypeError, ValueError, csv.Error) as error:  # also of pandas and pyarrow
         line = str(error).strip().partition("\n")[0]
         raise ValueError(f"outputs: {path} cannot be read as {kind} ({line})") from error
+    for name in TEXTS & {*table}:
+        texts = table[name].astype("category").cat.categories
+        # NumPy pads each text to the longest
+        size = 4 * len(table) * max(map(len, texts), default=0)
+        try:
+            _check_size(f"with {name!r}, it", path.stat().st_size, size, "shorten the texts")
+        except OSError as error:
+            raise ValueError(f"outputs: {path} cannot be read as {kind} ({error})") from error
+        table[name] = table[name].astype(object).fillna("")
+    return table
+
+
+def _read_csv(path: Path) -> pd.DataFrame:
+    """Return the table of a ``.csv`` file, in which only "" is missing."""
+    import pandas as pd
+
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        header = next(filter(None, csv.reader(file)), [])
+    _check_header(header)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", pd.errors.ParserWarning)
+        return pd.read_csv(
+            path,
+            encoding="utf-8-sig",
+            dtype=dict.fromkeys(TEXTS & {*header}, str),
+            keep_default_na=False,
+            na_values={name: [""] for name in header if name not in TEXTS},
+            index_col=False,
+            skip_blank_lines=len(header) > 1,
+            low_memory=False,  # else the type of a column would depend on the row
+        )
+
+
+def _read_parquet(path: Path) -> pd.DataFrame:
+    """Return the table of a ``.parquet`` file; numbers in a column of texts are cast exactly."""
+    import pyarrow
+    import pyarrow.parquet
+
+    table = pyarrow.parquet.read_table(path, read_dictionary=_check_columns(path))
+    _check_header(table.column_names)
+    for name in TEXTS & {*table.column_names}:
+        column = table[name]
+        if pyarrow.types.is_nested(column.type) and name == "label":
+            raise ValueError(f"label: {MULTI_LABEL}, got a list in each row; {ONE_LABEL}")
+        if pyarrow.types.is_dictionary(column.type):
+            if pyarrow.types.is_string(column.type.value_type):
+                continue
+            column = column.cast(column.type.value_type)
+        if pyarrow.types.is_nested(column.type):
+            raise ValueError(f"{name}: a text in each row expected, got {column.type}")
+        place = table.column_names.index(name)
+        table = table.set_column(place, name, column.cast(pyarrow.string()))
+    # without the metadata of pandas, a named index is a column, and numbers have NumPy's types
+    frame = table.to_pandas(ignore_metadata=True)
+    return frame[[name for name in frame if not re.fullmatch(r"__index_level_\d+__", name)]]
+
+
+def _check_header(names: Sequence[str]) -> None:
+    """Refuse two columns of the same name."""
+    if twice := [name for name, count in Counter(names).items() if count > 1]:
+        raise ValueError(f"the column {twice[0]!r} is there twice; leave one out")
 
 
 def _check_columns(path: Path) -> list[str]:
@@ -183,72 +269,172 @@ def _check_text(path: Path) -> None:
     else:
         return
     raise ValueError(
-        f"outputs: {path} {wrong} expected. In Python: pandas.read_csv({path.name!r}, {option})"
-        f".to_csv({path.name!r}, index=False){more}"
+        f"outputs: {path} {wrong} expected. In Python: {_rewritten(path, option)}{more}"
     )
+
+
+def _rewritten(path: Path, option: str) -> str:
+    """Return the line of code that writes a table in UTF-8 with commas, and leaves its texts."""
+    name = repr(path.name)
+    texts = f"dtype=dict.fromkeys({sorted(TEXTS)}, str), keep_default_na=False"
+    return f"pandas.read_csv({name}, {option}, {texts}).to_csv({name}, index=False)"
 
 
 def _arranged(table: pd.DataFrame) -> dict[str, np.ndarray]:
     """Return the arrays of a table."""
-    if not len(table):
-        raise ValueError("outputs: the table has no row, and a row for each image is expected")
-    kinds = {kind: _numbered(table, kind) for kind in ("logit", "feature")}
-    options = {*kinds["logit"], *kinds["feature"], "logit_0", "feature_0", "label", "set"}
-    for name in table.columns:
-        if str(name).startswith("Unnamed: "):  # the name of an index that pandas wrote
-            raise ValueError(
-                f"outputs: the column {name!r} has no name in the file; leave it out, as "
-                "table.to_csv(path, index=False) does with the index"
-            )
-        known_name("column", name, options | {*_OF_IMAGES})
-    if not kinds["logit"]:
-        raise ValueError(
-            "logit_0: missing, and with it all logits; the columns are "
-            f"{', '.join(map(str, table.columns[:8]))}"
-        )
+    kinds, class_names = _columns_of_numbers(table)
     sets = np.full(len(table), "validation", dtype=object)
     if "set" in table:
-        sets = _present(table[["set"]], "file")["set"].astype(str).to_numpy(dtype=object)
+        sets = _texts(table, "set", "file").astype(object)
     arrays: dict[str, np.ndarray] = {}
+    if class_names:
+        arrays["class_names"] = np.array(class_names, dtype=str)
     for name in dict.fromkeys(sets):
-        part, where = table[sets == name], f"set {name}"
+        part = table[sets == name]
+        where = f"set {name}" if "set" in table else "file"
         prefix = _PREFIXES.get(name, f"ood_{name}_")
         if name not in _PREFIXES and (meant := name.strip().lower()) in _PREFIXES:
             raise ValueError(f"set: {name!r} would be a set of unknown images; write {meant!r}")
         for kind, names in kinds.items():
-            if names:
-                arrays[f"{prefix}{kind}s"] = _present(part[names], where).to_numpy()
+            arrays[f"{prefix}{kind}"] = _numbers(part[names], where)
         if "label" in table and name in ("validation", "train"):
-            labels = _present(part[["label"]], where)["label"].to_numpy()
-            # an empty cell of another set turned the whole numbers into floats
-            whole = labels.dtype.kind == "f" and (labels == np.round(labels)).all()
-            arrays[f"{prefix}labels"] = labels.astype(np.int64) if whole else labels
+            arrays[f"{prefix}labels"] = _labels(_texts(part, "label", where), class_names)
         for column in [each for each in _OF_IMAGES if each in table and name == "validation"]:
-            cells = part[[column]] if column == "file" else _present(part[[column]], where)
-            arrays[_OF_IMAGES[column]] = cells[column].astype(str).to_numpy(dtype=str)
+            arrays[_OF_IMAGES[column]] = _texts(part, column, where)
     return arrays
 
 
-def _numbered(table: pd.DataFrame, kind: str) -> list[str]:
-    """Return the columns ``KIND_0``, ``KIND_1`` … in this order; refuse a gap."""
-    count = sum(bool(re.fullmatch(rf"{kind}_\d+", str(name))) for name in table.columns)
-    names = [f"{kind}_{number}" for number in range(count)]
-    if missing := [name for name in names if name not in table]:
+def _all_rows(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table of new outputs without its set and its labels; refuse several sets."""
+    if "set" in table and len(sets := table["set"].unique()) > 1:
         raise ValueError(
-            f"{missing[0]}: missing, though there are {count} columns of this kind; they count "
-            f"from {kind}_0 without a gap"
+            f"set: new outputs of one set expected, got {len(sets)}: {', '.join(sets[:8])}; write "
+            "the rows to judge to a separate file"
         )
-    if texts := [name for name in names if table[name].dtype.kind not in "iuf"]:
-        raise ValueError(f"{texts[0]}: a number such as 0.5 expected in each row, and some are not")
-    return names
+    return table.drop(columns=["set", "label", "group", "stratum"], errors="ignore")
 
 
-def _present(cells: pd.DataFrame, where: str) -> pd.DataFrame:
-    """Return the cells; refuse empty cells."""
+def _columns_of_numbers(table: pd.DataFrame) -> tuple[dict[str, list[str]], list[str]]:
+    """Return the columns of each kind of array, and the class names that they may have."""
+    import pandas as pd
+
+    if not len(table):
+        raise ValueError("outputs: the table has no row, and a row for each image is expected")
+    kinds, class_names = {}, []
+    for kind, stem in _STEMS.items():
+        names, suffixes = _numbered([*map(str, table)], stem, named=kind != "features")
+        if names:
+            kinds[kind] = names
+            class_names = class_names or suffixes
+    _check_names(table, {*chain(*kinds.values())})
+    if not kinds.keys() - {"features"}:
+        raise ValueError(
+            "logit_0: missing, and with it all logits; the columns are "
+            f"{', '.join(map(str, table.columns[:8]))}"
+        )
+    for name in chain(*kinds.values()):
+        if table[name].dtype.kind not in "iuf":
+            wrong = pd.to_numeric(table[name].astype(str), errors="coerce").isna()
+            row = int(wrong.argmax())
+            raise ValueError(
+                f"{name}: a number such as 0.5 expected in each row, got {table[name].iloc[row]!r} "
+                f"in row {row}"
+            )
+    return kinds, class_names
+
+
+def _check_names(table: pd.DataFrame, numbers: set[str]) -> None:
+    """Refuse unknown columns; a message about lists has the line that splits them."""
+    options = numbers | {"logit_0", "prob_0", "feature_0"} | TEXTS
+    for name in map(str, table):
+        if name.startswith("Unnamed: "):  # the name of an index that pandas wrote
+            raise ValueError(
+                f"outputs: the column {name!r} has no name in the file; leave it out, as "
+                "table.to_csv(path, index=False) does with the index"
+            )
+        if name in _LISTS:
+            rows = f"table.pop({name!r})"
+            if isinstance(table[name].iloc[0], str):
+                rows = f"map(json.loads, {rows})"
+            raise ValueError(
+                f"{name}: a column for each number expected, got a list in each row. In Python: "
+                f"table.join(pandas.DataFrame([*{rows}]).add_prefix({_LISTS[name]!r}))"
+            )
+        if name.startswith("label_"):
+            columns = [each for each in map(str, table) if each.startswith("label_")]
+            raise ValueError(
+                f"label: {MULTI_LABEL}, got {len(columns)} columns ({', '.join(columns[:3])}); "
+                "where each row has a single 1, write table['label'] = "
+                "table.filter(regex='^label_').to_numpy().argmax(axis=1), and drop these columns; "
+                + ONE_LABEL
+            )
+        if name not in options:
+            known_name("column", name, options)
+
+
+def _numbered(columns: list[str], stem: str, named: bool) -> tuple[list[str], list[str]]:
+    """Return the columns ``STEM_0``, ``STEM_1`` …, or ``STEM_CLASS`` … with the names of classes.
+
+    Refuse a gap.
+    """
+    found = [name for name in columns if re.fullmatch(rf"(?:{stem})_.+", name, re.DOTALL)]
+    numbers = [name for name in found if re.fullmatch(r"\w+?_\d+", name)]
+    if named and found and not numbers:
+        return found, [name.partition("_")[2] for name in found]
+    if named and len(numbers) < len(found):
+        odd = next(name for name in found if name not in numbers)
+        raise ValueError(
+            f"{odd}: numbers from 0 on, or names of classes, expected after the _, got both "
+            f"({numbers[0]}, {odd}); rename the columns"
+        )
+    if not numbers:
+        # a single column is the probability of class 1
+        return [name for name in columns if name != "feature" and name in stem.split("|")], []
+    start = numbers[0].partition("_")[0]
+    names = [f"{start}_{number}" for number in range(len(numbers))]
+    known = set(numbers)
+    if missing := [name for name in names if name not in known]:
+        raise ValueError(
+            f"{missing[0]}: missing, though there are {len(numbers)} columns of this kind; they "
+            f"count from {start}_0 without a gap"
+        )
+    return names, []
+
+
+def _numbers(cells: pd.DataFrame, where: str) -> np.ndarray:
+    """Return the numbers of the cells; refuse empty cells."""
     missing = cells.isna()
     if rows := int(missing.any(axis=1).sum()):
-        raise ValueError(
-            f"{missing.any().idxmax()}: missing in {rows} of {len(cells)} rows of the {where}; "
-            "write the values, or leave these rows out"
-        )
-    return cells
+        raise _missing(missing.any().idxmax(), rows, len(cells), where)
+    return cells.to_numpy()
+
+
+def _texts(table: pd.DataFrame, column: str, where: str) -> np.ndarray:
+    """Return the texts of a column; refuse empty cells."""
+    texts = table[column].to_numpy(dtype=object)
+    if rows := int((texts == "").sum()):
+        raise _missing(column, rows, len(texts), where)
+    if any("\0" in text for text in texts):
+        # NumPy cuts it off at the end of a text
+        raise ValueError(f"{column}: texts without the character NUL expected; write other texts")
+    return texts.astype(str)
+
+
+def _missing(column: str, rows: int, total: int, where: str) -> ValueError:
+    parts = "these rows" if rows < total else "the column"
+    return ValueError(
+        f"{column}: missing in {rows} of {total} rows of the {where}; write the values, or leave "
+        f"{parts} out"
+    )
+
+
+def _labels(texts: np.ndarray, class_names: Sequence[str]) -> np.ndarray:
+    """Return class numbers, or texts if they are names of classes or no whole numbers.
+
+    A float such as 3.0 is a whole number: an empty cell of another set makes floats of integers.
+    """
+    if {*texts} <= {*class_names}:
+        return texts
+    if not all(re.fullmatch(r"[+-]?\d{1,18}(\.0*)?", text) for text in {*texts.tolist()}):
+        return texts
+    return texts.astype(float).astype(np.int64)

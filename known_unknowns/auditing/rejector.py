@@ -12,13 +12,21 @@ import numpy as np
 
 import helpers.scores
 from helpers import checkpoints
-from helpers.checks import known_name, number, plain_array, whole_number
+from helpers.checks import (
+    float_array,
+    known_name,
+    number,
+    plain_array,
+    positive_number,
+    whole_number,
+)
 from helpers.outputs import Head, Outputs
 from helpers.scores import Score, calibration
 from helpers.scores.calibration import ROUNDING, are_probabilities
 from helpers.scores.gaussians import Gaussians
 from helpers.scores.neighbours import Bank
 from helpers.scores.openset import OpenMax
+from known_unknowns.auditing.checked import looks_like
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,6 +35,9 @@ if TYPE_CHECKING:
 
 #: Possible inputs of a rejector.
 GIVEN = ("logits", "probabilities")
+
+#: Largest numbers of classes and of features; a file with a larger number is forged.
+MOST = 1_000_000
 
 _VERSION = 1  # of the files
 _SAVED = ("threshold", "classes", "width", "given", "provenance")
@@ -57,7 +68,8 @@ class Rejector:
     Raises
     ------
     ValueError
-        A score that needs the images, or needs features without `width`; a NaN threshold.
+        A score that needs the images, or needs features without `width`; a threshold that is not
+        finite; class names or a temperature in the provenance that do not fit.
 
     Examples
     --------
@@ -87,16 +99,31 @@ class Rejector:
             )
         if "features" in info.needs and self.width is None:
             raise ValueError(f"width: the number of features expected, which '{info.name}' needs")
-        number("threshold", self.threshold)
-        whole_number("classes", self.classes)
+        if not np.isfinite(number("threshold", self.threshold)):
+            raise ValueError(f"threshold: a finite number expected, got {self.threshold}")
+        _check_size("classes", self.classes, least=1)
         if self.width is not None:
-            whole_number("width", self.width, least=0)
+            _check_size("width", self.width, least=0)
+        self._check_provenance()
+        if self.known is not None:
+            known = float_array("known", self.known)
+            if not (np.diff(known) >= 0).all():
+                raise ValueError("known: scores of known images in rising order expected")
+
+    def _check_provenance(self) -> None:
+        """Refuse a provenance that is no plain JSON, or does not fit the model."""
+        if not isinstance(self.provenance, Mapping):
+            raise ValueError(f"provenance: names with values expected, got {self.provenance!r}")
         try:
             json.dumps(self.provenance)
-        except (TypeError, ValueError) as error:
+        except (RecursionError, TypeError, ValueError) as error:
             raise ValueError(f"provenance: plain JSON expected ({error})") from error
-        if self.known is not None and not (len(self.known) and (np.diff(self.known) >= 0).all()):
-            raise ValueError("known: scores of known images in rising order expected")
+        names = self.provenance.get("class_names")
+        if names is not None:
+            texts = isinstance(names, list | tuple) and all(isinstance(n, str) for n in names)
+            if not texts or len(names) != self.classes:
+                raise ValueError(f"class_names: {self.classes} texts expected, one for each class")
+        positive_number("temperature", self.provenance.get("temperature", 1.0))
 
     def score_samples(
         self, outputs: Outputs | ArrayLike, features: ArrayLike | None = None
@@ -146,12 +173,16 @@ class Rejector:
     def _as_made(self, logits: np.ndarray) -> np.ndarray:
         """Return logits of the kind that the score was fitted to; refuse the other kind."""
         if self.given == "logits":
-            # the logits of a single image can add up to about 1 by chance
-            if are_probabilities(logits, rounding=ROUNDING if len(logits) > 1 else 1e-6):
+            kind = looks_like(logits)
+            if kind == "probabilities" and len(logits) == 1:
+                # the logits of a single image can add up to about 1 by chance
+                kind = kind if are_probabilities(logits, rounding=1e-6) else ""
+            if kind in ("probabilities", "percentages", "rounded probabilities"):
+                total = {"percentages": "100", "rounded probabilities": "about 1"}.get(kind, "1")
                 raise ValueError(
-                    "logits: no value is negative and every row sums to 1, so these are "
-                    "probabilities, but the rejector was made from logits; give it what goes into "
-                    "the softmax"
+                    f"logits: no value is negative and every row sums to {total}, so these are "
+                    f"{kind}, but the rejector was made from logits; give it what goes into the "
+                    "softmax"
                 )
             return logits
         if are_probabilities(logits, rounding=2 * ROUNDING):
@@ -240,8 +271,11 @@ class Rejector:
         ValueError
             Damaged file, no rejector, other version of the format, score that cannot be used.
         """
-        tensors, saved = checkpoints.load(path, framework="np")
-        if "rejector" not in saved:
+        try:
+            tensors, saved = checkpoints.load(path, framework="np")
+        except RecursionError as error:
+            raise ValueError(f"{path}: no rejector expected here, but nested lists") from error
+        if not isinstance(saved, dict) or "rejector" not in saved:
             raise ValueError(f"{path}: no rejector expected here; give a file of `Rejector.save`")
         if saved["rejector"] != _VERSION:
             raise ValueError(
@@ -250,7 +284,10 @@ class Rejector:
             )
         try:
             score = helpers.scores.create(saved["score"])
-            vars(score).update(_unpacked(saved["state"], tensors))
+            state = _unpacked(saved["state"], tensors)
+            if not isinstance(state, dict):
+                raise TypeError("names with values expected")
+            vars(score).update(state)
             known = _unpacked(saved.get("known"), tensors)
             rejector = cls(score, known=known, **{field: saved[field] for field in _SAVED})
             if not {"members", "native"} & {*score.info.needs}:
@@ -260,7 +297,8 @@ class Rejector:
             raise ValueError(f"{path}: {error} is missing; write the file again") from error
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from error
-        except (AttributeError, IndexError, TypeError) as error:
+        except (AttributeError, IndexError, MemoryError, OverflowError, RecursionError,
+                TypeError) as error:  # fmt: skip
             raise ValueError(f"{path}: its score cannot be read ({error})") from error
 
     def _try_out(self) -> None:
@@ -270,6 +308,14 @@ class Rejector:
             scored = self.score.score_samples(Outputs(logits, features, np.zeros(1, int)))
         if not np.isfinite(scored).all():
             raise ValueError(f"of an image of zeros its score is {scored[0]}; write the file again")
+
+
+def _check_size(name: str, value: int, *, least: int) -> None:
+    """Refuse a number of classes or features that no model has."""
+    if isinstance(value, bool):
+        raise ValueError(f"{name}: a whole number expected, got {value}")
+    if whole_number(name, value, least=least) > MOST:
+        raise ValueError(f"{name}: at most {MOST} expected, got {value}")
 
 
 def _packed(value, name: str, tensors: dict, seen: dict):

@@ -166,6 +166,27 @@ def by_class(
     return rows
 
 
+def precision_and_recall(validation: Outputs, names: Sequence[str]) -> list[dict]:
+    """Return the precision and the recall of each answer, the lowest recall first.
+
+    Classes without an image come last.
+    """
+    rows = []
+    for place, name in enumerate(names):
+        answered = validation.correct[validation.predictions == place]
+        labelled = validation.correct[validation.labels == place]
+        rows.append(
+            {
+                "name": name,
+                "answers": len(answered),
+                "precision": share(answered),
+                "images": len(labelled),
+                "recall": share(labelled),
+            }
+        )
+    return sorted(rows, key=lambda row: (not row["images"], row["recall"][0]))
+
+
 def by_answer(
     scores, correct, answers, names: Sequence[str], risk: float, confidence: float
 ) -> tuple[int, list[dict]]:

@@ -26,10 +26,13 @@ from pathlib import Path
 import numpy as np
 from scipy.special import betaincinv, logsumexp
 
-from helpers.files import atomic_path, sha256_file
+from helpers.files import atomic_path, locked, sha256_file
 from known_unknowns.auditing.inputs import read_new
 from known_unknowns.auditing.rejector import Rejector
 
+#: Files of the state of `rejector.safetensors`, next to it.
+WATCHED = "rejector.watch.json"
+LOCKED = f".{WATCHED}.lock"
 #: Share of the known images that are unlike by chance.
 CHANCE = 0.05
 #: Probability of any alarm, over all looks, without a reason.
@@ -67,38 +70,89 @@ def evidence(unlike, images, known: int, shares=SHARES) -> np.ndarray:
     return np.array(after)
 
 
-def look(rejector: str | os.PathLike, file: Path, state: Path) -> dict:
+def look(
+    rejector: str | os.PathLike, file: Path, state: Path, *, acknowledge: bool = False
+) -> dict:
     """Count the unlike images of a file, store the count, and return all counts and a bound.
 
     A file with equal content counts once. ``bound`` is a share of images unlike the validation
-    images that was exceeded at some time, with confidence 1 − `FALSE_ALARMS` for all looks.
+    images that was exceeded at some time, with confidence 1 − `FALSE_ALARMS` for all looks since
+    the last acknowledged one. Looks of several processes at once are all counted.
+
+    Parameters
+    ----------
+    rejector, file, state : path
+        Rejector with scores of known images, new outputs, and the stored counts.
+    acknowledge : bool
+        Whether the reason of an alarm is known: the looks so far no longer count after this one.
 
     Raises
     ------
     ValueError
         No scores of known images in the rejector, outputs of another model, or a state that
-        belongs to another rejector or is no state.
+        belongs to another rejector, is damaged or is no state. The state is unchanged.
     """
-    rule, (logits, features, _) = Rejector.load(rejector), read_new(file)
-    digest, name = sha256_file(rejector), sha256_file(file)[:16]
-    scores, stored = rule.score_samples(logits, features), {"rejector": digest, "looks": {}}
+    rule = Rejector.load(rejector)
+    logits, features, _ = read_new(file, rule.provenance.get("class_names") or ())
+    scores = rule.score_samples(logits, features)
     rule.p_values(scores[:1])  # refuses a rejector without scores of known images
-    if state.exists():
-        try:
-            stored = json.loads(state.read_text(encoding="utf-8"))
-            owner, _ = stored["rejector"], np.reshape([*stored["looks"].values()], (-1, 2))
-        except (AttributeError, LookupError, OSError, TypeError, ValueError) as error:
-            raise ValueError(f"{state} is no state of a monitor; name another file") from error
-        if owner != digest:
-            raise ValueError(f"{state} belongs to another rejector; name another file")
     cut = rule.known[rank_of_cut(len(rule.known)) - 1]
-    stored["looks"].setdefault(name, [int((scores < cut).sum()), len(scores)])
-    with atomic_path(state) as temporary:
-        temporary.write_text(json.dumps(stored, indent=1), encoding="utf-8")
-    counts = np.array([*stored["looks"].values()])
-    reached = evidence(*counts.T, len(rule.known)).max(axis=0) >= np.log(2 / FALSE_ALARMS)
-    unlike, images = stored["looks"][name]
-    return {
-        "unlike": unlike, "images": images, "looks": len(counts), "total": int(counts[:, 1].sum()),
-        "bound": float(SHARES[reached].max(initial=0)),
-    }  # fmt: skip
+    digest = sha256_file(rejector)
+    name = sha256_file(file)[:16]
+    if state.is_dir():
+        raise ValueError(f"{state} is no state of a monitor, but a folder; name another file")
+    if state.exists() and not state.is_file():
+        raise ValueError(f"{state} is no state of a monitor, but a device or a pipe; name a file")
+    with locked(state.with_name(f".{state.name}.lock")):
+        looks, acknowledged = _read_state(state, digest)
+        counts = acknowledged.get(name) or looks.setdefault(
+            name, [int((scores < cut).sum()), len(scores)]
+        )
+        seen = {"unlike": counts[0], "images": counts[1]} | _summary(looks, len(rule.known))
+        if acknowledge:
+            acknowledged |= looks
+            looks = {}
+        stored = {"rejector": digest, "looks": looks, "acknowledged": acknowledged}
+        with atomic_path(state) as temporary:
+            temporary.write_text(json.dumps(stored, indent=1), encoding="utf-8")
+    return seen
+
+
+def _summary(looks: dict[str, list[int]], known: int) -> dict:
+    """Return the numbers of looks and of images, and the bound of the share of unlike images."""
+    if not looks:
+        return {"looks": 0, "total": 0, "bound": 0.0}
+    counts = np.array([*looks.values()])
+    reached = evidence(*counts.T, known).max(axis=0) >= np.log(2 / FALSE_ALARMS)
+    bound = float(SHARES[reached].max(initial=0))
+    return {"looks": len(counts), "total": int(counts[:, 1].sum()), "bound": bound}
+
+
+def _read_state(state: Path, digest: str) -> tuple[dict, dict]:
+    """Return the looks that count and the acknowledged ones, each [unlike, images] by file."""
+    if not state.exists():
+        return {}, {}
+    try:
+        stored = json.loads(state.read_text(encoding="utf-8"))
+        owner = stored["rejector"]
+        looks = stored["looks"]
+        acknowledged = stored.get("acknowledged", {})
+        valid = all(map(_is_look, (*looks.values(), *acknowledged.values())))
+    except (AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError) as error:
+        raise ValueError(f"{state} is no state of a monitor; name another file") from error
+    if owner != digest:
+        raise ValueError(f"{state} belongs to another rejector; name another file")
+    if not valid:
+        raise ValueError(
+            f"{state} is damaged: whole numbers expected, at most as many unlike images as images; "
+            "restore a copy, or delete it to begin again"
+        )
+    return looks, acknowledged
+
+
+def _is_look(counts) -> bool:
+    """Return whether counts are two whole numbers, and no more images are unlike than there are."""
+    if not (isinstance(counts, list) and len(counts) == 2 and {*map(type, counts)} == {int}):
+        return False
+    unlike, images = counts
+    return 0 <= unlike <= images and 0 < images < 2**53

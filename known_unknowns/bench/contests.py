@@ -252,7 +252,12 @@ def entries_of(path: str | os.PathLike) -> dict[str, Score]:
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     sys.modules.setdefault(path.stem, module)  # classes look for their module here
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except SyntaxError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise ValueError(f"{path}: it ends with {type(error).__name__}: {error}") from error
     names = [name for name in scores.names() if name not in before]
     if not names:
         raise ValueError(

@@ -9,14 +9,18 @@ import time
 
 import background
 import pytest
+import sweep
+import yaml
 
 from helpers import checkpoints
 from helpers.modules import ROOT
 from helpers.networks.recipe import Recipe
+from helpers.papers import run
 from helpers.training import fitted
 from known_unknowns import chapters
 from tests.data.test_images import some
 
+LISTING = ROOT / "params" / "background.yaml"
 PATHS = {"PYTHONPATH": os.pathsep.join([str(ROOT / "workflow"), str(ROOT)])}
 RECIPE = {"width": 4, "stem_stride": 2, "epochs": 8, "batch_size": 8}
 #: What trains in the place of the worktree's own command: a tiny network, a checkpoint an epoch.
@@ -121,9 +125,9 @@ def test_training_takes_place_in_the_code_of_the_commit(tmp_path, monkeypatch):
 
 def test_the_command_trains_at_the_lowest_priority():
     code = "import os, background; background.train = lambda *names: print(os.nice(0), *names)"
-    command = [sys.executable, "-c", f"{code}; background.main()", "--train", *"abc"]
+    command = [sys.executable, "-c", f"{code}; background.main()", "--train", *"abc", "d=1"]
     options = {"cwd": ROOT / "workflow", "start_new_session": True, "text": True}
-    assert subprocess.check_output(command, **options) == "19 a b c\n"
+    assert subprocess.check_output(command, **options) == "19 a b c d=1\n"
 
 
 def test_an_entry_is_exported_with_its_accuracy(tmp_path, monkeypatch, capsys):
@@ -138,3 +142,25 @@ def test_an_entry_is_exported_with_its_accuracy(tmp_path, monkeypatch, capsys):
     assert len(about["class_names"]) == 5 and len(about["commit"]) == 40
     background.train("unknown_detection", "mini", "0/baseline")
     assert "exported already" in capsys.readouterr().out
+    # other images and another draw of the classes are other networks, in files of their own
+    for change in ("jpeg=75", "seed=1"):
+        background.train("unknown_detection", "mini", "0/baseline", change)
+        name = f"0-baseline-{change.replace('=', '-')}"
+        assert f"{name}: accuracy" in capsys.readouterr().out
+        changed = checkpoints.load(path.with_name(f"{name}.safetensors"))[1]
+        assert changed["origin"]["images"] != about["origin"]["images"]
+
+
+def test_entries_that_differ_in_their_parameters_have_their_own_files(tmp_path):
+    values = ["p", "t", "0/a"]
+    plain, copies = (background.Entry(line, tmp_path) for line in (values, [*values, "jpeg=75"]))
+    assert copies.name == "t/p/0/a jpeg=75"
+    assert {plain.lock, plain.log, plain.record}.isdisjoint(
+        {copies.lock, copies.log, copies.record}
+    )
+
+
+def test_every_entry_of_the_list_names_parameters_and_a_part_that_exist():
+    for paper, tier, part, *changes in yaml.safe_load(LISTING.read_text("utf-8")):
+        parameters = chapters.load(paper, tier, root=ROOT, **sweep.values_of(changes))
+        assert len(run.parts(parameters, part)) == 1

@@ -49,3 +49,10 @@ def test_a_notebook_whose_kernel_dies(tmp_path):
     output = run_pytest(tmp_path, "--nbval", "dying.ipynb")
     assert "dying.ipynb::Cell 1" in output and "1 failed, 1 passed" in output
     assert "the notebook's kernel ended by SIGABRT (Aborted)" in output
+
+
+def test_a_module_that_its_package_imports_can_be_tested_alone():
+    """Pytest executed it twice, and its score was "registered already"."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    done = subprocess.run([*command, "helpers/scores/gaussians.py"], cwd=ROOT, capture_output=True)
+    assert done.returncode == 0, done.stdout.decode()

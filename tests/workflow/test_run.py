@@ -2,11 +2,13 @@
 
 import sys
 from contextlib import nullcontext
+from pathlib import Path
 
 import pandas as pd
 import plan
 import pytest
 import run
+import step
 
 from tests.mistakes import beside
 
@@ -69,3 +71,28 @@ def test_a_part_that_failed_fails_the_pipeline(notes, code, planned, monkeypatch
         run.main()
     error = capsys.readouterr().err
     assert (f"a/evaluation: {notes}" in error) == ("a/evaluation.ipynb" in error) == bool(code)
+
+
+def test_a_user_whom_the_machine_does_not_know_has_a_home_and_a_name(tmp_path, monkeypatch):
+    """As in `docker run --user 1234`: no entry in passwd, and no HOME."""
+    for name in ("HOME", "USER", "LOGNAME", "LNAME", "USERNAME"):
+        monkeypatch.setenv(name, "")  # and as it was afterwards
+        monkeypatch.delenv(name)
+
+    def unknown(number):
+        raise KeyError(f"getpwuid(): uid not found: {number}")
+
+    monkeypatch.setattr("pwd.getpwuid", unknown)
+    run.give_home(tmp_path)
+    assert Path.home() == tmp_path and run.getpass.getuser() == "nobody"
+
+
+@pytest.mark.parametrize(
+    "content", ["", "{}", "[1]", '{"a": 1}', '[{"name": "a"}]', '[{"nome": "a"}]', "[[]]"]
+)
+def test_a_plan_of_another_version_is_refused_in_a_sentence(content, tmp_path):
+    (tmp_path / step.PLAN).write_text(content)
+    with pytest.raises(
+        SystemExit, match=r"plan\.json: a plan of this version expected, .* make run TIER"
+    ):
+        step.read(tmp_path)

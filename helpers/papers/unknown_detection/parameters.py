@@ -31,7 +31,7 @@ class BenchmarkParameters(parameters.Parameters):
 
     # the images themselves show other parameters that select images
     grid: ClassVar = (
-        "networks", "network", "runs", "train_per_class", "held_out_per_class",
+        "networks", "network", "runs", "train_per_class", "held_out_per_class", "jpeg",
     )  # fmt: skip
 
     data_set: DataSet  # in-distribution and near-OOD: ``imagenet``, or a set of small images
@@ -51,6 +51,8 @@ class BenchmarkParameters(parameters.Parameters):
     far_images: Count  # of each far-OOD set, at most, drawn at random
     train_per_class: Count | None = None  # photographs of each class, at most
     held_out_per_class: Count | None = None  # photographs
+    # quality of JPEG copies, which replace the known and the near-OOD images; by default no copies
+    jpeg: Annotated[int, Field(ge=1, le=95)] | None = None
     networks: dict[Name, Changes]
     network: str  # that is evaluated
     runs: Repeats
@@ -66,6 +68,8 @@ class BenchmarkParameters(parameters.Parameters):
     def _check_benchmark(self):
         if self.data_set == "imagenet" and not (self.train_per_class and self.held_out_per_class):
             raise ValueError("train_per_class, held_out_per_class: missing, of photographs")
+        if self.jpeg and not self.in_memory:
+            raise ValueError("jpeg: none expected, of photographs, which are JPEG files already")
         kept = {f"far.{name}.keep": (name, self.far_set(name).keep) for name in self.far}
         for superclass, names in self.superclasses.items():
             parameters.check_classes(f"superclasses.{superclass}", self.data_set, names)

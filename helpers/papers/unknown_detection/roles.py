@@ -12,10 +12,12 @@ import numpy as np
 
 from helpers import data
 from helpers.data import Images, ImageStream, class_roles, overlaps, sources
+from helpers.data.corruptions.digital import jpeg_compression
 from helpers.files import data_root
 from helpers.papers.run import Part
 from helpers.papers.unknown_detection.methods import TEXTS
 from helpers.papers.unknown_detection.parameters import BenchmarkParameters
+from pictures.base import to_bytes
 
 #: Side in pixels that networks of small images expect; images of other sizes are resized.
 SIZE = 32
@@ -73,8 +75,32 @@ class Benchmark:
 def roles(parameters: BenchmarkParameters, part: Part | None = None) -> Benchmark:
     """Return the role of each image, the same one in all parts."""
     if parameters.data_set in TEXTS["archives"]:
-        return from_archive(parameters)
-    return (photographs if parameters.data_set == "imagenet" else small_images)(parameters)
+        benchmark = from_archive(parameters)
+    elif parameters.data_set == "imagenet":
+        benchmark = photographs(parameters)
+    else:
+        benchmark = small_images(parameters)
+    return with_copies(benchmark, parameters.jpeg) if parameters.jpeg else benchmark
+
+
+def with_copies(benchmark: Benchmark, quality: int) -> Benchmark:
+    """Return the benchmark with JPEG copies of the images of the known and the near-OOD classes.
+
+    They are all images of one data set; the images of other data sets stay.
+    """
+
+    def copied(images: Images) -> Images:
+        scaled = images.images / np.float32(255)
+        copies = jpeg_compression(scaled, (), quality)
+        return replace(images, images=to_bytes(copies))
+
+    return replace(
+        benchmark,
+        train=copied(benchmark.train),
+        validation=copied(benchmark.validation),
+        test=copied(benchmark.test),
+        near=copied(benchmark.near),
+    )
 
 
 def draw_known(

@@ -4,6 +4,7 @@ import io
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pandas as pd
 import pytest
 
 from helpers.files import project_root
+from helpers.scores import create
 from helpers.scores.calibration import softmax
 from known_unknowns.auditing import audit, figures, read_outputs, report
 from known_unknowns.auditing.command import DEMO, FAILS, HOLDS, REFUSED, STOPPED, main
@@ -50,6 +52,7 @@ def test_an_audit_is_a_folder_and_requirements_decide_the_status(file, tmp_path,
     assert listed(folder) == FILES and listed(tmp_path) == ["outputs.npz", "outputs_audit"]
     numbers = json.loads((folder / "audit.json").read_text("utf-8"))
     audited = audit(read_outputs(file), risk=0.2, require=required[1::2])
+    audited.rejector_file = "outputs_audit/rejector.safetensors"
     assert numbers == json.loads(json.dumps(audited.as_dict()))
     printed = capsys.readouterr()
     assert printed.err == "" and all(text in printed.out for text in numbers["summary"])
@@ -117,6 +120,22 @@ def test_an_error_is_one_line_and_leaves_nothing(file, arrays, bad_command, mess
     assert listed(file.parent) == ["few.npz", "lost.npz", "outputs.npz", "text.npz", "wrong.py"]
 
 
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_a_byte_order_mark_is_no_part_of_a_class_name(tmp_path, monkeypatch, mark):
+    (tmp_path / "names.txt").write_text(f"{mark}ant\r\nbee\n\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    names = []
+
+    def gather(given):
+        names.extend(given.class_names)
+        raise ValueError("the names are read")
+
+    monkeypatch.setattr("known_unknowns.auditing.networks.gather", gather)
+    command = "audit --classes names.txt --model resnet18 --validation photos"
+    assert main(command.split()) == REFUSED
+    assert names == ["ant", "bee"]
+
+
 def test_new_outputs_are_judged(file, arrays, tmp_path, capsys):
     assert main(["audit", str(file), "--risk", "0.2", "--out", "a"]) == HOLDS
     new = {name: arrays[f"ood_pets_and_toys_{name}"] for name in ("logits", "features")}
@@ -140,6 +159,93 @@ def test_new_outputs_are_judged(file, arrays, tmp_path, capsys):
     printed = capsys.readouterr().out
     assert printed == f"b.csv: {accepted.sum()} of 120 images are accepted\n"
     assert len((tmp_path / "b.csv").read_text().splitlines()) == 121
+
+
+@pytest.mark.parametrize(
+    ("out", "message"),
+    [
+        ("thesis.tex", "thesis.tex is there already; name another file, or add --force"),
+        ("thesis.tex --force", ""),
+        ("link.csv", "link.csv is there already"),
+        ("a/rejector.safetensors --force", "holds the rejector"),
+        ("new.npz --force", "holds the new outputs"),
+        ("same.npz --force", "holds the new outputs"),
+        ("a", "a is a folder; name a file"),
+    ],
+)
+def test_accept_replaces_no_file_by_accident(file, arrays, tmp_path, capsys, out, message):
+    assert main(["audit", str(file), "--risk", "0.2", "--out", "a"]) == HOLDS
+    np.savez(tmp_path / "new.npz", logits=arrays["logits"], features=arrays["features"])
+    (tmp_path / "thesis.tex").write_text("mine")
+    (tmp_path / "link.csv").symlink_to("nowhere")
+    (tmp_path / "same.npz").symlink_to("new.npz")
+    before = (tmp_path / "a/rejector.safetensors").read_bytes()
+    command = f"accept a/rejector.safetensors new.npz --out {out}"
+    assert main(command.split()) == (REFUSED if message else HOLDS)
+    assert message in capsys.readouterr().err
+    assert (tmp_path / "a/rejector.safetensors").read_bytes() == before
+    assert ((tmp_path / "thesis.tex").read_text() == "mine") == bool(message)
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_the_next_step_of_the_report_works(file, arrays, tmp_path, capsys):
+    """From where the audit was started, in a folder with a space in its name."""
+    arguments = ["audit", str(file), "--coverage", "0.5", "--out", "my audit/of today"]
+    assert main(arguments) == HOLDS
+    np.savez(tmp_path / "new.npz", logits=arrays["logits"], features=arrays["features"])
+    printed = capsys.readouterr().out
+    (command,) = re.findall(r"`known-unknowns (accept .*?)`", printed)
+    assert main(shlex.split(command)) == HOLDS
+    report_text = (tmp_path / "my audit/of today/report.html").read_text("utf-8")
+    assert "my audit/of today/rejector.safetensors" in report_text
+
+
+def test_names_do_not_reach_a_terminal_or_a_spreadsheet_as_code(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    generator = np.random.default_rng(0)
+    labels = np.arange(400) % 4
+    names = ["=1+1", "+a", "@b", "c\x1b[2J"]
+    logits = 6 * np.eye(4)[labels] + generator.normal(size=(400, 4))
+    np.savez("o.npz", logits=logits, labels=labels, class_names=names)
+    assert main(["audit", "o.npz", "--risk", "0.2", "--out", "a"]) == HOLDS
+    files = [f"-{number}\x1b[31m.png" for number in range(400)]
+    np.savez("new.npz", logits=logits, files=files)
+    assert main(["accept", "a/rejector.safetensors", "new.npz"]) == HOLDS
+    assert main(["audit", "miss\x1b[2Jing.npz"]) == REFUSED
+    printed = "".join(capsys.readouterr())
+    assert "\x1b" not in printed and r"\x1b[31m.png" in printed
+    assert main(["accept", "a/rejector.safetensors", "new.npz", "--out", "b.csv"]) == HOLDS
+    rows = pd.read_csv("b.csv", dtype=str)
+    assert {*rows["label"]} == {"'=1+1", "'+a", "'@b", "c\x1b[2J"}
+    assert rows["image"].str.startswith("'-").all()
+    assert rows["score"].astype(float).notna().all()
+
+
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [
+        ("raise RuntimeError('no')", "RuntimeError: no"),
+        ("import sys; sys.exit(0)", "SystemExit: 0"),
+        ("import no_such_module", "ModuleNotFoundError: No module named 'no_such_module'"),
+        ("1 / 0", "ZeroDivisionError"),
+        ("def f(: pass", "invalid syntax"),
+    ],
+)
+def test_a_bench_file_that_fails_is_one_sentence(tmp_path, monkeypatch, capsys, program, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(program)
+    assert main(["bench", "mine.py"]) == REFUSED
+    error = capsys.readouterr().err
+    assert message in error and error.count("\n") == 1
+
+
+def test_any_exception_is_one_line_and_no_alarm(file, monkeypatch, capsys):
+    def fail(*arguments, **options):
+        raise LookupError("what nobody expects")
+
+    monkeypatch.setattr("known_unknowns.auditing.inputs.read_outputs", fail)
+    assert main(["audit", str(file)]) == REFUSED
+    assert capsys.readouterr().err == "known-unknowns audit: LookupError: what nobody expects\n"
 
 
 def shown(page):
@@ -174,3 +280,16 @@ def test_pages_show_what_the_demo_prints(tmp_path):
     assert listed(tmp_path / DEMO) == FILES and (tmp_path / DEMO / "report.html").stat().st_size
     for page in (ROOT / "book" / "audit.md", ROOT / "README.md"):
         assert shown(page)["demo"] == done.stdout.split(), page.name
+
+
+def test_a_pipe_or_device_is_never_replaced(tmp_path, monkeypatch, capsys):
+    """A file that is renamed to a device would take its place, for all users of the machine."""
+    monkeypatch.chdir(tmp_path)
+    Rejector(create("max_logit"), 0.5, 2, known=np.arange(100) / 100).save("r.safetensors")
+    np.savez("new.npz", logits=[[2.0, 0.0]])
+    os.mkfifo("pipe")
+    assert main(["accept", "r.safetensors", "new.npz", "--out", "pipe", "--force"]) == REFUSED
+    assert main(["watch", "r.safetensors", "new.npz", "--state", "pipe"]) == REFUSED
+    assert capsys.readouterr().err.count("a device or a pipe") == 2
+    assert (tmp_path / "pipe").is_fifo()
+    assert listed(tmp_path) == ["new.npz", "pipe", "r.safetensors"]

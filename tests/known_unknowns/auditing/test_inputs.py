@@ -1,6 +1,8 @@
 """A file is read as it was written, nothing in it is executed, and messages name the problem."""
 
 import io
+import json
+import re
 import tracemalloc
 import warnings
 import zipfile
@@ -172,6 +174,77 @@ def test_bad_arrays(arrays, write, bad_array, message):
         changed[name] = eval(value, {"np": np, "softmax": softmax, **arrays})
     with pytest.raises(ValueError, match=message):
         read_outputs(write(changed))
+
+
+@pytest.mark.parametrize(
+    "given",
+    ["labels + 1", "labels - 1", "labels[:, None]", "labels[None]", "np.eye(4)[labels]",
+     "np.eye(4, dtype=bool)[labels]", "labels.astype(float)", "labels.astype(str)",
+     "np.where(labels == 0, 4, labels)"],
+)  # fmt: skip
+def test_the_line_in_a_message_gives_the_right_labels(arrays, write, given):
+    changed = eval(given, {"np": np, "labels": arrays["labels"]})
+    arrays = {name: arrays[name] for name in ("logits", "labels")}
+    with pytest.raises(ValueError) as refused:
+        read_outputs(write(arrays | {"labels": changed}))
+    line = re.search(r"write (labels[^,;]*(?:\(axis=1\))?)", str(refused.value))[1]
+    corrected = eval(line, {"np": np, "labels": changed})
+    assert np.array_equal(corrected, arrays["labels"]), line
+
+
+@pytest.mark.parametrize("number", [-100, -1, 100, 255])
+def test_images_with_a_number_for_no_label_can_be_left_out(arrays, write, number):
+    logits, labels = arrays["logits"], np.where(np.arange(300) % 5, arrays["labels"], number)
+    with pytest.raises(ValueError, match=f"if {number} stands for images without .* 60") as refused:
+        read_outputs(write({"logits": logits, "labels": labels}))
+    line = re.search(r"keep = (.*), and the rows", str(refused.value))[1]
+    keep = eval(line, {"labels": labels})
+    read = read_outputs(write({"logits": logits[keep], "labels": labels[keep]}))
+    assert len(read.validation) == 240
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_a_column_of_lists_is_split_by_the_line_in_the_message(arrays, tmp_path, kind):
+    table = pd.DataFrame({"logits": arrays["logits"].tolist(), "label": arrays["labels"]})
+    getattr(table, f"to_{kind}")(path := tmp_path / f"a.{kind}", index=False)
+    with pytest.raises(ValueError, match="a column for each number expected") as refused:
+        read_outputs(path)
+    table = getattr(pd, f"read_{kind}")(path)
+    names = {"table": table, "pandas": pd, "json": json}
+    split = eval(str(refused.value).partition("In Python: ")[2], names)
+    getattr(split, f"to_{kind}")(path, index=False)
+    assert np.allclose(read_outputs(path).validation.logits, arrays["logits"])
+
+
+@pytest.mark.parametrize(
+    "options", [{"sep": ";"}, {"sep": "\t"}, {"encoding": "utf-16"}, {"encoding": "cp1252"}]
+)
+def test_the_line_that_rewrites_a_table_leaves_its_texts(arrays, tmp_path, monkeypatch, options):
+    monkeypatch.chdir(tmp_path)
+    columns = {f"logit_{i}": arrays["logits"][:, i] for i in range(4)}
+    texts = {"label": arrays["labels"], "stratum": "NA", "file": 150 * ["01é", "1"]}
+    pd.DataFrame(columns | texts).to_csv("a.csv", index=False, **options)
+    with pytest.raises(ValueError, match="In Python: ") as refused:
+        read_outputs("a.csv")
+    line = str(refused.value).partition("In Python: ")[2].partition(", with decimal")[0]
+    eval(line, {"pandas": pd})
+    read = read_outputs("a.csv")
+    assert read.files[:2] == ("01é", "1") and {*read.strata} == {"NA"}
+
+
+def test_probabilities_give_the_numbers_of_their_logarithms(arrays, write):
+    probable = softmax(arrays["logits"], axis=1)
+    labels, second = arrays["labels"] % 2, probable[:, [1]]
+    by_name = read_outputs({"probabilities": probable, "labels": arrays["labels"]})
+    stated = {"logits": probable, "labels": arrays["labels"]}
+    as_stated = read_outputs(stated, treat_as="probabilities")
+    assert np.array_equal(by_name.validation.logits, as_stated.validation.logits)
+    both = np.c_[1 - second, second]
+    two = read_outputs({"probabilities": both, "labels": labels})
+    for single in (second, second[:, 0]):
+        one = read_outputs(write({"probabilities": single, "labels": labels}))
+        assert np.array_equal(one.validation.logits, two.validation.logits)
+    assert audit({"probabilities": probable, "labels": arrays["labels"]}, risk=0.2).deployed
 
 
 def test_bad_calls_from_python(arrays, write, bad_call, message):

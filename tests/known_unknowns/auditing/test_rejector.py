@@ -1,10 +1,12 @@
 """A rejector read from its file says what the one that was written said, and refuses the rest."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
+from safetensors.numpy import save_file
 
 from helpers import checkpoints
 from helpers.outputs import Head, Outputs
@@ -54,6 +56,55 @@ def test_other_outputs_and_what_cannot_be_deployed_are_refused(refused_rule, mes
     """Before a file is written or applied; outputs of another model by the array that is wrong."""
     with pytest.raises(ValueError, match=message):
         eval(refused_rule)
+
+
+def nested(depth):
+    """Return lists in lists."""
+    value = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"provenance": {"class_names": ["a", "b"]}}, "class_names: 20 texts expected"),
+        ({"provenance": {"class_names": "abcdefghijklmnopqrst"}}, "class_names: 20 texts"),
+        ({"provenance": {"class_names": [1] * 20}}, "class_names: 20 texts"),
+        ({"provenance": None}, "provenance: names with values expected"),
+        ({"provenance": [1]}, "provenance: names with values expected"),
+        ({"provenance": {"temperature": "hot"}}, "temperature: a positive number expected"),
+        ({"provenance": {"temperature": 0}}, "temperature: a positive number expected"),
+        ({"classes": 10**9}, "classes: at most 1000000 expected"),
+        ({"width": 10**12}, "width: at most 1000000 expected"),
+        ({"threshold": float("inf")}, "threshold: a finite number expected"),
+        ({"threshold": float("-inf")}, "threshold: a finite number expected"),
+        ({"threshold": None}, "threshold: a number expected"),
+        ({"known": nested(400)}, "known"),
+        ({"known": ["a"]}, "known"),
+        ({"known": 3}, "known"),
+        ({"state": nested(400)}, "cannot be read"),
+    ],
+)
+def test_a_forged_file_is_refused_in_one_sentence(path, change, message):
+    """Its checksum fits."""
+    rejector("knn", known=np.array([0.0, 1.0])).save(path)
+    tensors, saved = checkpoints.load(path)
+    checkpoints.save(path, tensors, **saved | change)
+    with pytest.raises(ValueError, match=message):
+        Rejector.load(path)
+
+
+def test_deep_nesting_is_refused_in_one_sentence(path):
+    """The text is written by hand: Python does not write it either."""
+    rejector("knn").save(path)
+    tensors, saved = checkpoints.load(path, framework="np")
+    text = json.dumps(saved).replace('"provenance": {}', f'"provenance": {"[" * 9**5}{"]" * 9**5}')
+    metadata = {"information": text, "sha256": checkpoints._checksum(tensors, text)}
+    save_file(tensors, path, metadata=metadata)
+    with pytest.raises(ValueError, match="nested"):
+        Rejector.load(path)
 
 
 def test_a_file_that_does_not_fit_is_refused(path, bad_rejector, message):

@@ -1,11 +1,16 @@
 """The monitor: seldom a false alarm in a thousand looks, and an alarm soon after a change."""
 
 import json
+import os
+import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 from scipy.stats import binom
 
+from helpers.files import project_root
 from helpers.scores import create
 from known_unknowns.auditing.command import FAILS, HOLDS, REFUSED, main
 from known_unknowns.auditing.rejector import Rejector
@@ -56,3 +61,102 @@ def test_the_command_counts_each_file_once_and_keeps_its_state(tmp_path, monkeyp
         assert main(["watch", f"{file}.safetensors", "same.npz", "--state", state]) == REFUSED
     messages = capsys.readouterr().err
     assert "belongs to another rejector" in messages and messages.count("is no state") == 2
+
+
+@pytest.fixture
+def monitor(tmp_path, monkeypatch):
+    """A rejector, and files of outputs like the validation images and unlike them."""
+    monkeypatch.chdir(tmp_path)
+    generator = np.random.default_rng(0)
+    known = np.sort(generator.random(1000))
+    Rejector(create("max_logit"), 0.5, 2, known=known).save("r.safetensors")
+    for name, top in (("same", 1), ("worse", 0.1)):
+        np.savez(name, logits=np.c_[top * generator.random(800), np.full(800, -1)])
+    return tmp_path / "r.watch.json"
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [
+        [float("nan"), 100], [-1, 100], [101, 100], [1.5, 100], [5, 0], [True, 100], ["5", 100],
+        [None, 100], [10**30, 10**30], [5], [5, 100, 1], {"unlike": 5}, 5, None,
+    ],
+)  # fmt: skip
+def test_a_damaged_state_is_refused_and_left_as_it_is(monitor, capsys, counts):
+    assert main(["watch", "r.safetensors", "same.npz"]) == HOLDS
+    stored = json.loads(monitor.read_text())
+    stored["looks"]["0123456789abcdef"] = counts
+    monitor.write_text(json.dumps(stored))
+    before = monitor.read_text()
+    assert main(["watch", "r.safetensors", "worse.npz"]) == REFUSED
+    error = capsys.readouterr().err
+    assert "r.watch.json is damaged: whole numbers expected" in error and error.count("\n") == 1
+    assert monitor.read_text() == before
+
+
+def test_a_refused_file_does_not_change_the_state(monitor):
+    assert main(["watch", "r.safetensors", "same.npz"]) == HOLDS
+    before = monitor.read_bytes()
+    np.savez("wide.npz", logits=np.zeros((5, 3)))
+    assert main(["watch", "r.safetensors", "wide.npz"]) == REFUSED
+    assert monitor.read_bytes() == before
+
+
+def test_an_acknowledged_alarm_does_not_ring_again(monitor, capsys):
+    assert main(["watch", "r.safetensors", "worse.npz"]) == FAILS
+    assert "add `--acknowledge` if you know the reason" in capsys.readouterr().out
+    assert main(["watch", "r.safetensors", "worse.npz", "--acknowledge"]) == HOLDS
+    assert "Acknowledged: the count begins anew" in capsys.readouterr().out
+    assert main(["watch", "r.safetensors", "worse.npz"]) == HOLDS  # its content counts once
+    assert main(["watch", "r.safetensors", "same.npz"]) == HOLDS
+    assert "In 1 file with 800 images" in capsys.readouterr().out
+    generator = np.random.default_rng(1)
+    np.savez("again.npz", logits=np.c_[0.1 * generator.random(800), np.full(800, -1)])
+    assert main(["watch", "r.safetensors", "again.npz"]) == FAILS
+
+
+def test_looks_at_once_are_all_counted(monitor):
+    generator = np.random.default_rng(2)
+    for number in range(8):
+        np.savez(f"{number}.npz", logits=np.c_[generator.random(50), np.full(50, -1)])
+    command = [sys.executable, "-m", "known_unknowns", "watch", "r.safetensors"]
+    given = {"env": os.environ | {"PYTHONPATH": str(project_root())}, "stdout": subprocess.PIPE}
+    looks = [subprocess.Popen([*command, f"{number}.npz"], **given) for number in range(8)]
+    for look in looks:
+        look.communicate(timeout=300)
+    assert [look.returncode for look in looks] == [HOLDS] * 8
+    assert len(json.loads(monitor.read_text())["looks"]) == 8
+
+
+def test_an_audit_replaces_a_folder_in_which_watch_has_written(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    generator = np.random.default_rng(0)
+    labels = np.arange(400) % 4
+    logits = 6 * np.eye(4)[labels] + generator.normal(size=(400, 4))
+    np.savez("o.npz", logits=logits, labels=labels)
+    audit = ["audit", "o.npz", "--risk", "0.2", "--out", "a"]
+    assert main(audit) == HOLDS
+    assert main(["watch", "a/rejector.safetensors", "o.npz"]) == HOLDS
+    assert main([*audit, "--force"]) == HOLDS
+
+
+def detected(share, below, images=10_000, runs=200):
+    """Return the share of runs with an alarm, and the images until it in the median run."""
+    unlike = counts([share] * (images // 100), runs, seed=3, below=below)
+    alarms = evidence(unlike, 100, 1000, [0.02])[..., 0] >= ALARM
+    found = alarms.any(axis=0)
+    until = np.where(found, 100 * (1 + alarms.argmax(axis=0)), np.inf)
+    return found.mean(), np.median(until)
+
+
+def test_the_page_says_which_shares_are_found():
+    """The table of book/audit.md is computed here."""
+    page = (project_root() / "book" / "audit.md").read_text("utf-8")
+    rows = re.findall(r"^\| (\d+) % \| (\d+) % \| (.*) \| (\d+) % \| (.*) \|$", page, re.M)
+    assert len(rows) == 5
+    for share, *cells in rows:
+        for below, found, until in ((1.0, *cells[:2]), (0.5, *cells[2:])):
+            alarms, median = detected(int(share) / 100, below)
+            assert round(100 * alarms) == int(found), (share, below, alarms, median)
+            words = "–" if median == np.inf else f"{median:,.0f}"
+            assert words == until, (share, below, alarms, median)

@@ -1,8 +1,10 @@
 """Which image plays which role, and what is refused."""
 
+import io
 import shutil
 from itertools import product
 
+import numpy as np
 import pytest
 from PIL import Image
 
@@ -63,6 +65,26 @@ def test_each_far_set_is_cut_by_its_parameters(packs):
     assert roles.far["zoo"].class_names == ("animal", "knitting") and len(roles.far["zoo"]) == 7
     assert len(roles.far["plaid"]) == 20
     assert CIFAR.replace(far=far).data_sets_used().count("zoo") == 1
+
+
+def test_jpeg_copies_replace_the_known_and_the_near_images_alone(mini):
+    """They are what Pillow reads from its own files; labels and other data sets are the same."""
+    copies = make(PARAMETERS, jpeg=75)
+    for name in ("train", "validation", "test", "near"):
+        images, copied = getattr(mini, name), getattr(copies, name)
+        file = io.BytesIO()
+        Image.fromarray(images.images[1]).save(file, "JPEG", quality=75)
+        assert np.array_equal(copied.images[1], np.asarray(Image.open(file)))
+        assert np.array_equal(copied.labels, images.labels)
+    for name in ("external", "external_validation"):
+        assert getattr(copies, name).sha256 == getattr(mini, name).sha256
+    assert copies.far["digits"].sha256 == mini.far["digits"].sha256
+    assert copies.train.sha256 != mini.train.sha256
+
+
+def test_without_copies_no_row_and_no_image_has_another_key(mini):
+    assert PARAMETERS.jpeg is None and "jpeg" not in PARAMETERS.decisive()
+    assert make(PARAMETERS).train.sha256 == mini.train.sha256
 
 
 @pytest.mark.parametrize("message", OVERLAPS)
