@@ -15,31 +15,6 @@ import numpy as np
 LARGEST = 2**53
 
 
-#: What a name may look like that becomes part of the name of a file.
-_PLAIN = re.compile(r"[A-Za-z0-9][\w.+-]*", re.ASCII)
-
-
-def plain_name(name: str) -> str:
-    """Return `name` if it can be part of the name of a file and of a command, else fail.
-
-    Examples
-    --------
-    >>> plain_name("resnet20.akamaster_cifar10")
-    'resnet20.akamaster_cifar10'
-    >>> plain_name("../a b")
-    Traceback (most recent call last):
-        ...
-    ValueError: a name that begins with a letter or a digit and has only letters, digits and the \
-characters . _ + - expected, got '../a b'
-    """
-    if not _PLAIN.fullmatch(name):
-        raise ValueError(
-            "a name that begins with a letter or a digit and has only letters, digits and the "
-            f"characters . _ + - expected, got {name!r}"
-        )
-    return name
-
-
 def known_name(kind: str, name: str, options: Iterable[str]) -> str:
     """Return `name` if it is one of `options`, else fail with the nearest match.
 

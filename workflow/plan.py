@@ -14,7 +14,7 @@ import yaml
 from step import ASKING, ROOT, Step
 
 from helpers import data, modules
-from helpers.checks import known_name, plain_name
+from helpers.checks import file_name, known_name
 from helpers.papers.parameters import Parameters, tiers
 from known_unknowns.chapters import CHAPTERS, PARAMETERS_OF, load, package_of
 from pictures import FAMILIES
@@ -30,7 +30,7 @@ ABOUT_ALL = tuple(kind for paper in CHAPTERS.values() for kind in paper.about_al
 
 def papers(tier: str) -> list[str]:
     """Return the papers that have parameters at a tier."""
-    plain_name(known_name("tier", tier, tiers(ROOT)))
+    file_name("tier", known_name("tier", tier, tiers(ROOT)))
     return sorted(file.stem for file in (ROOT / "params" / tier).glob("*.yaml"))
 
 
@@ -109,7 +109,7 @@ def steps_of(tier: str, paper: str) -> list[Step]:
         notebook = f"notebooks/{folder}/{kind}.ipynb"
         points = parameters.trainings() if trains else {"": {}}
         for point in filter(None, points):
-            plain_name(point)
+            file_name("training", point)
         steps[kind] = [
             Step(
                 name=f"{folder}/{kind}/{point}" if number else f"{folder}/{kind}",
