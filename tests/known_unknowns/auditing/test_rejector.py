@@ -142,6 +142,14 @@ def test_the_kind_of_input_is_kept_and_the_other_kind_refused(path):
             rule.accepts(new)
 
 
+def test_logits_of_one_image_may_add_up_to_about_one():
+    """1 / (1 + exp(-0.3995)); logits of two such images are probabilities."""
+    rule = Rejector(create("msp"), 0.5, classes=2)
+    assert rule.score_samples([[0.7, 0.3005]]) == pytest.approx([0.598567], abs=1e-6)
+    with pytest.raises(ValueError, match=r"^logits: .* these are probabilities"):
+        rule.score_samples([[0.7, 0.3005]] * 2)
+
+
 def test_p_values_are_of_the_images_that_were_kept(path):
     """Of known images they are spread evenly, of unknown ones they are low; bit by bit as saved."""
     rule, (new, _) = rejector("msp"), trained(400, seed=3)
