@@ -149,7 +149,7 @@ def problem(n, seed=0, width=12, classes=5):
 TRAIN, HEAD = problem(400)
 TEST, _ = problem(60, seed=2)
 WEIGHT, BIAS = torch.from_numpy(HEAD.weight), torch.from_numpy(HEAD.bias)
-FEATURES, LABELS = torch.from_numpy(TRAIN.features), torch.from_numpy(TRAIN.labels)
+FEATURES, LABELS = torch.tensor(TRAIN.features), torch.tensor(TRAIN.labels)
 LINEAR = torch.nn.Linear(12, 5)
 LINEAR.load_state_dict({"weight": WEIGHT, "bias": BIAS})
 
