@@ -127,7 +127,7 @@ def test_the_kind_of_input_is_kept_and_the_other_kind_refused(path):
     of_features = rejector("knn")  # which does not look at logits
     assert (of_features.score_samples(given) == of_features.score_samples(new)).all()
     train = replace(train, logits=log_probabilities(train.probabilities))
-    for name in ("msp", "vim"):
+    for name in ("msp", "fdbd"):
         rejector(name).save(path)
         assert Rejector.load(path).given == "logits"
         with pytest.raises(ValueError, match=r"^logits: .* probabilities, but .* from logits"):
