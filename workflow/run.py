@@ -66,7 +66,8 @@ def tell_missing(steps: Mapping[str, Step]) -> None:
 def failures(steps: Mapping[str, Step], runs: Path) -> list[str]:
     """Return failed parts and scores in the tables of some steps, with reasons and remedies.
 
-    Scores that the tier expects to fail, by expected.yaml, are left out.  Any missing result of a rehearsal is an error.
+    Scores that the tier expects to fail, by expected.yaml, are left out.  Any missing result of a
+    rehearsal is an error.
     """
     text = Path(__file__).with_name("expected.yaml").read_text("utf-8")
     expected = yaml.safe_load(text).get(runs.name, {})
