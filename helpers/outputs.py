@@ -13,6 +13,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
+from helpers.checks import plain_array, whole_number
 from helpers.files import atomic_path
 
 _TYPES = {"F32": np.float32, "I64": np.int64}  # as safetensors calls them
@@ -33,7 +34,8 @@ class Head:
 
     def restricted(self, classes: Sequence[int]) -> Head:
         """Return the head of a model that knows only these of its classes, in this order."""
-        return Head(self.weight[list(classes)], self.bias[list(classes)])
+        chosen = distinct_classes(classes, len(self.bias))
+        return Head(self.weight[chosen], self.bias[chosen])
 
 
 @dataclass(frozen=True)
@@ -55,8 +57,13 @@ class Outputs:
     Raises
     ------
     ValueError
-        An array of the wrong shape, NaN among the logits or features, a label outside
-        −1 … K − 1.
+        An array of the wrong shape or with a mask, no real numbers, NaN among the logits or
+        features, a label outside −1 … K − 1.
+
+    Notes
+    -----
+    An array that can be written is copied, so later changes of it change nothing here.  The arrays
+    kept here are read-only.
     """
 
     logits: np.ndarray
@@ -76,11 +83,16 @@ class Outputs:
             array = getattr(self, name)
             if array is None and name in ("members", "native"):
                 continue
-            array = np.asarray(array)
-            if name == "labels" and array.dtype.kind not in "iu":
-                raise ValueError(f"labels: integers expected, got dtype {array.dtype}")
+            given = plain_array(name, array)
+            if name == "labels" and given.dtype.kind not in "iu":
+                raise ValueError(f"labels: integers expected, got dtype {given.dtype}")
+            if given.dtype.kind not in "biuf":
+                raise ValueError(f"{name}: real numbers expected, got dtype {given.dtype}")
+            if given.dtype == np.uint64 and given.size and given.max() > np.iinfo(np.int64).max:
+                raise ValueError(f"{name}: numbers below 2 ** 63 expected, got {given.max()}")
             # contiguous rows in memory, or the last bit of a row's sum depends on the other rows
-            array = array.astype(kind, order="C", copy=False)
+            array = given.astype(kind, order="C", copy=_is_writeable(given))
+            array.flags.writeable = False
             object.__setattr__(self, name, array)
             if array.ndim != ndim:
                 raise ValueError(f"{name}: {ndim} dimension(s) expected, got shape {array.shape}")
@@ -164,7 +176,8 @@ class Outputs:
         Raises
         ------
         ValueError
-            The outputs have members, whose logits are not available.
+            The outputs have members, whose logits are not available.  A class that is named twice
+            or that the model does not have.
 
         Examples
         --------
@@ -175,9 +188,10 @@ class Outputs:
         """
         if self.members is not None:
             raise ValueError("members: outputs without members expected")
+        chosen = distinct_classes(classes, self.num_classes)
         number = np.full(self.num_classes + 1, -1)  # the last entry is what -1 picks
-        number[list(classes)] = np.arange(len(classes))
-        return Outputs(self.logits[:, list(classes)], self.features, number[self.labels])
+        number[chosen] = np.arange(len(chosen))
+        return Outputs(self.logits[:, chosen], self.features, number[self.labels])
 
     def save(self, path: str | os.PathLike) -> None:
         """Write a safetensors file that knows its own checksum, whole or not at all."""
@@ -238,6 +252,35 @@ def _finite(array: np.ndarray) -> bool:
     """Tell whether all values are finite, a block at a time."""
     rows = max(1, 2**20 * len(array) // max(array.size, 1))
     return all(np.isfinite(array[i : i + rows]).all() for i in range(0, len(array), rows))
+
+
+def _is_writeable(array: np.ndarray) -> bool:
+    """Tell whether the array, or an array whose memory it shows, can be written."""
+    while isinstance(array, np.ndarray):
+        if array.flags.writeable:
+            return True
+        array = array.base
+    return False
+
+
+def distinct_classes(classes: Sequence[int], total: int) -> list[int]:
+    """Return numbers of classes of a model with `total` classes; refuse others and duplicates.
+
+    Examples
+    --------
+    >>> distinct_classes([0, 0, 1], 3)
+    Traceback (most recent call last):
+        ...
+    ValueError: classes: each class once expected, got [0, 0, 1]; leave out the duplicates
+    """
+    chosen = [int(whole_number("classes", number, least=0)) for number in classes]
+    if not chosen or max(chosen) >= total:
+        raise ValueError(f"classes: numbers from 0 to {total - 1} expected, got {chosen}")
+    if len(set(chosen)) < len(chosen):
+        raise ValueError(
+            f"classes: each class once expected, got {chosen}; leave out the duplicates"
+        )
+    return chosen
 
 
 def ensemble(members: Sequence[Outputs]) -> Outputs:

@@ -9,7 +9,7 @@ from helpers.data import Images
 from helpers.networks import backbones
 from helpers.networks.inference import compute
 from helpers.networks.recipe import Recipe
-from helpers.outputs import Outputs, ensemble
+from helpers.outputs import Head, Outputs, ensemble
 from tests.data.test_images import some
 
 
@@ -26,6 +26,51 @@ def test_derived_values():
     assert both.features.tolist() == [[0, 0, 1, 1, 1]] * 2
     members = Outputs(logits, np.zeros((2, 1)), labels, np.exp([logits, logits[::-1]]))
     np.testing.assert_allclose(members.probabilities, both.probabilities, atol=1e-7)
+
+
+def test_later_changes_of_an_array_change_nothing():
+    """Neither of the array, nor of one whose memory it shows; what cannot change is not copied."""
+    logits = np.array([[2.0, 0.0], [0.0, 1.0]], np.float32)
+    shown = logits[:]
+    shown.flags.writeable = False
+    fixed = logits.copy()
+    fixed.flags.writeable = False
+    given = [Outputs(array, np.zeros((2, 1)), np.array([0, 1])) for array in (logits, shown, fixed)]
+    logits[:] = 7
+    for outputs in given:
+        assert outputs.logits.tolist() == [[2, 0], [0, 1]]
+        with pytest.raises(ValueError, match="read-only"):
+            outputs.logits[0] = 1
+    assert given[2].logits is fixed
+
+
+MASKED = np.ma.masked_array([0, 1], [False, True])
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"logits": np.eye(2) * 1j}, "^logits: real numbers expected, got dtype complex128"),
+        ({"native": np.ones(2) * 1j}, "^native: real numbers expected"),
+        ({"labels": MASKED}, "^labels: an array without a mask expected"),
+        ({"features": MASKED[:, None]}, "^features: an array without a mask expected"),
+        ({"labels": np.array([0, 2**64 - 1], np.uint64)}, r"^labels: numbers below 2 \*\* 63"),
+        ({"logits": [["1", "0"], ["0", "1"]]}, "^logits: real numbers expected"),
+    ],
+)
+def test_other_numbers_are_refused(changed, message):
+    arrays = {"logits": np.eye(2), "features": np.eye(2), "labels": np.array([0, 1])}
+    with pytest.raises(ValueError, match=message):
+        Outputs(**arrays | changed)
+
+
+@pytest.mark.parametrize("classes", [[0, 0, 1], [], [-1], [3], [0.5]])
+def test_a_class_counts_once(classes):
+    outputs = Outputs(np.eye(3), np.eye(3), np.arange(3))
+    head = Head(np.eye(3), np.zeros(3))
+    for part in (outputs, head):
+        with pytest.raises(ValueError, match=r"^classes: "):
+            part.restricted(classes)
 
 
 def test_a_file_gives_what_was_written_or_is_refused_by_name(tmp_path):

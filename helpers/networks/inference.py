@@ -118,6 +118,8 @@ def compute(
             bar.update(len(batch))
             start = end
     classifier.eval()
+    for array in (logits, features, members, native):
+        array.flags.writeable = False  # so that it is not copied
     return Outputs(
         logits,  # type: ignore[arg-type]
         features,  # type: ignore[arg-type]

@@ -24,6 +24,7 @@ continue, and the next run repeats it.
 """
 
 import logging
+import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
@@ -45,6 +46,7 @@ from helpers.report import results
 log = logging.getLogger(__name__)
 Draw = Callable[[str, int], np.ndarray]
 _PART_FAILED = "part "
+_ERROR = re.compile(r"\w+(Error|Exception|Warning): ")
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,16 @@ def failed_parts(table: pd.DataFrame) -> list[str]:
     """Return the notes of the failed parts; other rows ``failed`` concern a score or a data set."""
     notes = table.loc[table["metric"] == "failed", "notes"]
     return [note for note in notes if note.startswith(_PART_FAILED)]
+
+
+def failed_scores(table: pd.DataFrame) -> list[str]:
+    """Return the scores whose evaluation ended in an error, each with its reason, once.
+
+    A score that does not apply, or a data set that is missing, has a reason without an error.
+    """
+    failed = table.loc[table["metric"] == "failed", ["method", "notes"]].drop_duplicates()
+    pairs = zip(failed["method"], failed["notes"], strict=True)
+    return [f"{method}: {note}" for method, note in pairs if _ERROR.match(note)]
 
 
 def experiment_of(parameters: Parameters) -> ModuleType:

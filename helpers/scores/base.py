@@ -294,6 +294,19 @@ def check_classes(counts: np.ndarray) -> None:
         )
 
 
+def check_level(name: str, mean: float) -> None:
+    """Refuse logits whose level makes the factor of a score negative, or 0.
+
+    The softmax ignores a constant that is added to all logits, but these scores multiply by them.
+    """
+    if mean <= 0:
+        raise ValueError(
+            f"train_outputs: logits at a higher level expected, since '{name}' multiplies by "
+            f"{mean:.3g}; add one constant to all logits and to the head's bias, which changes no "
+            "probability, or choose another score"
+        )
+
+
 def valid_percentile(value: float) -> float:
     """Return the argument `percentile` if it is in [0, 100)."""
     if not 0 <= number("percentile", value) < 100:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from scipy.optimize import brentq, minimize
-from scipy.special import logsumexp
+from scipy.optimize import brentq
 
 from helpers.checks import float_array, label_array, positive_number
 from helpers.outputs import Outputs
@@ -14,14 +13,13 @@ from helpers.scores.info import record
 
 info = record("temperature_scaling")
 
-# The search covers temperatures within this factor of the logits' own spread, on either side:
-# outside, the softmax is uniform, or one-hot, to any precision that matters.
-_WIDEST = 1e4
-
 #: Largest error of the sum of a row of probabilities, as in half precision.
 ROUNDING = 1e-3
 
 _CELLS = 2**18  # logits worked on at a time: about the size of a CPU's cache
+
+# Of the search for a bracket of the root, in logarithms of 1 / T.
+_STEP = 2.0
 
 _TINY = np.finfo(np.float32).tiny  # for a probability that underflowed, which has no logarithm
 
@@ -38,8 +36,10 @@ def softmax(logits, temperature: float = 1.0) -> np.ndarray:
     positive_number("temperature", temperature)
     probabilities = np.empty(logits.shape)
     for rows in row_blocks(logits.shape):
-        exponentials = np.divide(logits[rows], temperature, out=probabilities[rows])
-        exponentials -= exponentials.max(axis=1, keepdims=True)
+        exponentials = probabilities[rows]
+        with np.errstate(over="ignore"):  # minus infinity has the probability 0, the exact limit
+            np.subtract(logits[rows], logits[rows].max(axis=1, keepdims=True), out=exponentials)
+            exponentials /= temperature
         np.exp(exponentials, out=exponentials)
         exponentials /= exponentials.sum(axis=1, keepdims=True)
     return probabilities
@@ -92,8 +92,8 @@ def scale_outputs(outputs: Outputs, temperature: float = 1.0) -> Outputs:
 def fit_temperature(logits, labels) -> float:
     r"""Return the temperature that minimises the negative log-likelihood (NLL) of held-out images.
 
-    The NLL is convex in :math:`1/T`.  L-BFGS minimises it over :math:`\log T` after the logits are
-    scaled to unit spread: c times the logits give c times the temperature.  Deterministic. Source:
+    The NLL is convex in :math:`1/T`: its slope has one root, which is bracketed and then found by
+    the method of Brent.  c times the logits give c times the temperature.  Deterministic.  Source:
     Guo et al. 2017, section 4.2.  Their code runs at most 50 L-BFGS iterations of step 0.01 from T
     = 1.5, which may stop before the minimum.
 
@@ -107,14 +107,15 @@ def fit_temperature(logits, labels) -> float:
     Returns
     -------
     float
-        The temperature, exact to a relative 1e-6; 1 if the logits of each image are all equal.
+        The temperature, exact to a relative 1e-6; 1 if the logits of each image are all equal, or
+        the NLL has no minimum.
 
     Warns
     -----
     RuntimeWarning
-        The NLL lacks a minimum.  If every image is classified correctly, T gives a mean confidence
-        of (N + 1) / (N + 2), Laplace's rule of succession.  If the logits of the true classes are
-        on average not larger than the others, T is 10 000 times the logits' standard deviation.
+        The NLL has no minimum, so it advises no temperature.  Either no logit is larger than that
+        of the true class, and the NLL falls as T falls to 0.  Or the logits of the true classes are
+        on average not larger than the others, and the NLL falls as T grows.
 
     Examples
     --------
@@ -125,56 +126,43 @@ def fit_temperature(logits, labels) -> float:
     """
     logits = float_array("logits", logits, ndim=2)
     labels = label_array("labels", labels, classes=logits.shape[1], length=len(logits))
-    spread = logits.std(axis=1).mean()
-    gaps = logits - logits.max(axis=1, keepdims=True)
-    if spread <= np.finfo(np.float64).eps * np.abs(logits).max():
+    size = np.abs(logits).max()
+    if not size:
         return 1.0
-    gaps /= spread  # [N, K], the largest 0; temperatures below are in units of `spread`
-    true = gaps[np.arange(len(labels)), labels]
+    gaps = logits / size
+    gaps -= gaps.max(axis=1, keepdims=True)  # [N, K], the largest 0; 1 / T is in units of 1 / size
+    if -gaps.min() <= np.finfo(np.float64).eps:
+        return 1.0
+    true = gaps[np.arange(len(labels)), labels].mean()
 
-    def confidence_excess(log_temperature: float) -> float:
-        mean_confidence = np.exp(-logsumexp(gaps / np.exp(log_temperature), axis=1)).mean()
-        return mean_confidence - (len(labels) + 1) / (len(labels) + 2)
-
-    widest = np.log(_WIDEST)
-    if not true.any():
-        warnings.warn(
-            "fit_temperature: every image is classified correctly, so the likelihood grows without "
-            "end as T falls to 0; took the T whose mean confidence is (N + 1) / (N + 2)",
-            RuntimeWarning,
-            stacklevel=2,
-        )
-        # Ties for the largest logit can keep the confidence below the target at any T.
-        if not (confidence_excess(-widest) > 0 > confidence_excess(widest)):
-            return float(spread / _WIDEST)
-        return float(spread * np.exp(brentq(confidence_excess, -widest, widest, xtol=1e-12)))
-    if true.mean() <= gaps.mean():
-        warnings.warn(
-            "fit_temperature: the logits say nothing about the labels, so the likelihood grows "
-            f"without end with T; took {_WIDEST:g} times the logits' standard deviation",
-            RuntimeWarning,
-            stacklevel=2,
-        )
-        return float(spread * _WIDEST)
-
-    def loss(log_temperature: np.ndarray) -> tuple[float, np.ndarray]:
-        log_total, expected = np.empty(len(gaps)), np.empty(len(gaps))
+    def slope(log_inverse: float) -> float:
+        """Return the derivative of the NLL with respect to 1 / T."""
+        expected = np.empty(len(gaps))
         for rows in row_blocks(gaps.shape):
-            scaled = gaps[rows] * np.exp(-log_temperature[0])
-            powers = np.exp(scaled)  # none is above 1, as no gap is above 0
-            total = powers.sum(axis=1)
-            log_total[rows] = np.log(total)
-            expected[rows] = np.einsum("nk,nk->n", powers, scaled) / total
-        scaled_true = true * np.exp(-log_temperature[0])
-        return (log_total - scaled_true).mean(), np.array([(scaled_true - expected).mean()])
+            with np.errstate(over="ignore"):  # minus infinity has the probability 0
+                powers = np.exp(gaps[rows] * np.exp(log_inverse))
+            expected[rows] = np.einsum("nk,nk->n", powers, gaps[rows]) / powers.sum(axis=1)
+        return expected.mean() - true
 
-    # Starts from logits of unit spread: soft predictions, where the gradient is still large.
-    minimum = minimize(
-        loss,
-        x0=[0.0],
-        jac=True,
-        method="L-BFGS-B",
-        bounds=[(-widest, widest)],
-        options={"ftol": 0.0, "gtol": 1e-12, "maxiter": 200},
+    if not true:
+        _warn_of_no_minimum("every image is classified correctly", "falls to 0")
+        return 1.0
+    low = high = -np.log(-gaps.mean())
+    while slope(high) < 0:
+        high += _STEP
+    lowest = np.log(np.finfo(np.float64).eps)  # of 1 / T: there the softmax is uniform
+    while slope(low) > 0 and low > lowest:
+        low -= _STEP
+    if slope(low) >= 0:
+        _warn_of_no_minimum("the logits say nothing about the labels", "grows")
+        return 1.0
+    return float(size / np.exp(brentq(slope, low, high, xtol=1e-12)))
+
+
+def _warn_of_no_minimum(reason: str, change: str) -> None:
+    warnings.warn(
+        f"fit_temperature: {reason}, so the likelihood grows without end as T {change}; it advises "
+        "no temperature, and T stays 1",
+        RuntimeWarning,
+        stacklevel=3,
     )
-    return float(spread * np.exp(minimum.x[0]))

@@ -12,6 +12,7 @@ from helpers.checks import positive_number, whole_number
 from helpers.scores.base import (
     BlockwiseScore,
     check_classes,
+    check_level,
     class_means,
     parts,
     recorded,
@@ -268,6 +269,9 @@ class VirtualLogitMatching(BlockwiseScore):
     1,000 for more than 1,500 features.  Their eigenvectors are computed by a routine for
     asymmetric matrices.  OpenOOD tries 256 and 1,000 on validation images.
 
+    A constant that is added to all logits changes :math:`\alpha`, which their code accepts even if
+    it is negative.  Here a mean largest logit of at most 0 is refused.
+
     Parameters
     ----------
     dim : int, optional
@@ -299,6 +303,7 @@ class VirtualLogitMatching(BlockwiseScore):
                 f"dim: the training features do not leave a subspace of {dim} dimensions; "
                 "choose a smaller one"
             )
+        check_level("vim", largest / len(train_outputs))
         self.alpha = largest / norms
 
     def _scores(self, part):

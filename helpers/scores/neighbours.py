@@ -10,6 +10,7 @@ from scipy.spatial import KDTree
 from helpers.checks import positive_number, whole_number
 from helpers.scores.base import (
     BlockwiseScore,
+    check_level,
     class_means,
     norms_of,
     parts,
@@ -200,6 +201,10 @@ class NearestNeighbourGuidance(BlockwiseScore):
     0. Source: Park et al. 2023, who guide the energy with a bank of 1 % of ImageNet.  OpenOOD
     takes 100 neighbours in a bank of that size.
 
+    A constant that is added to all logits changes the score, and their code accepts negative
+    energies, whose products with negative guidance are large.  Here a mean energy of at most 0 is
+    refused.
+
     Parameters
     ----------
     k : int
@@ -217,6 +222,7 @@ class NearestNeighbourGuidance(BlockwiseScore):
         chosen = draw(train_outputs, self.bank, k=self.k)
         energies = np.concatenate([log_sum_exp(part.logits) for part in parts(chosen)])
         norms = np.concatenate([norms_of(part.features) for part in parts(chosen)])
+        check_level("nnguide", energies.mean())
         longest = np.abs(energies).max()
         self.guides = Bank(chosen.features, energies / norms, np.zeros(len(norms)), longest)
 

@@ -87,6 +87,26 @@ def test_risk_by_hand():
     assert upper <= 0.05
 
 
+# Of 20 images, walks start at ranks 3 and 6, each with a level of 1/8.
+STARTS = {
+    # P(Bin(5, 1/2) <= 1) = 6/32 ends the first walk: (1 - bound) ** 4 = 1/8
+    4: (17.0, 0.2, 0.0, 1 - 0.125**0.25),
+    # the first walk reaches the second start, so 2/8: P(Bin(8, 1/2) <= 2) = 37/256 still passes,
+    # and P(Bin(8, bound) <= 2) = 1/4
+    6: (13.0, 0.4, 0.25, 0.433205),
+}
+
+
+@pytest.mark.parametrize(("right", "expected"), STARTS.items())
+def test_several_starts_by_hand(right, expected):
+    """The most confident images are right, all others wrong; the bound has the walk's level."""
+    correct = np.arange(20, 0, -1) > 20 - right
+    rule = risk_threshold(np.arange(20, 0, -1), correct, risk=0.5, confidence=0.75)
+    assert rule == pytest.approx(expected, abs=1e-5)
+    if right == 6:
+        assert binom.cdf(2, 8, rule.bound) == pytest.approx(0.25)
+
+
 def test_early_errors_and_a_constant_score():
     """A later walk survives an early error; a constant score accepts all images or none."""
     correct = np.ones(2000, bool)

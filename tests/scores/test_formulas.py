@@ -42,6 +42,18 @@ def test_members_are_averaged_first():
         assert values(name, None, test) == pytest.approx([expected])
 
 
+@pytest.mark.parametrize("name", ["vim", "nnguide"])
+def test_a_level_of_the_logits_that_turns_a_score_round_is_refused(name):
+    """A constant for all logits changes no prediction; these scores would multiply by it."""
+    generator = np.random.default_rng(0)
+    features = generator.normal(size=(60, 5))
+    head = Head(generator.normal(size=(4, 5)), np.zeros(4))
+    assert values(name, outputs(features, head), outputs(features, head), head).shape == (60,)
+    lower = Head(head.weight, head.bias - 8)
+    with pytest.raises(ValueError, match=f"^train_outputs: logits at a higher level .*'{name}'"):
+        values(name, outputs(features, lower), outputs(features, lower), lower)
+
+
 def random_outputs(n, seed):
     generator = np.random.default_rng(seed)
     features, logits = generator.normal(size=(n, 5)), generator.normal(size=(n, 3))
@@ -149,7 +161,7 @@ def problem(n, seed=0, width=12, classes=5):
 TRAIN, HEAD = problem(400)
 TEST, _ = problem(60, seed=2)
 WEIGHT, BIAS = torch.from_numpy(HEAD.weight), torch.from_numpy(HEAD.bias)
-FEATURES, LABELS = torch.from_numpy(TRAIN.features), torch.from_numpy(TRAIN.labels)
+FEATURES, LABELS = torch.tensor(TRAIN.features), torch.tensor(TRAIN.labels)
 LINEAR = torch.nn.Linear(12, 5)
 LINEAR.load_state_dict({"weight": WEIGHT, "bias": BIAS})
 

@@ -221,6 +221,23 @@ def test_the_attack_on_a_linear_classifier_goes_along_its_weights(steps):
     assert torch.allclose(attacked.flatten(1), expected, atol=1e-3)
 
 
+def test_the_attack_takes_whole_steps_where_the_gradient_turns():
+    """To the right at first, then upwards: (1, 0), then (1, 1), which the ball draws to its edge.
+
+    The log odds are u - u² / 2 + u v, with pixels 100 + u and 100 + v, and the radius is 1.
+    """
+
+    def classifier(images):
+        u, v = (images.flatten(1) - 100).unbind(dim=1)
+        return torch.stack([0 * u, u - u**2 / 2 + u * v], dim=1)
+
+    network = nn.Module()
+    network.forward = classifier
+    given = torch.full((1, 2, 1, 1), 100.0)
+    attacked = attack(network, given, torch.tensor([0]), radius=1 / 255, steps=2)
+    assert attacked.flatten().tolist() == pytest.approx([100 + 0.5**0.5] * 2, abs=1e-4)
+
+
 def test_adversarial_loss_and_logits_are_of_the_attacked_images():
     """Logits (100, 100) become (99, 101) for label 0."""
     objective = objectives.create("adversarial", radius=2**0.5 / 255)

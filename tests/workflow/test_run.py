@@ -56,10 +56,13 @@ def test_a_checkout_that_cannot_be_written_is_told_so(planned):
         run.main()
 
 
-@pytest.mark.parametrize(("notes", "code"), [("part a/0 failed: no", 1), ("OSError: no", 0)])
+@pytest.mark.parametrize(
+    ("notes", "code"), [("part a/0 failed: no", 1), ("ValueError: no", 1), ("no folder", 0)]
+)
 def test_a_part_that_failed_fails_the_pipeline(notes, code, planned, monkeypatch, capsys):
-    """After its table is written; a score or a data set that a part does without does not."""
-    table = pd.DataFrame({"metric": ["auroc", "failed"], "notes": ["", notes]})
+    """After its table is written, and so does a score; a data set that is missing does not."""
+    columns = {"method": ["msp", "msp"], "metric": ["auroc", "failed"], "notes": ["", notes]}
+    table = pd.DataFrame(columns)
 
     def snakemake(command):
         (planned / "mini" / "a").mkdir()
@@ -70,7 +73,8 @@ def test_a_part_that_failed_fails_the_pipeline(notes, code, planned, monkeypatch
     with pytest.raises(SystemExit, match=f"^{code}$"):
         run.main()
     error = capsys.readouterr().err
-    assert (f"a/evaluation: {notes}" in error) == ("a/evaluation.ipynb" in error) == bool(code)
+    shown = notes if notes.startswith("part") else f"msp: {notes}"
+    assert (f"a/evaluation: {shown}" in error) == ("a/evaluation.ipynb" in error) == bool(code)
 
 
 def test_a_user_whom_the_machine_does_not_know_has_a_home_and_a_name(tmp_path, monkeypatch):

@@ -127,7 +127,7 @@ def test_the_kind_of_input_is_kept_and_the_other_kind_refused(path):
     of_features = rejector("knn")  # which does not look at logits
     assert (of_features.score_samples(given) == of_features.score_samples(new)).all()
     train = replace(train, logits=log_probabilities(train.probabilities))
-    for name in ("msp", "vim"):
+    for name in ("msp", "fdbd"):
         rejector(name).save(path)
         assert Rejector.load(path).given == "logits"
         with pytest.raises(ValueError, match=r"^logits: .* probabilities, but .* from logits"):
@@ -140,6 +140,14 @@ def test_the_kind_of_input_is_kept_and_the_other_kind_refused(path):
         assert rule.score_samples(given.subset(slice(0, 1)))[0] == rule.score_samples(given)[0]
         with pytest.raises(ValueError, match=r"^logits: the rejector was made from probabilities"):
             rule.accepts(new)
+
+
+def test_logits_of_one_image_may_add_up_to_about_one():
+    """1 / (1 + exp(-0.3995)); logits of two such images are probabilities."""
+    rule = Rejector(create("msp"), 0.5, classes=2)
+    assert rule.score_samples([[0.7, 0.3005]]) == pytest.approx([0.598567], abs=1e-6)
+    with pytest.raises(ValueError, match=r"^logits: .* these are probabilities"):
+        rule.score_samples([[0.7, 0.3005]] * 2)
 
 
 def test_p_values_are_of_the_images_that_were_kept(path):
