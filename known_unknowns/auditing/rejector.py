@@ -99,7 +99,8 @@ class Rejector:
             )
         if "features" in info.needs and self.width is None:
             raise ValueError(f"width: the number of features expected, which '{info.name}' needs")
-        if not np.isfinite(number("threshold", self.threshold)):
+        number("threshold", self.threshold)
+        if isinstance(self.threshold, bool) or not abs(self.threshold) < np.inf:
             raise ValueError(f"threshold: a finite number expected, got {self.threshold}")
         _check_size("classes", self.classes, least=1)
         if self.width is not None:
@@ -123,7 +124,9 @@ class Rejector:
             texts = isinstance(names, list | tuple) and all(isinstance(n, str) for n in names)
             if not texts or len(names) != self.classes:
                 raise ValueError(f"class_names: {self.classes} texts expected, one for each class")
-        positive_number("temperature", self.provenance.get("temperature", 1.0))
+        temperature = positive_number("temperature", self.provenance.get("temperature", 1.0))
+        if isinstance(temperature, bool) or not 1e-9 <= temperature <= 1e9:
+            raise ValueError(f"temperature: a number from 1e-9 to 1e9 expected, got {temperature}")
 
     def score_samples(
         self, outputs: Outputs | ArrayLike, features: ArrayLike | None = None
