@@ -87,7 +87,7 @@ def outputs_of_different_images() -> None:
     features = generator.normal(size=(2000, 64)).astype(np.float16)
     twice = [*range(2000), *range(60)]
     two = logits[:, :2].argmax(axis=1)
-    names = tuple(f"{place}.png" for place in twice)
+    names = tuple(f"{number}.png" for number in twice)
     pixels, digits = load_digits(return_X_y=True)
     tree = DecisionTreeClassifier(random_state=0).fit(pixels[:900], digits[:900])
     leaves = tree.predict_proba(pixels[900:])

@@ -22,13 +22,12 @@ from multiprocessing import current_process, get_context
 from pathlib import Path
 
 import pandas as pd
-import yaml
 from step import ROOT
 from tqdm import tqdm
 
 from helpers.networks.chosen_device import chosen_device
 from helpers.papers import run
-from helpers.papers.parameters import Parameters
+from helpers.papers.parameters import Parameters, value_of
 from helpers.report import results
 from known_unknowns.chapters import load
 
@@ -76,7 +75,7 @@ def values_of(assignments: Iterable[str]) -> dict:
     {'jpeg': 75, 'network': 'resnet18'}
     """
     pairs = (assignment.partition("=") for assignment in assignments)
-    return {name: yaml.safe_load(value) for name, _, value in pairs}
+    return {name: value_of(value) for name, _, value in pairs}
 
 
 def main() -> None:

@@ -32,10 +32,10 @@ Other values of the file of the tier: -y '{overrides: {NAME: VALUE}}'
         shell = get_ipython()
         cells = shell.user_ns["In"] if shell else []
     given = [cell for cell in cells if cell.startswith(_INJECTED)]
-    own = [cell for cell in cells if cell not in given and _LAST in cell]
-    if not (given and own):
+    parameters_cells = [cell for cell in cells if cell not in given and _LAST in cell]
+    if not (given and parameters_cells):
         return
-    declared = _assigned(own[-1])
+    declared = _assigned(parameters_cells[-1])
     for name in _assigned(given[-1]):
         try:
             known_name("parameter", name, declared)

@@ -305,6 +305,15 @@ _Loader.add_constructor(
 )
 
 
+def value_of(text: str) -> Any:
+    """Return the value of a text in YAML, as in a parameter file; ``!only`` replaces a mapping.
+
+    >>> value_of("1e-3")
+    0.001
+    """
+    return yaml.load(text, _Loader)
+
+
 def read(file: Path) -> dict[str, Any]:
     """Return the names and values of a YAML file; an error names the line."""
     try:

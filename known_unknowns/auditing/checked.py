@@ -18,7 +18,7 @@ from known_unknowns.auditing.reading import MULTI_LABEL, ONE_LABEL
 TREATED = ("logits", "probabilities")
 #: Arrays that only the validation images have, and arrays that belong to no images.
 SINGLE = ("labels", "head_weight", "head_bias", "class_names", "files", "groups", "strata")
-#: Numbers that data sets and losses use in place of a label.
+#: Numbers that data sets and losses use instead of a label.
 NO_LABEL = {-100, -1, 100, 255}
 #: Largest logit or feature: a million squares of it have a finite sum in single precision.
 LARGEST = 1e15
@@ -57,13 +57,13 @@ def plain(name: str, values) -> np.ndarray:
 
 def kind_of_outputs(arrays: Iterable[str]) -> str:
     """Return the kind of the arrays, one of `TREATED`; refuse both."""
-    found = {kind: [n for n in arrays if f"_{n}".endswith(f"_{kind}")] for kind in TREATED}
-    if all(found.values()):
+    by_kind = {kind: [n for n in arrays if f"_{n}".endswith(f"_{kind}")] for kind in TREATED}
+    if all(by_kind.values()):
         raise ValueError(
-            f"{found['logits'][0]}, {found['probabilities'][0]}: logits or probabilities expected, "
-            "got both; leave the probabilities out, since logits say more"
+            f"{by_kind['logits'][0]}, {by_kind['probabilities'][0]}: logits or probabilities "
+            "expected, got both; leave the probabilities out, since logits say more"
         )
-    return "probabilities" if found["probabilities"] else "logits"
+    return "probabilities" if by_kind["probabilities"] else "logits"
 
 
 def both_classes(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

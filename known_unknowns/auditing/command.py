@@ -125,7 +125,7 @@ def _parser() -> argparse.ArgumentParser:
           for command in (accept, watch)),
         (watch, "--share", "of unlike images without alarm (0.02)", share | {"default": 0.02}),
         (watch, "--state", "where the counts are kept (REJECTOR.watch.json)", path),
-        (watch, "--acknowledge", "the reason of the alarm is known: count anew after FILE", switch),
+        (watch, "--acknowledge", "the alarm is explained: begin a new count after FILE", switch),
         (accept, "--out", "where to, a CSV file (default: the screen)", path),
         (bench, "file", "a Python file that registers a score; it is executed", path),
         (bench, "--packs", "a folder of feature packs (default: those that come along)", path),
@@ -219,7 +219,7 @@ def _audit(given: argparse.Namespace) -> int:
     FILE: .npz, as numpy.savez(file, logits=..., labels=...) writes.  Optional arrays are features,
     head_weight, head_bias, train_logits, train_labels, train_features, ood_NAME_logits,
     ood_NAME_features, production_logits, production_features, class_names, files, groups and
-    strata; probabilities may be in place of logits.  Or a table, .csv or .parquet, with columns
+    strata; probabilities may replace logits.  Or a table, .csv or .parquet, with columns
     logit_0 ... or prob_0 ..., feature_0 ..., label, set, file, group and stratum.
 
     REQUIRE: NAME>=NUMBER or NAME<=NUMBER, as "accuracy>=0.9" or "auroc:pets>=0.8"; names are
@@ -373,7 +373,7 @@ def _bench(given: argparse.Namespace) -> int:
     except AssertionError as error:  # the contract of a score is broken: print all lines
         print(str(error).translate(_VISIBLE), file=sys.stderr)
         return FAILS
-    written = _written(lambda place: [ranked.write(place)], folder)
+    written = _written(lambda folder_made: [ranked.write(folder_made)], folder)
     tell("is done")
     sentences = [line for name in entries for line in ranked.sentences(name)]
     print("", *sentences, *ranked.rank_tests(), "", *written, sep="\n")

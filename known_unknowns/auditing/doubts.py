@@ -212,13 +212,13 @@ def _varies(values: np.ndarray) -> np.ndarray:
 
 def _crowded(digests: np.ndarray) -> np.ndarray:
     """Return whether another row, which is not equal, has a part in common with each row."""
-    distinct, place = np.unique(digests, axis=0, return_inverse=True)
+    distinct, inverse = np.unique(digests, axis=0, return_inverse=True)
     # constant outputs show nothing
     crowded = np.full(len(distinct), len(distinct) == 1)
     for values in distinct.T[1:]:
         _, which, count = np.unique(values, return_inverse=True, return_counts=True)
         crowded |= count[which] > 1
-    return crowded[place]
+    return crowded[inverse]
 
 
 def likely_label_errors(outputs: Outputs, temperature: float = 1.0) -> np.ndarray:

@@ -175,7 +175,7 @@ def read_outputs(
 
         * ``logits`` [N, K], ``labels`` [N], ``features`` [N, D] (input of the head).  Labels are
           numbers from 0 to K − 1, or names of classes if the file has ``class_names``.
-        * ``probabilities`` in place of ``logits``, in all groups; [N] are of class 1 of two.
+        * ``probabilities`` instead of ``logits``, in all groups; [N] are of class 1 of two.
           Columns of a table are ``prob_0`` ….  ``logit_CLASS`` … and ``prob_CLASS`` … also give
           the names of the classes.
         * ``train_logits``, ``train_labels``, ``train_features``: outputs for training images.

@@ -225,8 +225,8 @@ def _read_parquet(path: Path) -> pd.DataFrame:
             column = column.cast(column.type.value_type)
         if pyarrow.types.is_nested(column.type):
             raise ValueError(f"{name}: a text in each row expected, got {column.type}")
-        place = table.column_names.index(name)
-        table = table.set_column(place, name, column.cast(pyarrow.string()))
+        index = table.column_names.index(name)
+        table = table.set_column(index, name, column.cast(pyarrow.string()))
     # without the metadata of pandas, a named index is a column, and numbers have NumPy's types
     frame = table.to_pandas(ignore_metadata=True)
     return frame[[name for name in frame if not re.fullmatch(r"__index_level_\d+__", name)]]
@@ -377,12 +377,12 @@ def _numbered(columns: list[str], stem: str, named: bool) -> tuple[list[str], li
 
     Refuse a gap.
     """
-    found = [name for name in columns if re.fullmatch(rf"(?:{stem})_.+", name, re.DOTALL)]
-    numbers = [name for name in found if re.fullmatch(r"\w+?_\d+", name)]
-    if named and found and not numbers:
-        return found, [name.partition("_")[2] for name in found]
-    if named and len(numbers) < len(found):
-        odd = next(name for name in found if name not in numbers)
+    matching = [name for name in columns if re.fullmatch(rf"(?:{stem})_.+", name, re.DOTALL)]
+    numbers = [name for name in matching if re.fullmatch(r"\w+?_\d+", name)]
+    if named and matching and not numbers:
+        return matching, [name.partition("_")[2] for name in matching]
+    if named and len(numbers) < len(matching):
+        odd = next(name for name in matching if name not in numbers)
         raise ValueError(
             f"{odd}: numbers from 0 on, or names of classes, expected after the _, got both "
             f"({numbers[0]}, {odd}); rename the columns"

@@ -61,7 +61,7 @@ def test_it_writes_all_runs_and_goes_on_where_it_was_killed(tmp_path, monkeypatc
     It goes on in this process, which has imported everything.
     """
     out = tmp_path / "table.parquet"
-    given = ["data_sets=[digits]", "networks={small: {width: 8}}", "epochs=1", "runs=2"]
+    given = ["data_sets=[digits]", "networks=!only {small: {width: 8}}", "epochs=1", "runs=2"]
     command = ["workflow/sweep.py", "mini", "openset_calibration", "--out", str(out), "--set",
                *given, "replicates=2"]  # fmt: skip
     monkeypatch.setenv("CACHE_ROOT", str(tmp_path / "cache"))

@@ -242,8 +242,8 @@ def test_probabilities_give_the_numbers_of_their_logarithms(arrays, write):
     both = np.c_[1 - second, second]
     two = read_outputs({"probabilities": both, "labels": labels})
     for single in (second, second[:, 0]):
-        one = read_outputs(write({"probabilities": single, "labels": labels}))
-        assert np.array_equal(one.validation.logits, two.validation.logits)
+        from_one_column = read_outputs(write({"probabilities": single, "labels": labels}))
+        assert np.array_equal(from_one_column.validation.logits, two.validation.logits)
     assert audit({"probabilities": probable, "labels": arrays["labels"]}, risk=0.2).deployed
 
 

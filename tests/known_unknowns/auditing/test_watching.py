@@ -106,7 +106,7 @@ def test_an_acknowledged_alarm_does_not_ring_again(monitor, capsys):
     assert main(["watch", "r.safetensors", "worse.npz"]) == FAILS
     assert "add `--acknowledge` if you know the reason" in capsys.readouterr().out
     assert main(["watch", "r.safetensors", "worse.npz", "--acknowledge"]) == HOLDS
-    assert "Acknowledged: the count begins anew" in capsys.readouterr().out
+    assert "Acknowledged: a new count begins" in capsys.readouterr().out
     assert main(["watch", "r.safetensors", "worse.npz"]) == HOLDS  # its content counts once
     assert main(["watch", "r.safetensors", "same.npz"]) == HOLDS
     assert "In 1 file with 800 images" in capsys.readouterr().out
@@ -144,9 +144,9 @@ def detected(share, below, images=10_000, runs=200):
     """Return the share of runs with an alarm, and the images until it in the median run."""
     unlike = counts([share] * (images // 100), runs, seed=3, below=below)
     alarms = evidence(unlike, 100, 1000, [0.02])[..., 0] >= ALARM
-    found = alarms.any(axis=0)
-    until = np.where(found, 100 * (1 + alarms.argmax(axis=0)), np.inf)
-    return found.mean(), np.median(until)
+    with_alarm = alarms.any(axis=0)
+    until = np.where(with_alarm, 100 * (1 + alarms.argmax(axis=0)), np.inf)
+    return with_alarm.mean(), np.median(until)
 
 
 def test_the_page_says_which_shares_are_found():
@@ -155,8 +155,8 @@ def test_the_page_says_which_shares_are_found():
     rows = re.findall(r"^\| (\d+) % \| (\d+) % \| (.*) \| (\d+) % \| (.*) \|$", page, re.M)
     assert len(rows) == 5
     for share, *cells in rows:
-        for below, found, until in ((1.0, *cells[:2]), (0.5, *cells[2:])):
+        for below, share_found, until in ((1.0, *cells[:2]), (0.5, *cells[2:])):
             alarms, median = detected(int(share) / 100, below)
-            assert round(100 * alarms) == int(found), (share, below, alarms, median)
+            assert round(100 * alarms) == int(share_found), (share, below, alarms, median)
             words = "–" if median == np.inf else f"{median:,.0f}"
             assert words == until, (share, below, alarms, median)

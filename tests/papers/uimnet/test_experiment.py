@@ -133,11 +133,15 @@ class Network:
 
 
 def test_test_images_neither_choose_nor_calibrate(split):
-    """A network that is right on validation images and wrong on test images, and the reverse."""
+    """A network that is right on nearly all validation images and half of the test images, and the
+    reverse: with all of them right, no temperature is best.
+    """
 
     def right_on(chosen):
         def logits(role, subset):
-            return np.log(0.7 * np.eye(3)[subset.labels - (role != chosen)] + 0.1)
+            number = np.arange(len(subset.labels))
+            wrong = number == 0 if role == chosen else number % 2 == 0
+            return np.log(0.7 * np.eye(3)[subset.labels - wrong] + 0.1)
 
         return Trial(0, ERM.recipe, Network(split, logits=logits))
 
