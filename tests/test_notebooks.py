@@ -75,7 +75,7 @@ def test_a_misspelt_name_of_papermill_stops_the_notebook(name, message, tmp_path
 def test_the_recipe_for_colab_gives_what_a_notebook_reads(tmp_path):
     """Outside of a checkout; only the installation is left out."""
     page = (ROOT / "book/how_to_run.md").read_text(encoding="utf-8")
-    recipe = re.search(r"On Colab, execute this first:\n\n```python\n(.*?)```", page, re.S)[1]
+    recipe = re.search(r"On Colab, execute this first:\n\n```ipython3\n(.*?)```", page, re.S)[1]
     clone, enter, install = recipe.splitlines()
     assert install == '%pip install -q ".[torch,book]"'
     clone = re.sub(r"https://\S+", ROOT.as_uri() + " known-unknowns", clone)
