@@ -69,12 +69,13 @@ def main() -> None:
         labels, noise = generator.integers(5, size=1000), generator.normal(size=(1000, 16))
         features = noise + 3 * np.eye(5, 16)[labels]
         outputs = {"logits": features[:, :5], "features": features, "labels": labels}
+        np.savez(folder / "new.npz", logits=features[:, :5], features=features)
         outputs |= {"ood_noise_logits": noise[:300, :5], "ood_noise_features": noise[:300]}
         np.savez(folder / "outputs.npz", **outputs)
         run(*tool, "audit", "outputs.npz", "--require", "accuracy>=0.5", folder=folder)
         for results in (folder / "known_unknowns_demo", folder / "outputs_audit"):
             assert sorted(file.name for file in results.iterdir()) == FILES
-        rows = run(*tool, "accept", results / FILES[1], "outputs.npz", folder=folder)
+        rows = run(*tool, "accept", results / FILES[1], "new.npz", folder=folder)
         assert len(rows.splitlines()) == 1001
         (folder / "packs").mkdir()
         shutil.copy(ROOT / PACK, folder / "packs")
