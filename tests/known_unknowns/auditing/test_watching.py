@@ -42,27 +42,6 @@ def test_a_change_from_2_to_10_per_cent_is_found(below, images):
     assert alarms[:100].any(axis=0).mean() <= FALSE_ALARMS < 0.95 <= alarms.any(axis=0).mean()
 
 
-def test_the_command_counts_each_file_once_and_keeps_its_state(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    generator = np.random.default_rng(0)
-    known = np.sort(generator.random(1000))
-    Rejector(create("max_logit"), 0.5, 2, known=known).save("r.safetensors")
-    for name, top in (("same", 1), ("worse", 0.1)):
-        np.savez(name, logits=np.c_[top * generator.random(800), np.full(800, -1)])
-    assert main(["watch", "r.safetensors", "same.npz"]) == HOLDS
-    assert main(["watch", "r.safetensors", "worse.npz", "--share", "0.9"]) == HOLDS
-    assert "No alarm, which needs more than 90 %." in capsys.readouterr().out
-    assert main(["watch", "r.safetensors", "worse.npz"]) == FAILS
-    printed = capsys.readouterr().out
-    assert "In 2 files with 1600 images" in printed and "ALARM: the share has exceeded" in printed
-    assert len(json.loads((tmp_path / "r.watch.json").read_text())["looks"]) == 2
-    Rejector(create("max_logit"), 0.6, 2, known=known).save("other.safetensors")
-    for file, state in (("other", "r.watch.json"), ("r", "same.npz"), ("r", ".")):
-        assert main(["watch", f"{file}.safetensors", "same.npz", "--state", state]) == REFUSED
-    messages = capsys.readouterr().err
-    assert "belongs to another rejector" in messages and messages.count("is no state") == 2
-
-
 @pytest.fixture
 def monitor(tmp_path, monkeypatch):
     """A rejector, and files of outputs like the validation images and unlike them."""
@@ -73,6 +52,22 @@ def monitor(tmp_path, monkeypatch):
     for name, top in (("same", 1), ("worse", 0.1)):
         np.savez(name, logits=np.c_[top * generator.random(800), np.full(800, -1)])
     return tmp_path / "r.watch.json"
+
+
+def test_the_command_counts_each_file_once_and_keeps_its_state(monitor, capsys):
+    assert main(["watch", "r.safetensors", "same.npz"]) == HOLDS
+    assert main(["watch", "r.safetensors", "worse.npz", "--share", "0.9"]) == HOLDS
+    assert "No alarm, which needs more than 90 %." in capsys.readouterr().out
+    assert main(["watch", "r.safetensors", "worse.npz"]) == FAILS
+    printed = capsys.readouterr().out
+    assert "In 2 files with 1600 images" in printed and "ALARM: the share has exceeded" in printed
+    assert len(json.loads(monitor.read_text())["looks"]) == 2
+    known = Rejector.load("r.safetensors").known
+    Rejector(create("max_logit"), 0.6, 2, known=known).save("other.safetensors")
+    for file, state in (("other", "r.watch.json"), ("r", "same.npz"), ("r", ".")):
+        assert main(["watch", f"{file}.safetensors", "same.npz", "--state", state]) == REFUSED
+    messages = capsys.readouterr().err
+    assert "belongs to another rejector" in messages and messages.count("is no state") == 2
 
 
 @pytest.mark.parametrize(
