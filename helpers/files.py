@@ -10,6 +10,8 @@ import tempfile
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
+LONGEST_SOCKET = 103  #: bytes of a socket's path on macOS; Linux allows 107
+
 
 def project_root() -> Path:
     """Return the checkout that this package was installed from, else the working directory."""
@@ -40,6 +42,15 @@ def data_root() -> Path:
 def cache_root() -> Path:
     """Folder of trained weights and outputs: ``CACHE_ROOT``, by default ``cache/``."""
     return folder("CACHE_ROOT", "cache")
+
+
+def socket_folder(name: str) -> Path | None:
+    """Return a folder for temporary files in which a socket of this name fits; None without one."""
+    for parent in (tempfile.gettempdir(), "/tmp", "/var/tmp"):
+        fits = len(os.fsencode(parent + name)) <= LONGEST_SOCKET
+        if fits and os.access(parent, os.W_OK):
+            return Path(parent)
+    return None
 
 
 @contextlib.contextmanager

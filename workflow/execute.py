@@ -16,7 +16,7 @@ import kernels  # isort: skip (the others import faster after it)
 
 import nbformat
 import papermill
-from forks import DRIVER, Forked, launch, short_folder
+from forks import DRIVER, KERNEL, Forked, launch
 from jupyter_client import AsyncKernelManager
 from jupyter_client.localinterfaces import localhost
 from jupyter_client.provisioning import local_provisioner
@@ -26,7 +26,7 @@ from step import ROOT, Step, keep, read, state, take_kept
 from traitlets import default
 
 from helpers.checks import known_name
-from helpers.files import locked
+from helpers.files import locked, socket_folder
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")  # colours
 local_provisioner.launch_kernel = launch
@@ -40,12 +40,12 @@ class Kernel(AsyncKernelManager):
     @default("transport")
     def _files_if_possible(self) -> str:
         """Prefer files: another process may take a port between its choice and its use."""
-        return "ipc" if short_folder() else "tcp"
+        return "ipc" if socket_folder(KERNEL) else "tcp"
 
     @default("ip")
     def _files(self) -> str:
         """Return the start of the names of the sockets: Jupyter's default is not unique."""
-        folder = short_folder()
+        folder = socket_folder(KERNEL)
         return tempfile.mktemp(prefix="kernel-", dir=folder) if folder else localhost()
 
     async def _async_is_alive(self) -> bool:

@@ -24,25 +24,19 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
+from helpers.files import socket_folder
+
 FOLDER = Path(__file__).resolve().parent
 ADDRESS = "FORKS"  # the environment variable with the server's address
+KERNEL = "/kernel-12345678-1"  # the socket of a kernel with the longest name
 PREFIX = "known-unknowns-"  # of the temporary folders of runs
 DRIVER = "DRIVER"  # the environment variable with the number of the process that runs the pipeline
 SERVER: subprocess.Popen | None = None  # the one that this process has started
-LONGEST = 103  # bytes of a socket's path on macOS; Linux allows 107
 #: Libraries read the number of threads when they are imported; other kernels start in full.
 THREADS = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 OURS = [file.relative_to(FOLDER.parent) for file in FOLDER.parent.glob("helpers/**/[!_]*.py")]
 IMPORTED = ("execute", "ipykernel.kernelapp", "seaborn", "torch._dynamo", "known_unknowns.chapters",
             *(".".join(file.with_suffix("").parts) for file in OURS))  # fmt: skip
-
-
-def short_folder(name: str = "/kernel-12345678-1") -> Path | None:
-    """Return a folder for temporary files in which a socket of this name fits, if there is one."""
-    for folder in (tempfile.gettempdir(), "/tmp", "/var/tmp"):
-        if len(os.fsencode(folder + name)) <= LONGEST and os.access(folder, os.W_OK):
-            return Path(folder)
-    return None
 
 
 def lock(folder: Path) -> int:
@@ -75,7 +69,7 @@ def start_server() -> subprocess.Popen | None:
     a kill, the next run removes it.  The server needs `os.pidfd_open` and a folder with a short
     path; without them, None is returned, and steps and kernels start in full.
     """
-    parent = short_folder(f"/{PREFIX}12345678/kernel-12345678-1")
+    parent = socket_folder(f"/{PREFIX}12345678{KERNEL}")
     if parent is None or not hasattr(os, "pidfd_open"):  # some builds for Linux lack it
         return None
     remove_left(parent)

@@ -19,6 +19,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -32,11 +33,13 @@ from PIL import Image
 from helpers import cache
 from helpers.data.listing import Listing
 from helpers.data.pixels import channels_last, random_crop, rgb
+from helpers.files import socket_folder
 
 if TYPE_CHECKING:
     import torch
 
 MARGIN = 256 / 224  # of the shorter side to the crop's, when images are evaluated
+SOCKET = "/pymp-12345678/listener-12345678"  # where multiprocessing puts a socket
 CHUNK = 100  # files that a thread verifies before it returns
 
 DECODES = cache.code("helpers.data.stream._Batches")  # hash of this code for keys
@@ -177,10 +180,13 @@ class ImageStream(Listing):
             self, indices.astype(np.int64), batch_size, size, augment, seed, transform
         )
         workers = min(_processors(), 16) if workers is None else workers
+        if socket_folder(SOCKET) is None:
+            workers = 0  # a worker's batches would never arrive
         loader = DataLoader(
             decoded,
             batch_size=None,  # each item is a batch already, made whole by one worker
             num_workers=min(workers, len(decoded)),
+            worker_init_fn=_shorten_sockets,
             pin_memory=torch.cuda.is_available(),
             generator=torch.Generator(),  # or it would draw from torch's own
         )
@@ -267,6 +273,15 @@ class _Batches:
         if flip:  # by Pillow, in a fifth of the time that it takes to copy an array backwards
             resized = resized.transpose(Image.Transpose.FLIP_LEFT_RIGHT)
         return np.asarray(resized)
+
+
+def _shorten_sockets(worker: int) -> None:
+    """Choose a folder for a worker's sockets.
+
+    torch passes each batch by a socket in the folder of temporary files.  A path that is too long
+    for a socket raises only in a thread of the worker, and the batch never arrives.
+    """
+    tempfile.tempdir = str(socket_folder(SOCKET))
 
 
 def _processors() -> int:

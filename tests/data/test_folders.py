@@ -3,6 +3,8 @@
 import os
 import shutil
 import struct
+import subprocess
+import sys
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -173,6 +175,22 @@ def test_a_file_that_breaks_later_is_named(folder, workers):
         read(stream, workers=workers)
     with pytest.raises(ValueError, match=r"2\.jpg'? cannot be read"):
         load(f"folder:{folder}", "test", size=8)
+
+
+@pytest.mark.parametrize("sockets", ["in /tmp", "nowhere"])
+def test_workers_pass_batches_if_the_temporary_folder_has_a_long_path(folder, tmp_path, sockets):
+    """In another process with a time limit: the first batch never arrived."""
+    long = tmp_path / ("x" * 110)
+    long.mkdir()
+    program = "from helpers.data import stream\n"
+    if sockets == "nowhere":
+        program += "stream.socket_folder = lambda name: None\n"
+    program += "read = stream.ImageStream.scan('zoo').in_order(batch_size=5, size=16, workers=2)\n"
+    program += "print(sum(map(len, read)))"
+    environment = os.environ | {"TMPDIR": str(long), "PYTHONPATH": os.getcwd()}
+    given = {"cwd": tmp_path, "env": environment, "timeout": 100, "text": True}
+    printed = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, **given)
+    assert printed.stdout.split() == ["12"]
 
 
 def test_subsets_keep_files_sizes_and_labels_together(folder, tmp_path):

@@ -75,9 +75,9 @@ def test_sockets_fit_below_a_temporary_folder_with_a_long_path(tmp_path, monkeyp
     long = tmp_path / ("x" * 110)
     long.mkdir()
     monkeypatch.setattr(forks.tempfile, "tempdir", str(long))
-    assert forks.short_folder() == Path("/tmp")
+    assert forks.socket_folder(forks.KERNEL) == Path("/tmp")
     monkeypatch.setattr(forks.os, "access", lambda *_: False)
-    assert forks.short_folder() is None and forks.start_server() is None
+    assert forks.socket_folder(forks.KERNEL) is None and forks.start_server() is None
 
 
 def test_the_next_run_removes_the_folder_of_a_run_that_was_killed(tmp_path):
