@@ -18,7 +18,7 @@ from helpers.labelfree import counts_at_share
 from helpers.networks import zoo
 from known_unknowns.auditing import Inputs, audit
 from known_unknowns.auditing.inputs import unlabelled
-from known_unknowns.without_labels import experiment
+from synthesis.without_labels import experiment
 
 STORED = Path(__file__).with_name("results") / "unlabelled.parquet"
 #: Networks, their data set and the target risk.

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("helpers", "known_unknowns", "pictures")
+PACKAGES = ("helpers", "known_unknowns", "pictures", "synthesis")
 #: Modules that store or load content that keys contain; the code of these modules does not count.
 BY_CONTENT = {
     *(f"helpers.{name}" for name in ("cache", "checkpoints", "files", "modules")),

@@ -31,9 +31,9 @@ from helpers.report import results  # noqa: E402
 from helpers.report.ledger import ledger, published_checks, read  # noqa: E402
 from helpers.report.paper_claims import Claims  # noqa: E402
 from helpers.report.tables.published import counterparts  # noqa: E402
-from known_unknowns.across import tables as across  # noqa: E402
 from known_unknowns.auditing import audit, read_outputs  # noqa: E402
-from known_unknowns.without_labels.summary import by_share  # noqa: E402
+from synthesis.across import tables as across  # noqa: E402
+from synthesis.without_labels.summary import by_share  # noqa: E402
 from tests.known_unknowns.auditing import conftest  # noqa: E402
 
 HASHES = Path(__file__).with_suffix(".sha256")

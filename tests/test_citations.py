@@ -35,7 +35,15 @@ def test_an_entry_can_be_found():
 
 def test_every_entry_is_cited_and_every_citation_has_an_entry():
     """By its key, or by the first author and the year."""
-    folders = ("book", "helpers", "known_unknowns", "notebooks", "pictures", "workflow")
+    folders = (
+        "book",
+        "helpers",
+        "known_unknowns",
+        "notebooks",
+        "pictures",
+        "synthesis",
+        "workflow",
+    )
     files = [path for folder in folders for path in (ROOT / folder).rglob("*")]
     texts = [path.read_text("utf-8") for path in files if path.suffix in (".md", ".py", ".yaml")]
     for path in (path for path in files if path.suffix == ".ipynb"):  # without its outputs

@@ -57,7 +57,7 @@ def test_the_licence_of_the_authors_travels_with_their_features():
 
 def test_no_page_or_message_advises_a_name_that_the_index_does_not_have():
     """Anybody could take the name; the extras are installed from a clone."""
-    folders = ("book", "helpers", "known_unknowns", "notebooks", "workflow")
+    folders = ("book", "helpers", "known_unknowns", "notebooks", "synthesis", "workflow")
     files = [ROOT / "README.md", *(file for part in folders for file in (ROOT / part).rglob("*"))]
     advised = re.compile(r"install\s+(-\S+ +)*[\"'\\]*known-unknowns(\[[\w,]+\])?+(?! @)")
     for file in (file for file in files if file.suffix in (".md", ".py", ".ipynb")):

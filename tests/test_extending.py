@@ -51,7 +51,7 @@ def test_what_is_added_is_found_by_its_name(tmp_path):
     A score and a metric pass the checks of the page; the book and an audit have the score.
     """
     ignored = shutil.ignore_patterns("*.pyc.*", ".*")
-    for name in ("helpers", "known_unknowns", "params"):
+    for name in ("helpers", "known_unknowns", "params", "synthesis"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=ignored)
     every = [*blocks("CONTRIBUTING.md", "A score"), *blocks("CONTRIBUTING.md", "A metric")]
     for block in every:

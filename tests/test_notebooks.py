@@ -16,7 +16,7 @@ import pytest
 from papermill.exceptions import PapermillExecutionError
 
 from helpers.report import figures
-from known_unknowns.chapters import CHAPTERS
+from synthesis.chapters import CHAPTERS
 
 ROOT = Path(__file__).resolve().parent.parent
 EVERY = sorted((ROOT / "notebooks").rglob("*.ipynb"))
@@ -82,8 +82,8 @@ def test_the_recipe_for_colab_gives_what_a_notebook_reads(tmp_path):
     first = """
 import sys
 sys.path.insert(0, "")  # as a notebook has it
-from known_unknowns import chapters
-from known_unknowns.across.tables import headline
+from synthesis import chapters
+from synthesis.across.tables import headline
 chapters.load("synthesis", "mini")
 headline()
 print(chapters.__file__)

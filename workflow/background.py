@@ -127,7 +127,7 @@ def train(paper: str, tier: str, name: str, *changes: str) -> None:
     from helpers.papers import run
     from helpers.training import exports
     from helpers.training.fitted import Fitted
-    from known_unknowns.chapters import load
+    from synthesis.chapters import load
 
     parameters = load(paper, tier, root=ROOT, **values_of(changes))
     experiment = run.experiment_of(parameters)

@@ -41,7 +41,7 @@ from store_outputs import reduce_pictures
 
 from helpers.papers import PAPERS
 from helpers.papers.parameters import tiers
-from known_unknowns.chapters import CHAPTERS, OTHERS, package_of
+from synthesis.chapters import CHAPTERS, OTHERS, package_of
 
 ROOT = Path(__file__).resolve().parent.parent
 TOC = "book/_toc.yml"

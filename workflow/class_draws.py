@@ -16,7 +16,7 @@ from step import ROOT
 from helpers import data
 from helpers.networks import zoo
 from helpers.papers.unknown_detection.roles import draw_known, superclasses_of
-from known_unknowns.chapters import load
+from synthesis.chapters import load
 
 NETWORK = "densenet100.dice_cifar100"
 #: The quantiles of the accuracies between which a draw is of median difficulty.

@@ -12,7 +12,7 @@ from pathlib import Path
 from helpers.data import cards, subsample
 from helpers.networks import published
 from known_unknowns.bench import FeaturePack, contest
-from known_unknowns.chapters import CHAPTERS, load
+from synthesis.chapters import CHAPTERS, load
 
 #: Numbers of training images, of ID test images, and of images of each other set in a pack.
 TRAIN, TEST, OTHERS = 5000, 2000, 250

@@ -23,7 +23,7 @@ from helpers.report.claims import ALL, Verdict
 from helpers.report.ledger import PUBLISHED, published_checks, read, tally
 from helpers.report.preconditions import networks_in_words
 from helpers.report.table import markdown_table, number
-from known_unknowns.across import tables as across
+from synthesis.across import tables as across
 
 SENTENCES = content_of(__file__, "sentences")
 #: The chapters that have claims, in the order of the book.

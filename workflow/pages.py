@@ -9,12 +9,13 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 import helpers
 import known_unknowns
+import synthesis
 from helpers import data, metrics, scores
 from helpers.networks import published
 from helpers.report import results
 from helpers.scores import calibration, openset
 from helpers.scores.info import Info
-from known_unknowns.chapters import CHAPTERS
+from synthesis.chapters import CHAPTERS
 
 ROOT = Path(__file__).resolve().parent.parent
 TEMPLATES = Environment(
@@ -60,11 +61,11 @@ def api() -> str:
     """Return the API reference: every public module, in alphabetical order."""
     names = [
         module.name
-        for package in (helpers, known_unknowns)
+        for package in (helpers, known_unknowns, synthesis)
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
         if "._" not in module.name and not module.name.endswith("__main__")
     ]
-    return render("api.md", names=sorted([*names, "known_unknowns"]))
+    return render("api.md", names=sorted([*names, "known_unknowns", "synthesis"]))
 
 
 def reproducibility(runs: Path, tier: str, downloads: Path) -> str:

@@ -16,8 +16,8 @@ from step import ASKING, ROOT, Step
 from helpers import data, modules
 from helpers.checks import file_name, known_name
 from helpers.papers.parameters import Parameters, tiers
-from known_unknowns.chapters import CHAPTERS, PARAMETERS_OF, load, package_of
 from pictures import FAMILIES
+from synthesis.chapters import CHAPTERS, PARAMETERS_OF, load, package_of
 
 #: The notebooks of a chapter, in order; other notebooks are independent, or about all chapters.
 CHAPTER = ("dataset", "training", "evaluation", "figures")

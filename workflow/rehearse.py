@@ -22,7 +22,7 @@ from helpers.data.class_lists import names_of, wnids_of
 from helpers.data.listing import Listing
 from helpers.files import atomic_folder, atomic_path, data_root
 from helpers.papers import REHEARSAL, content_of
-from known_unknowns.chapters import load
+from synthesis.chapters import load
 
 SIZES = content_of(__file__, "rehearse")
 #: The chapter with published networks.

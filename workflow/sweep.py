@@ -29,7 +29,7 @@ from helpers.networks.chosen_device import chosen_device
 from helpers.papers import run
 from helpers.papers.parameters import Parameters, value_of
 from helpers.report import results
-from known_unknowns.chapters import load
+from synthesis.chapters import load
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 

@@ -6,8 +6,7 @@
 * `accuracy_bracket`: a low and a high value of the classifier's accuracy.
 * `DetectionEstimator`: AUROC and FPR95 of a detector, if there are sets with labels.
 
-`experiment` compares the estimates with labels, on the networks and sets of the Gscore paper.  If
-you have labels for a few images, use ppi-python.
+If you have labels for a few images, use ppi-python.
 """
 
 from known_unknowns.without_labels.accuracy import FEWEST, accuracy_bracket

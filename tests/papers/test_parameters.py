@@ -7,7 +7,7 @@ import pytest
 from helpers.modules import ROOT
 from helpers.papers import PAPERS, REHEARSAL, parameters, run
 from helpers.papers.parameters import DataSet, Only, Score, load, read, values_of
-from known_unknowns import chapters
+from synthesis import chapters
 from tests.mistakes import beside, refusals
 
 PAPER = "openset_calibration"

@@ -55,7 +55,7 @@ assert part["chapters"][-1] == {"file": "book/toy", "sections": sections}
 def test_a_sixth_paper_needs_no_change_elsewhere(tmp_path):
     # byte code comes along, but not what another process may be writing
     ignored = shutil.ignore_patterns("*.pyc.*", ".*")
-    folders = "benchmarks book helpers known_unknowns notebooks params pictures workflow"
+    folders = "benchmarks book helpers known_unknowns notebooks params pictures synthesis workflow"
     for name in folders.split():
         shutil.copytree(ROOT / name, tmp_path / name, ignore=ignored)
     shutil.copy(ROOT / "pyproject.toml", tmp_path)

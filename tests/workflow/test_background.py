@@ -17,7 +17,7 @@ from helpers.modules import ROOT
 from helpers.networks.recipe import Recipe
 from helpers.papers import run
 from helpers.training import fitted
-from known_unknowns import chapters
+from synthesis import chapters
 from tests.data.test_images import some
 
 LISTING = ROOT / "params" / "background.yaml"

@@ -11,7 +11,7 @@ from helpers import metrics, scores
 from helpers.metrics.calibration import calibration_error
 from helpers.scores.calibration import confidences, fit_temperature
 from known_unknowns.bench import FeaturePack
-from known_unknowns.chapters import CHAPTERS
+from synthesis.chapters import CHAPTERS
 
 BOOK = Path(__file__).resolve().parents[2] / "book"
 

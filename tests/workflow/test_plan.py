@@ -10,7 +10,7 @@ import plan
 import pytest
 import yaml
 
-from known_unknowns.chapters import CHAPTERS, load
+from synthesis.chapters import CHAPTERS, load
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 

@@ -7,7 +7,7 @@ from step import Step
 from helpers import data
 from helpers.data.cards import find
 from helpers.papers import REHEARSAL
-from known_unknowns.chapters import load
+from synthesis.chapters import load
 
 
 def test_everything_that_the_papers_tier_reads_from_folders_can_be_made():

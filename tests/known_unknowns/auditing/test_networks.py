@@ -11,9 +11,9 @@ from safetensors.torch import save_file
 
 from helpers.data import Images
 from helpers.networks import zoo
-from known_unknowns import chapters
 from known_unknowns.auditing.command import HOLDS, REFUSED, main
 from known_unknowns.auditing.networks import gather, images_of, named_as, show_images
+from synthesis import chapters
 
 NAME = "resnet20.akamaster_cifar10"
 pytestmark = pytest.mark.usefixtures("root")

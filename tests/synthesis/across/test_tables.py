@@ -10,8 +10,8 @@ from scipy import stats
 from helpers.files import project_root
 from helpers.papers import PAPERS
 from helpers.report.ledger import ledger, tally
-from known_unknowns.across import tables
-from known_unknowns.across.measures import MEASURES
+from synthesis.across import tables
+from synthesis.across.measures import MEASURES
 from tests.mistakes import beside
 
 GIVEN = beside(__file__, "mistakes.yaml")

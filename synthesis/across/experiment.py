@@ -1,6 +1,6 @@
 """The comparison: all algorithms and published networks with all scores, by all measures.
 
-The method of a row is ``ALGORITHM``, or ``ALGORITHM/SCORE``; `known_unknowns.across.measures` lists
+The method of a row is ``ALGORITHM``, or ``ALGORITHM/SCORE``; `synthesis.across.measures` lists
 the measures.  A cell that does not apply is missing.  A published network is a baseline whose
 backbone is the network's name.
 
@@ -32,13 +32,13 @@ from helpers.report.results import row
 from helpers.scores import calibration, openset
 from helpers.scores.info import lacking
 from helpers.training import objectives
-from known_unknowns.across.roles import ComparisonRoles, roles
+from synthesis.across.roles import ComparisonRoles, roles
 
 if TYPE_CHECKING:
     from helpers.data import Images, ImageStream
     from helpers.scores import Score
     from helpers.training.fitted import Fitted
-    from known_unknowns.across.parameters import Parameters
+    from synthesis.across.parameters import Parameters
 
 __all__ = ["BESIDE", "TEACHER", "models", "outputs", "parts", "roles", "rows"]
 

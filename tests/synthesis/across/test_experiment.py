@@ -12,11 +12,11 @@ from helpers.papers.unknown_detection.composition import PAPER_UNION
 from helpers.papers.unknown_detection.roles import Benchmark
 from helpers.scores import openset
 from helpers.scores.calibration import fit_temperature, softmax
-from known_unknowns.across import experiment
-from known_unknowns.across.experiment import ModelOutputs, gscore_line, unknown_probability
-from known_unknowns.across.measures import MEASURES
-from known_unknowns.across.roles import ComparisonRoles
-from known_unknowns.chapters import load
+from synthesis.across import experiment
+from synthesis.across.experiment import ModelOutputs, gscore_line, unknown_probability
+from synthesis.across.measures import MEASURES
+from synthesis.across.roles import ComparisonRoles
+from synthesis.chapters import load
 from tests.mistakes import beside
 from tests.papers.toys import images
 

@@ -22,7 +22,7 @@ from helpers.papers.unknown_detection.roles import SIZE, test_split
 
 if TYPE_CHECKING:
     from helpers.papers.run import Part
-    from known_unknowns.across.parameters import Parameters
+    from synthesis.across.parameters import Parameters
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from known_unknowns.without_labels.detection import BINS
-from known_unknowns.without_labels.experiment import DRAWN, ESTIMATORS
+from synthesis.without_labels.experiment import DRAWN, ESTIMATORS
 
 #: Titles of the groups of shares that `BINS` divide.
 BIN_TITLES = ("0–5 %", "5–20 %", "20–50 %", "50–95 %")
@@ -19,7 +19,7 @@ def by_share(table: pd.DataFrame, detector: str = "msp", variant: str = DRAWN) -
     Parameters
     ----------
     table : DataFrame
-        Rows of `known_unknowns.without_labels.experiment`; means are over networks and sets.
+        Rows of `synthesis.without_labels.experiment`; means are over networks and sets.
     detector, variant : str
         Detector and protocol.
 

@@ -11,7 +11,7 @@ from helpers.networks import published
 from helpers.networks.recipe import Recipe
 from helpers.papers.parameters import Changes, Count, DataSet, Score, Share, check_scores, one_of
 from helpers.papers.unknown_detection.parameters import BenchmarkParameters
-from known_unknowns.across.measures import ALGORITHMS
+from synthesis.across.measures import ALGORITHMS
 
 
 class Parameters(BenchmarkParameters):
@@ -75,7 +75,7 @@ class Parameters(BenchmarkParameters):
 
         Examples
         --------
-        >>> from known_unknowns.chapters import load
+        >>> from synthesis.chapters import load
         >>> load("synthesis", "mini").recipe_of("crl").objective
         'crl'
         """

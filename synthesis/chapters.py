@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from helpers.checks import known_name
 from helpers.papers import PAPERS, Paper
-from known_unknowns import across
+from synthesis import across
 
 if TYPE_CHECKING:
     from helpers.papers.parameters import Parameters
@@ -18,7 +18,7 @@ CHAPTERS: dict[str, Paper] = {**PAPERS, across.PAPER.name: across.PAPER}
 
 
 #: Packages with parameters and notebooks that are not chapters with claims.
-OTHERS = {"audit": "known_unknowns.auditing", "without_labels": "known_unknowns.without_labels"}
+OTHERS = {"audit": "known_unknowns.auditing", "without_labels": "synthesis.without_labels"}
 
 #: The chapter whose parameter files, networks and results table a package uses.
 PARAMETERS_OF = {"without_labels": "gscore"}

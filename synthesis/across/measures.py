@@ -12,7 +12,7 @@ _TABLE = pd.read_csv(
 #: Each measure as in a row of the results table, with its title and paper, by name.
 MEASURES = {row.Index: row for row in _TABLE.itertuples(name="Measure")}
 
-#: The measures that `known_unknowns.across.tables.agreement` compares.
+#: The measures that `synthesis.across.tables.agreement` compares.
 COMPARED = [*_TABLE[_TABLE["compared"] > 0].sort_values("compared").index]
 
 #: Titles of the training algorithms of all chapters, by name.

@@ -7,9 +7,9 @@ from helpers import data, metrics
 from helpers.data import class_lists, overlaps
 from helpers.papers import PAPERS
 from helpers.papers.run import parts
-from known_unknowns.across.measures import ALGORITHMS, COMPARED, MEASURES
-from known_unknowns.across.roles import load_families, roles
-from known_unknowns.chapters import load
+from synthesis.across.measures import ALGORITHMS, COMPARED, MEASURES
+from synthesis.across.roles import load_families, roles
+from synthesis.chapters import load
 from tests.papers.toys import pack
 
 PARAMETERS = load("synthesis", "mini")

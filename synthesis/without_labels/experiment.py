@@ -30,7 +30,7 @@ from known_unknowns.without_labels.detection import draw_share
 if TYPE_CHECKING:
     from helpers.outputs import Outputs as NetworkOutputs
     from helpers.papers.gscore.roles import Suite
-    from known_unknowns.without_labels.parameters import Parameters
+    from synthesis.without_labels.parameters import Parameters
 
 __all__ = ["models", "outputs", "parts", "roles", "rows"]
 

@@ -14,7 +14,7 @@ from helpers.papers import PAPERS, TIERS
 from helpers.report import results
 from helpers.report.ledger import PUBLISHED, ledger, tally
 from helpers.report.table import Table, categories, single
-from known_unknowns.across.measures import ALGORITHMS, COMPARED, MEASURES
+from synthesis.across.measures import ALGORITHMS, COMPARED, MEASURES
 
 #: The kinds of methods that the measures rank, with their titles.
 AMONG = {

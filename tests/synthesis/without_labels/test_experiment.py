@@ -14,10 +14,11 @@ from helpers.papers.gscore.experiment import divide
 from helpers.papers.gscore.mixtures import DetectorScores
 from helpers.report import results
 from known_unknowns.auditing.sentences import render
-from known_unknowns.without_labels import BINS, experiment
-from known_unknowns.without_labels.experiment import DRAWN, KINDS, Protocol, choose_images
-from known_unknowns.without_labels.summary import by_share
+from known_unknowns.without_labels import BINS
 from pictures import FAMILIES
+from synthesis.without_labels import experiment
+from synthesis.without_labels.experiment import DRAWN, KINDS, Protocol, choose_images
+from synthesis.without_labels.summary import by_share
 
 FEW = {"repeats": 2, "sizes": [20, 50, 100], "shifts": ["fog/3"], "detectors": ["msp", "energy"]}
 PARAMETERS = load("gscore", "mini", **FEW)
