@@ -68,10 +68,15 @@ def code(names: Iterable[str], root: Path = ROOT) -> str:
 
 
 def files(source: str, *names: str) -> list[Path]:
-    """Return the files of all modules that a source and named modules may import, with tables."""
+    """Return the files of all modules that a source and named modules may import, with tables.
+
+    A table with the name of a module, such as ``claims/uimnet.yaml``, belongs to it.
+    """
     imported = {name for name in _imported(ast.parse(source), ROOT) if read(name)}
     modules = _closure({*imported, *names}, ROOT, on_demand=True).values()
-    return sorted({*(module.file for module in modules), *_tables(modules)})
+    code_files = {module.file for module in modules}
+    namesakes = {file.with_suffix(suffix) for file in code_files for suffix in TABLES}
+    return sorted({*code_files, *_tables(modules), *filter(Path.is_file, namesakes)})
 
 
 def _closure(
@@ -83,7 +88,7 @@ def _closure(
         module = name if read(name, root) else name.rpartition(".")[0]
         if not read(module, root):
             raise ValueError(f"no module '{name}' in {', '.join(PACKAGES)}")
-        waiting += _whole(root) if module in PACKAGES[:1] else [module]
+        waiting += _whole(module, root) if module in PACKAGES else [module]
     beyond = beyond - set(waiting)
     while waiting:
         name = waiting.pop()
@@ -93,9 +98,10 @@ def _closure(
     return reached
 
 
-def _whole(root: Path) -> list[str]:
-    """Return all modules of `helpers`."""
-    parts = [file.relative_to(root).with_suffix("").parts for file in root.glob("helpers/**/*.py")]
+def _whole(package: str, root: Path) -> list[str]:
+    """Return all modules of a package of `PACKAGES`."""
+    files = root.joinpath(package).rglob("*.py")
+    parts = [file.relative_to(root).with_suffix("").parts for file in files]
     return [".".join(part for part in each if part != "__init__") for each in parts]
 
 

@@ -25,6 +25,6 @@ def root(tmp_path, monkeypatch):
 @pytest.fixture(scope="session")
 def table_of():
     """Return a function that makes a results table of records, and of what they all share."""
-    from tests.report.claim_tables import table_of
+    from tests.synthesis.claim_tables import table_of
 
     return table_of

@@ -28,11 +28,12 @@ import readme  # noqa: E402
 
 from helpers.papers import PAPERS, TIERS, load  # noqa: E402
 from helpers.report import results  # noqa: E402
-from helpers.report.ledger import ledger, published_checks, read  # noqa: E402
-from helpers.report.paper_claims import Claims  # noqa: E402
-from helpers.report.tables.published import counterparts  # noqa: E402
 from known_unknowns.auditing import audit, read_outputs  # noqa: E402
 from synthesis.across import tables as across  # noqa: E402
+from synthesis.claims import load_claims  # noqa: E402
+from synthesis.counterparts import counterparts  # noqa: E402
+from synthesis.ledger import ledger, published_checks, read  # noqa: E402
+from synthesis.paper_claims import Claims  # noqa: E402
 from synthesis.without_labels.summary import by_share  # noqa: E402
 from tests.known_unknowns.auditing import conftest  # noqa: E402
 
@@ -58,7 +59,7 @@ def judgement(folder: Path) -> dict[str, str]:
         rows = ledger(PAPERS, tables, TIERS)
     finally:
         Claims.check = check
-    printed = {paper: published_checks(PAPERS[paper].claims.CLAIMS) for paper in openings.TITLES}
+    printed = {paper: published_checks(load_claims(paper)) for paper in openings.TITLES}
     effects += [each.assign(paper=paper) for paper, each in printed.items() if each is not None]
     verdicts = pd.concat(sentences)
     prose = ["text", "check", "sentence", "source"]

@@ -11,8 +11,8 @@ ROOT = Path(__file__).resolve().parent.parent
 #: Tokens of each part. Comments, docstrings and line breaks do not count, so that a statement costs
 #: the same on one line as on three.
 TOKENS = {
-    "helpers": 148_000,
-    "synthesis": 10_000,
+    "helpers": 129_000,
+    "synthesis": 29_500,
     "known_unknowns": 46_000,
     "workflow": 23_000,
     "pictures": 16_600,

@@ -30,7 +30,7 @@ ADDED = """
 import doctest, pages
 from helpers import scores
 from helpers.metrics import coverage
-from helpers.papers.openset_calibration.claims import CLAIMS
+from synthesis.claims.openset_calibration import CLAIMS
 from known_unknowns.auditing import Inputs, audit
 from tests.test_findings import OUTPUTS
 

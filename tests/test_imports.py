@@ -46,7 +46,10 @@ VISION = ("torchvision", "torch._dynamo")
 
 WITHOUT_TORCH = ("helpers.data", "helpers.labelfree", "helpers.metrics", "helpers.networks.recipe",
                  "helpers.outputs", "helpers.report", "helpers.scores", "known_unknowns.bench",
-                 "known_unknowns.checks")  # fmt: skip
+                 "known_unknowns.checks", "synthesis.claim_files", "synthesis.counterparts",
+                 "synthesis.effects", "synthesis.figures", "synthesis.ledger",
+                 "synthesis.paper_claims", "synthesis.preconditions",
+                 "synthesis.skills")  # fmt: skip
 #: All other modules with torch load no torchvision.
 HEAVY = ("helpers.networks.inference", "helpers.networks.zoo", "helpers.report.tables.interactive",
          "known_unknowns.__main__", "known_unknowns.auditing",
@@ -80,7 +83,8 @@ def test_arrays_need_no_torch_and_nothing_is_imported_before_it_is_asked_for():
 
     Every name of the tool is there without torch.
     """
-    some = r"helpers\.papers\.\w+\.(roles|claims|tables|parameters)|known_unknowns\.auditing\..+"
+    some = r"helpers\.papers\.\w+\.(roles|tables|parameters)|known_unknowns\.auditing\..+"
+    some += r"|synthesis\.claims\..+"
     parts = [name for name in MODULES if re.fullmatch(some, name)]
     others = [name for name in ("known_unknowns", *parts) if name not in SHOW_IMAGES]
     first = (

@@ -82,6 +82,19 @@ async def g() -> int:
 '''
 
 
+def test_all_modules_and_tables_of_a_package_count(tmp_path):
+    """The cached ledger depends on each paper's claims, which no import shows."""
+    folder = tmp_path / "synthesis" / "claims"
+    folder.mkdir(parents=True)
+    for file in (folder.parent / "__init__.py", folder / "__init__.py", folder / "toy.py"):
+        file.write_text("")
+    digests = [modules.code(["synthesis"], tmp_path)]
+    for file, text in (("toy.py", "MARGIN = 1"), ("toy.yaml", "claims: []")):
+        (folder / file).write_text(text)
+        digests.append(modules.code(["synthesis"], tmp_path))
+    assert len({*digests}) == 3
+
+
 def test_digests_are_equal_in_every_version_of_python(tmp_path):
     """The text of `ast.dump` differs between 3.11, 3.12 and 3.13: an upgrade lost the cache."""
     (tmp_path / "helpers").mkdir()

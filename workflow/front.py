@@ -19,9 +19,9 @@ from step import ROOT
 from helpers import data, scores
 from helpers.metrics.bootstrap import resample_weights
 from helpers.papers import content_of
-from helpers.report.claims import Verdict
 from helpers.report.figures.style import BLUE, GREEN, GREY, LIGHT, RED
 from known_unknowns.bench import FeaturePack, values_on
+from synthesis.effects import Verdict
 
 PICTURE = ROOT / "book" / "_static" / "front.png"
 SETS, SCORES, KINDS, _PARTS, _NOTE = content_of(__file__, "front").values()

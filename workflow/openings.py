@@ -18,12 +18,14 @@ from pages import render
 from helpers import data
 from helpers.files import project_root
 from helpers.papers import PAPERS, TIERS, content_of
-from helpers.report import figures
-from helpers.report.claims import ALL, Verdict
-from helpers.report.ledger import PUBLISHED, published_checks, read, tally
-from helpers.report.preconditions import networks_in_words
+from helpers.report.figures import use_style
 from helpers.report.table import markdown_table, number
 from synthesis.across import tables as across
+from synthesis.claims import load_claims
+from synthesis.effects import ALL, Verdict
+from synthesis.figures import decisive_effects, tally_bars
+from synthesis.ledger import PUBLISHED, published_checks, read, tally
+from synthesis.preconditions import networks_in_words
 
 SENTENCES = content_of(__file__, "sentences")
 #: The chapters that have claims, in the order of the book.
@@ -62,7 +64,7 @@ def largest(claims: pd.DataFrame) -> pd.DataFrame:
 
 def _printed(line) -> float:
     """Return the effect by the paper's numbers on the data sets of our table, or else on all."""
-    if (checks := published_checks(PAPERS[line.paper].claims.CLAIMS)) is None:
+    if (checks := published_checks(load_claims(line.paper))) is None:
         return float("nan")
     rows = checks[(checks["claim"] == line.claim) & (checks["check"] == line.decided_by)]
     ours = _data_sets(project_root() / "results" / line.tier / f"{line.paper}.parquet")
@@ -155,8 +157,8 @@ def measured(line) -> str:
 
 def together(claims: pd.DataFrame, folder: Path) -> str:
     """Return the number of claims with each verdict, and draw it for each paper."""
-    figures.use_style()
-    ax = figures.tally_bars(tally(claims.assign(tier="all claims")), titles=TITLES)
+    use_style()
+    ax = tally_bars(tally(claims.assign(tier="all claims")), titles=TITLES)
     _save(ax, folder, "synthesis")
     counts = claims["verdict"].value_counts()
     counted = ", ".join(f"{counts.get(verdict, 0)} {verdict}" for verdict in Verdict)
@@ -184,8 +186,8 @@ def figure(claims: pd.DataFrame, folder: Path) -> str:
     drawn = claims.loc[order].dropna(subset="effect")
     if drawn.empty:
         return f"No tier has numbers yet for any of the {len(claims)} claims that are checked."
-    figures.use_style()
-    _save(figures.decisive_effects(drawn), folder, paper)
+    use_style()
+    _save(decisive_effects(drawn), folder, paper)
     listing = " ".join(map("{} ({}).".format, drawn["text"].str.rstrip("."), drawn["verdict"]))
     reasons = [*drawn["note"].str.extract(r"doubted: ((?:[^;(]|\(.*\))*)")[0].dropna().unique()]
     rest = len(claims) - len(drawn)

@@ -15,6 +15,7 @@ from step import ASKING, ROOT, Step
 
 from helpers import data, modules
 from helpers.checks import file_name, known_name
+from helpers.papers import PAPERS
 from helpers.papers.parameters import Parameters, tiers
 from pictures import FAMILIES
 from synthesis.chapters import CHAPTERS, PARAMETERS_OF, load, package_of
@@ -214,6 +215,8 @@ def code_of(notebook: str) -> list[str]:
     folder, stem = Path(notebook).parent.name, Path(notebook).stem
     of_papers = [PARAMETERS_OF[stem], stem] if folder == BEYOND else [folder]
     if stem in ABOUT_ALL:
-        parts, of_papers = ["parameters", "claims", "tables"], list(CHAPTERS)
-    names = (f"{package_of(paper)}.{module}" for paper in of_papers for module in parts)
+        parts, of_papers = ["parameters", "tables"], list(CHAPTERS)
+    names = [f"{package_of(paper)}.{module}" for paper in of_papers for module in parts]
+    if stem in ABOUT_ALL:
+        names += [f"synthesis.claims.{paper}" for paper in PAPERS]
     return sorted(str(file.relative_to(ROOT)) for file in modules.files(source, *names))

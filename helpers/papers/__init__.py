@@ -72,7 +72,6 @@ class Paper:
     parameters = _module("parameters")
     roles = _module("roles")
     experiment = _module("experiment")
-    claims = _module("claims")
     tables = _module("tables")
 
     @property

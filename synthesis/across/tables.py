@@ -12,9 +12,9 @@ from helpers.checks import known_name
 from helpers.files import project_root, sha256_file
 from helpers.papers import PAPERS, TIERS
 from helpers.report import results
-from helpers.report.ledger import PUBLISHED, ledger, tally
 from helpers.report.table import Table, categories, single
 from synthesis.across.measures import ALGORITHMS, COMPARED, MEASURES
+from synthesis.ledger import PUBLISHED, ledger, tally
 
 #: The kinds of methods that the measures rank, with their titles.
 AMONG = {
@@ -41,7 +41,7 @@ def judge(tables: Mapping[tuple[str, str], pd.DataFrame], tiers: Sequence[str]) 
         return ledger(PAPERS, committed, TIERS).to_dict("list")
 
     content = {"/".join(pair): sha256_file(file) for pair, file in files.items()}
-    key = cache.key(tables=content, code=results.code_version())
+    key = cache.key(tables=content, code=cache.code("helpers", "synthesis"))
     kept, here = pd.DataFrame(cache.value("ledger", key, make)), {tier for tier, _ in tables}
     kept = kept[kept["tier"].isin({*tiers, PUBLISHED} - here)]
     new = [ledger(PAPERS, tables, tiers).query("tier in @here")] if tables else []

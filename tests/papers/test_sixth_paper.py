@@ -22,12 +22,12 @@ from helpers import papers
 from helpers.papers import PAPERS
 
 assert [*PAPERS][-1] == "toy"
-assert not {"numpy", "torch", "helpers.papers.toy.claims"} & set(sys.modules)
+assert not {"numpy", "torch", "synthesis.claims.toy"} & set(sys.modules)
 
 import book, openings, plan, readme
 from helpers.papers import run
 from helpers.report import results
-from helpers.report.tables.published import counterparts
+from synthesis.counterparts import counterparts
 
 table = run.rows(papers.load("toy", "mini"), progress=False)
 assert len(table) == 6 and set(table["bootstrap"].map(len)) == {20}

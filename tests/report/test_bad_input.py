@@ -3,11 +3,9 @@
 import numpy as np
 import pandas as pd
 
-from helpers.papers import PAPERS
 from helpers.report import results
 from tests.mistakes import refusals
-from tests.report.claim_tables import table_of
-from tests.report.test_claims import CLAIM, NOISE, numbers
+from tests.synthesis.claim_tables import table_of
 
 NUMBERS = [{"metric": metric, "value": 0.5} for metric in ("ece", "brier")]
 TABLE = table_of(NUMBERS, paper="openset_calibration", method="open-set")
@@ -20,12 +18,6 @@ OBJECTS = {
     "a table twice": pd.concat([TABLE, TABLE]),
     "shares": np.zeros((6, 4, 4, 3)),
     "epochs alone": pd.DataFrame({"epoch": [1]}),
-    "claims": [CLAIM],
-    "unequal replicates": numbers([0.5], [0.4], NOISE[:2], NOISE[:3]),
-    "a run twice": numbers([0.5, 0.5], []).assign(run=0),
-    "papers": PAPERS,
-    "a table of gscor": {("mini", "gscor"): None},
-    "a table of tier small": {("small", "gscore"): None},
 }
 
 

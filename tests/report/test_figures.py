@@ -10,11 +10,9 @@ from helpers import scores
 from helpers.files import project_root
 from helpers.metrics import calibration_error, reliability_curve, risk_coverage_curve
 from helpers.papers.human_centric import parameters as human_centric
-from helpers.papers.openset_calibration.claims import CLAIMS
 from helpers.papers.uimnet.names import ALGORITHMS, MEASURES
 from helpers.papers.unknown_detection import parameters as unknown_detection
-from helpers.report import figures, results
-from helpers.report.claims import Verdict
+from helpers.report import figures
 from helpers.report.figures.style import SMALLEST, method_styles
 
 IMAGES = np.arange(6 * 4 * 4 * 3, dtype=np.uint8).reshape(6, 4, 4, 3)
@@ -42,30 +40,6 @@ def test_reliability():
         np.testing.assert_allclose(tops, [curve.accuracy, curve.confidence, curve.count / 200])
 
 
-def test_claims_are_drawn_with_their_intervals():
-    checks = CLAIMS.check_published()
-    checks = checks.assign(low=checks["effect"] - 0.01, high=checks["effect"] + 0.02)
-    rows = checks[checks["data_set"] == "all"]
-    lines = [line for ax in figures.claim_effects(checks) for line in ax.lines]
-    drawn = {tuple(line.get_xdata()) for line in lines if len({*line.get_xdata()}) == 2}
-    assert drawn == set(rows[["low", "high"]].itertuples(index=False, name=None))
-    empty = CLAIMS.check(results.SCHEMA.empty_table().to_pandas())
-    shown = [text for ax in figures.claim_effects(empty) for text in ax.texts]
-    assert texts(shown) == [" no data"] * len(empty)
-
-
-def test_the_claimed_side_of_a_decisive_effect_is_right():
-    """The unit is the largest distance from the margin in the row."""
-    names = ["relation", "effect", "low", "high", "printed", "verdict"]
-    rows = [(">", 0.25, 0.0, 0.5, 1.0, "undecided"), ("<", 0.25, -0.5, 0.25, np.nan, "supported")]
-    rows.insert(1, ("<", -0.25, -0.5, -0.125, np.nan, "supported"))
-    lines = pd.DataFrame(rows, columns=names).assign(text="A helps.", tier="small", margin=0.0)
-    ax = figures.decisive_effects(lines)
-    drawn = [np.atleast_1d(line.get_xdata()).tolist() for line in ax.lines]
-    first, second, third = [[0.0, 0.5], [0.25], [1.0]], [[1.0, 0.25], [0.5]], [[1.0, -0.5], [-0.5]]
-    assert drawn == [*first, *second, *third, [0, 0]]  # the last line is the margin
-
-
 def test_a_contact_sheet_has_a_row_for_each_class():
     ax = figures.contact_sheet(*SHEET, columns=2)
     assert texts(ax.get_yticklabels()) == ["cat", "dog", "ship"]
@@ -74,15 +48,6 @@ def test_a_contact_sheet_has_a_row_for_each_class():
     assert (sheet[5:9, 5:9] == 255).all()  # there is one dog
     ax = figures.contact_sheet(*SHEET, known={2, 1})
     assert texts(ax.get_yticklabels()) == ["dog", "ship", "cat"]
-
-
-def test_bars_are_the_counts():
-    index = pd.MultiIndex.from_tuples([("uimnet", "mini"), ("uimnet", "small"), ("gscore", "mini")])
-    numbers = [[1, 2, 0, 0, 5], [8, 0, 0, 0, 0], [0, 0, 3, 2, 1]]
-    counts = pd.DataFrame(numbers, index, [*map(str, Verdict)])
-    ax = figures.tally_bars(counts, titles={"uimnet": "Algorithms", "gscore": "Without labels"})
-    assert [[bar.get_width() for bar in bars] for bars in ax.containers] == counts.T.values.tolist()
-    assert [bar.get_x() for bar in ax.containers[-1]] == [3, 8, 5]
 
 
 def test_a_method_has_one_look_under_all_its_names():
@@ -136,7 +101,8 @@ def test_curves_are_drawn_as_given():
 
 def test_no_figure_has_letters_below_the_smallest():
     root = project_root()
-    for path in [*root.glob("helpers/**/*.py"), *root.glob("notebooks/**/*.ipynb")]:
+    files = ("helpers/**/*.py", "synthesis/**/*.py", "notebooks/**/*.ipynb")
+    for path in (path for name in files for path in root.glob(name)):
         sizes = re.findall(r"(?:font|label)size=\\?\W?([\w.-]+)", path.read_text(encoding="utf-8"))
         assert not [size for size in sizes if size.endswith("x-small")], path
         assert not [size for size in sizes if size[0].isdigit() and float(size) < SMALLEST], path

@@ -12,9 +12,9 @@ from pytest import approx
 from helpers import data
 from helpers.networks import published, zoo
 from helpers.papers import PAPERS
-from helpers.report.claims import Verdict
-from helpers.report.ledger import PUBLISHED, ledger
 from helpers.scores.calibration import softmax
+from synthesis.effects import Verdict
+from synthesis.ledger import PUBLISHED, ledger
 from tests.mistakes import beside
 
 EXAMPLES = beside(__file__, "sentences.yaml")

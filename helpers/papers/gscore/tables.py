@@ -9,8 +9,8 @@ import pandas as pd
 from helpers.labelfree import EVALUATORS
 from helpers.networks.published import records
 from helpers.papers.gscore import PAPER
+from helpers.papers.gscore.errors import CONSTANT, METRIC_TITLES, constant_errors, set_errors
 from helpers.papers.gscore.parameters import DETECTORS
-from helpers.papers.gscore.skills import CONSTANT, METRIC_TITLES, constant_errors, set_errors
 from helpers.report import published, results
 from helpers.report.table import DOWN, Table, categories, mark_best, numbers
 from helpers.report.tables import comparisons

@@ -5,13 +5,24 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from helpers.metrics.ranks import mean_ranks
-from helpers.papers.human_centric.claims import cases
 from helpers.papers.human_centric.parameters import FRESH, METHODS, PAPER_METHODS, TEXTS, ModelName
 from helpers.report import published, results
 from helpers.report.table import Table, categories, mark_best, number
 from helpers.report.tables.comparisons import runs_in_words
 
 _MEANS = ("input-shifted", "label-shifted", "near", "far", "average")  # over sets
+
+
+def cases(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the average DER99 of each network and score, float64 [networks, scores].
+
+    Means over runs and data sets; scores in the order of `METHODS`, NaN if a network lacks a score.
+    """
+    rows = table[(table["metric"] == "der99") & (table["test_set"] == "average")]
+    if rows.empty:
+        raise ValueError("table: no der99 on the test set average")
+    wide = rows.pivot_table("value", "backbone", "method", aggfunc="mean", sort=False)
+    return wide[[name for name in METHODS if name in wide]].rename_axis(index=None, columns=None)
 
 
 def zoo(table: pd.DataFrame, *, methods: Mapping[str, str] = METHODS) -> Table:

@@ -4,7 +4,6 @@ A figure of one page is in the cell that draws it. Captions are left to the page
 difference is visible without colour.
 """
 
-from helpers.report.figures.claims import claim_effects, decisive_effects, tally_bars
 from helpers.report.figures.plots import (
     contact_sheet,
     critical_difference,

@@ -6,9 +6,10 @@ import pandas as pd
 import pytest
 
 from helpers.papers.gscore import tables
-from helpers.papers.gscore.skills import METRIC_TITLES, pooled_skill, set_errors, skills
+from helpers.papers.gscore.errors import METRIC_TITLES, set_errors
 from helpers.report import published
 from helpers.report.tables.comparisons import printed_alone
+from synthesis.skills import pooled_skill, skills
 
 RMSE = {"kmeans_l2": 0.08, "ude_wasserstein": 0.03, "ude_l2": 0.05, "confidence": 0.4}
 SETS = {"waves": 0.9, "dice": 0.6, "maps": 0.3, "fire": 0.5, "fish": 0.5}  # and their FPR95

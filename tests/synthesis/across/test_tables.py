@@ -9,9 +9,10 @@ from scipy import stats
 
 from helpers.files import project_root
 from helpers.papers import PAPERS
-from helpers.report.ledger import ledger, tally
 from synthesis.across import tables
 from synthesis.across.measures import MEASURES
+from synthesis.claims import load_claims
+from synthesis.ledger import ledger, tally
 from tests.mistakes import beside
 
 GIVEN = beside(__file__, "mistakes.yaml")
@@ -41,7 +42,7 @@ def test_the_headline_counts_the_claims_of_all_papers(monkeypatch, tmp_path, roo
     (folder / committed.name).symlink_to(committed)
     monkeypatch.setattr(tables, "project_root", lambda: tmp_path)
     counts = tables.headline().data.pivot(index="tier", columns="verdict", values="claims")
-    claims = {name: len(p.claims.CLAIMS.claims) for name, p in PAPERS.items() if p.main_claim}
+    claims = {name: len(load_claims(p.name).claims) for name, p in PAPERS.items() if p.main_claim}
     assert counts.sum(axis=1).tolist() == [sum(claims.values())] * 2
     printed = tally(ledger(PAPERS, {}, [])).sum()
     assert counts.loc["the papers' own numbers"].to_dict() == printed.to_dict()

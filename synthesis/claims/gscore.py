@@ -1,0 +1,271 @@
+"""The claims of *Unsupervised Evaluation of Out-of-distribution Detection*.
+
+Zhang, Deng and Zheng (2023) report means over detectors and the least of several correlations,
+but an effect of `synthesis.effects` is a sum of numbers.  `derive` therefore computes those
+numbers first, for each run and replicate.
+
+A correlation has the sign that the claim expects: Gscore falls with FPR95 and rises with AUROC.  If
+it has clearly one sign in some runs and clearly the other sign in others, the search of tau has two
+optima, and the sets decide which is found.  Then the mean over runs is undecided.
+
+Runs are divisions of one suite of OOD sets by one network, and share most meta-training sets.  The
+replicates of a correlation resample the sets, at the tau of run 0.  RMSEs and variants come
+without replicates: their intervals are over divisions alone.
+
+A correlation is not a prediction, so the sentence of every claim about Gscores ends with the skill
+of the predictions, which does not influence the verdict.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from helpers.labelfree import EVALUATORS
+from helpers.metrics.correlation import spearman
+from helpers.papers.gscore.errors import constant_errors, set_errors
+from helpers.papers.gscore.parameters import DETECTORS
+from synthesis.claim_files import read_claims
+from synthesis.paper_claims import Claims, refuse_duplicates
+from synthesis.skills import pooled_skill
+
+#: The `backbone` of derived numbers over several networks.
+ALL_NETWORKS = "all networks"
+
+_PROPOSED = "ude_wasserstein"
+_TITLES = {"fpr95": "FPR95", "auroc": "AUROC"}
+_OTHERS = ("kmeans_l2", "gmm_wasserstein", "confidence", "auto_evaluation", "gmm_kl", "ude_kl")
+#: Evaluators that the paper does not contain.
+_EXTRA = ("ude_l2", "statistic_mean", "statistic_moment", "statistic_share")
+#: Evaluators of which the paper allows two readings; the lower error counts.
+_READINGS = {"gmm_wasserstein": "components_wasserstein", "gmm_kl": "components_kl"}
+_FEWEST = 4  # networks for a rank correlation; of three, one order in six is perfect by chance
+_REPLICATES = 1000
+_CLEAR = 0.3  # below it a line explains less than a tenth of the variance: no clear sign
+_TURNS = "the sign is not stable over divisions"
+_PLACE = ["data_set", "backbone", "run"]
+
+
+def derive(table: pd.DataFrame) -> pd.DataFrame:
+    """Compute the numbers of the claims, within each data set, network, run and replicate.
+
+    Means over detectors are over the paper's detectors in the table; a run that lacks one of them
+    also lacks the mean.
+
+    * ``correlation_METRIC`` of DETECTOR/ude_wasserstein: Pearson's correlation of Gscore and
+      metric, negated for FPR95; undefined for a detector with equal Gscores or metrics on all
+      sets.  For ude_wasserstein also its mean over detectors, and ``correlation_gain``, the mean
+      with FPR95 minus the mean with AUROC.
+    * ``excess_METRIC`` of an evaluator: its RMSE minus the RMSE of UDE + Wasserstein, mean over the
+      detectors with both RMSEs.  GMM has two readings; the lower RMSE counts.
+    * ``least_skill_of_sizes``: the least skill of the predicted FPR95 over sizes.
+    * ``mixed_gain``: in mixtures of drawn shares, the difference of absolute correlations with
+      FPR95: UDE minus GMM, and GMM minus k-means.
+    * ``least_of_networks``, ``least_of_sizes``, ``least_of_ratios``, ``least_of_validations``: the
+      least correlation with FPR95 over networks and over variants.
+    * ``accuracy_correlation``: Spearman's correlation over networks of accuracy and mean FPR95 over
+      the sets that all networks have.
+    """
+    refuse_duplicates(table, [*_PLACE, "method", "metric", "test_set", "variant"])
+    names = table["method"].str.extract("^([^/]*)/?(.*)$")
+    table = table.assign(detector=names[0], evaluator=names[1])
+    rows = [
+        (*key, method, metric, values[0], values[1:], _TURNS if key[1] in turning else "")
+        for _, data_set_rows in table.groupby("data_set", sort=False)
+        for method, metric, numbers, turning in _quantities(data_set_rows)
+        for key, values in zip(numbers.index, numbers.to_numpy(), strict=True)
+    ]
+    columns = [*_PLACE, "method", "metric", "value", "bootstrap", "doubt"]
+    derived = pd.DataFrame(rows, columns=columns).assign(calibration="", test_set="all")
+    without = derived["metric"] == "accuracy_correlation"
+    return derived.assign(evidence=np.where(without, "", _skill_in_words(table)))
+
+
+def _skill_in_words(table: pd.DataFrame) -> str:
+    """Return the skill of UDE + Wasserstein over all detectors, networks and divisions, if any."""
+    rows = table[table["evaluator"].isin(["", _PROPOSED])]
+    if not rows["variant"].eq("meta").any():  # printed numbers have no single sets
+        return ""
+    errors = set_errors(rows, tuple(_TITLES)).query(f"evaluator == '{_PROPOSED}'")
+    skills = {metric: pooled_skill(errors[errors["metric"] == metric]) for metric in _TITLES}
+    words = [f"{text} for {_TITLES[metric]}" for metric, text in skills.items() if text]
+    return f"predictions whose skill is {' and '.join(words)}" if words else ""
+
+
+def _quantities(table: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame, set[str]]]:
+    """Yield method, metric, numbers (column 0) with replicates, and networks with both signs."""
+    detectors = table.loc[table["method"].isin(list(DETECTORS)), "method"].nunique()
+    networks = table.loc[table["method"] == "network", "backbone"].nunique()
+    whole = table[table["test_set"] == "all"]
+    primary = whole[whole["variant"] == "primary"]
+    sets = _sets(table)
+    single = {name: _correlations(primary, *sets, name) for name in (*_TITLES, "fpr80", "fpr60")}
+    turning = {metric: _turning(values, "detector") for metric, values in single.items()}
+    for metric, values in single.items():
+        for detector, numbers in values.groupby(level="detector", sort=False):
+            doubted = {network for network, name in turning[metric] if name == detector}
+            yield f"{detector}/{_PROPOSED}", f"correlation_{metric}", numbers.droplevel(3), doubted
+        doubted, mean = {network for network, _ in turning[metric]}, _mean(values, detectors)
+        yield _PROPOSED, f"correlation_{metric}", mean, doubted
+    gain = (single["fpr95"] - single["auroc"]).dropna()
+    doubted = {network for metric in _TITLES for network, _ in turning[metric]}
+    yield _PROPOSED, "correlation_gain", _mean(gain, detectors), doubted
+
+    for metric in _TITLES:
+        errors = primary[primary["metric"] == f"rmse_{metric}"]
+        errors = errors.pivot(index=[*_PLACE, "detector"], columns="evaluator", values="value")
+        for evaluator, other in _READINGS.items():
+            if {evaluator, other} <= set(errors):
+                errors[evaluator] = errors[[evaluator, other]].min(axis=1)
+        tried = errors.index.get_level_values("detector").nunique()
+        for evaluator in (name for name in _OTHERS + _EXTRA if {name, _PROPOSED} <= set(errors)):
+            excess = (errors[evaluator] - errors[_PROPOSED]).dropna().to_frame(0)
+            yield evaluator, f"excess_{metric}", _mean(excess, tried), set()
+
+    method = f"msp/{_PROPOSED}"
+    if networks > 1:
+        msp = single["fpr95"].query("detector == 'msp'").groupby(level=["data_set", "run"])
+        least = msp.min()[msp.size() == networks].assign(backbone=ALL_NETWORKS)
+        least = least.set_index("backbone", append=True).reorder_levels(_PLACE)
+        doubted = {ALL_NETWORKS for _, name in turning["fpr95"] if name == "msp"}
+        yield method, "least_of_networks", least, doubted
+    variants = whole[(whole["method"] == method) & (whole["metric"] == "pearson_fpr95")]
+    yield method, "least_of_sizes", *_least_of(variants, "size", 50, np.inf)
+    yield method, "least_of_ratios", *_least_of(variants, "ratio", 1 / 10, 10)
+    yield method, "least_of_validations", *_least_of(variants, "validation", 100, np.inf)
+    skills = _squared_errors(whole[whole["method"] == method], table)
+    yield method, "least_skill_of_sizes", _least_of(skills, "size", 50, np.inf)[0], set()
+    mixed = whole[(whole["variant"] == "mixed") & (whole["metric"] == "pearson_fpr95")]
+    mixed = mixed.pivot(index=_PLACE, columns="method", values="value")
+    order = ["msp/kmeans_l2", "msp/gmm_wasserstein", method]
+    for worse, better in itertools.pairwise(order if {*order} <= {*mixed} else ()):
+        gain = (mixed[worse] - mixed[better]).dropna().to_frame(0)  # correlations are negative
+        yield worse.removeprefix("msp/"), "mixed_gain", gain, set()
+    yield "msp", "accuracy_correlation", _accuracy(table), set()
+
+
+def _squared_errors(variants: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
+    """Return the squared errors of FPR95 in parts of the constant's, minus 1: negated skills."""
+    sizes = variants["variant"].str.startswith("size")
+    rows = variants[sizes & variants["metric"].eq("rmse_fpr95")]
+    if rows.empty:
+        return rows
+    msp_rows = table[(table["detector"] == "msp") & table["evaluator"].isin(["", _PROPOSED])]
+    constant = constant_errors(set_errors(msp_rows, ["fpr95"]), _PLACE).drop(columns="row")
+    rows = rows.merge(constant, on=_PLACE)
+    return rows.assign(value=(rows["value"] / rows["constant"]) ** 2 - 1)
+
+
+def _turning(correlations: pd.DataFrame, level: str) -> set[tuple[str, str]]:
+    """Return the network and other level of correlations with both signs over the runs."""
+    runs = correlations[0].groupby(level=["backbone", level])
+    return set(runs.min().index[(runs.min() < -_CLEAR) & (runs.max() > _CLEAR)])
+
+
+def _mean(numbers: pd.DataFrame, detectors: int) -> pd.DataFrame:
+    """Return means over detectors, of the runs that have all of them."""
+    groups = numbers.groupby(level=_PLACE, sort=False)
+    return groups.mean()[groups.size() == detectors]
+
+
+def _sets(table: pd.DataFrame) -> tuple[dict[tuple, np.ndarray], np.ndarray]:
+    # numbers [sets] by network, method and metric, and the draws of the sets
+    sets = table[(table["variant"] == "meta") & (table["run"] == 0)]
+    wide = sets.pivot(index="test_set", columns=["backbone", "method", "metric"], values="value")
+    wide = wide.loc[sorted(sets.loc[sets["metric"] == "gscore", "test_set"].unique())]
+    # the same draws for every detector and network: replicate b is over the same sets in all
+    draws = _draws(len(wide)) if len(wide) else np.empty((0, 0))
+    return dict(zip(wide.columns, wide.to_numpy().T, strict=True)), draws
+
+
+def _correlations(primary, sets: dict, draws: np.ndarray, metric: str) -> pd.DataFrame:
+    """Return correlations of a metric, positive if they are as expected, with replicates."""
+    methods = [f"{detector}/{_PROPOSED}" for detector in DETECTORS]
+    chosen = primary["metric"].eq(f"pearson_{metric}") & primary["method"].isin(methods)
+    pearson = primary[chosen].set_index([*_PLACE, "detector"])
+    sign, replicates = 1 if metric == "auroc" else -1, {}
+    values = sign * pearson["value"].to_frame(0)
+    if not draws.size or pearson.empty:
+        return values
+    for network, detector in {(key[1], key[3]) for key in pearson.index}:
+        names = (network, f"{detector}/{_PROPOSED}", "gscore"), (network, detector, metric)
+        pairs = np.stack([sets[name] for name in names], axis=1)
+        there = ~np.isnan(pairs).any(axis=1)
+        if there.any() and np.ptp(pairs[there], axis=0).all():
+            replicates[network, detector] = sign * _pearson(draws[:, there], pairs[there])
+    varied = values[[(key[1], key[3]) in replicates for key in values.index]]
+    rows = np.reshape([replicates[key[1], key[3]] for key in varied.index], (-1, _REPLICATES))
+    return varied.join(pd.DataFrame(rows, varied.index, columns=range(1, _REPLICATES + 1)))
+
+
+def _least_of(
+    variants: pd.DataFrame, kind: str, low: float, high: float
+) -> tuple[pd.DataFrame, set[str]]:
+    """Return the least correlation over sizes or ratios, for the runs that have both end values.
+
+    The second value is the networks with correlations of both signs in one of the variants.
+    """
+    parts = variants["variant"].replace("primary", "ratio 1:1")
+    parts = parts.str.extract(r"^(\w+) (\d+):?(\d*)$").fillna("")
+    steps = pd.to_numeric(parts[1]) / pd.to_numeric(parts[2]).fillna(1)
+    chosen = variants.assign(step=steps)[(parts[0] == kind) & steps.between(low, high)]
+    runs = chosen.groupby(_PLACE)
+    reached = runs["step"].agg(lambda steps: {low, high} - {np.inf} <= {*steps})
+    single = chosen.set_index([*_PLACE, "variant"])["value"].to_frame(0)
+    least = -runs["value"].max().to_frame(0)
+    return least[reached.astype(bool)], {network for network, _ in _turning(single, "variant")}
+
+
+def _accuracy(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rank correlation over networks, with replicates over sets if there are several."""
+    accuracy = table[table["metric"].eq("accuracy") & table["method"].eq("network")]
+    accuracy = accuracy.groupby("backbone")["value"].mean()
+    rates = table[table["metric"].eq("fpr95") & table["method"].eq("msp")]
+    rates = rates[rates["variant"].eq("test") & rates["backbone"].isin(accuracy.index)]
+    rates = rates.pivot(index="test_set", columns="backbone", values="value").dropna()
+    if rates.empty or rates.shape[1] < _FEWEST:
+        return pd.DataFrame()
+    draws = _draws(len(rates)) if len(rates) > 1 else np.empty((0, 1))
+    means = np.concatenate([np.ones((1, len(rates))), draws]) @ rates.to_numpy()
+    values = spearman(accuracy[rates.columns].to_numpy()[:, None], means.T, constant=0)
+    key = (table["data_set"].iloc[0], ALL_NETWORKS, 0)
+    return pd.DataFrame([values], pd.MultiIndex.from_tuples([key], names=_PLACE))
+
+
+def _draws(sets: int) -> np.ndarray:
+    """Return how often each set is in each replicate, [replicates, sets]."""
+    return np.random.default_rng(0).multinomial(sets, np.full(sets, 1 / sets), size=_REPLICATES)
+
+
+def _pearson(weights: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    """Return the correlation of pairs [N, 2] under weightings [B, N]; 0 if one is constant."""
+    weights = weights / np.maximum(weights.sum(axis=1, keepdims=True), 1)
+    x, y = (pairs - pairs.mean(axis=0)).T
+    first, second = weights @ x, weights @ y
+    norm = np.sqrt(np.maximum((weights @ x**2 - first**2) * (weights @ y**2 - second**2), 0))
+    least = 1e-9 * np.linalg.norm(x) * np.linalg.norm(y)  # below it, rounding alone
+    shared = weights @ (x * y) - first * second
+    return np.divide(shared, norm, out=np.zeros_like(norm), where=norm > least)
+
+
+# The tables print correlations of MSP alone (Table 4); the text prints means over detectors and the
+# least over networks (`helpers.report.published.in_text`); sizes and ratios are in figures only.
+CLAIMS = Claims(
+    "gscore",
+    read_claims(
+        Path(__file__).with_suffix(".yaml"),
+        metric=_TITLES,
+        detector=DETECTORS,
+        extra={name: EVALUATORS[name] for name in _EXTRA},
+    ),
+    derive=derive,
+    every_variant=True,
+    resampled="sets",
+    printed=lambda table: table.assign(
+        variant=np.where(table["metric"] == "fpr95", "test", "primary")
+    ),
+)

@@ -1,0 +1,164 @@
+"""Figures of the papers' claims and the verdicts of this project."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from textwrap import fill
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+import helpers.report.figures.style as style
+from synthesis.effects import ALL, Verdict
+
+#: Marker, colour and hatch of each verdict.
+VERDICTS = {
+    Verdict.SUPPORTED: ("o", style.BLUE, ""),
+    Verdict.CONTRADICTED: ("X", style.RED, "////"),
+    Verdict.UNDECIDED: ("s", style.GREY, ".."),
+    Verdict.NOT_TESTABLE: ("d", style.LIGHT, ""),
+    Verdict.NO_DATA: ("", "none", ""),
+}
+
+_CLAIMED = {"color": style.GREEN, "alpha": 0.12, "linewidth": 0}
+_PRINTED = {"marker": "D", "color": style.ORANGE, "markerfacecolor": "none", "linestyle": "none",
+            "markersize": 8}  # fmt: skip
+
+
+def claim_effects(checks: pd.DataFrame) -> np.ndarray:
+    """Draw the effects of each claim with their intervals and the claimed side of the margin.
+
+    Effects are over all data sets and backbones, one panel for each claim.
+    """
+    columns = ["claim", "check", "data_set", "backbone", "effect", "low", "high", "relation",
+               "margin", "decides", "verdict"]  # fmt: skip
+    style.check_columns("checks", checks, columns)
+    shown = checks[checks["data_set"] == ALL]
+    blocks = [b for _, b in shown.groupby(["claim", "relation", "margin"], sort=False)]
+    heads = [_names(block) for block in blocks]
+    heights = [0.19 * sum(1 + name.count("\n") for name in names) + 0.55 for names, _ in heads]
+    axes = style.axes_grid(len(blocks), 1, sum(heights) + 0.7, height_ratios=heights)[:, 0]
+    for block, (names, title), ax in zip(blocks, heads, axes, strict=True):
+        _intervals(block, ax)
+        ax.set_title(title, loc="left", weight="bold", fontsize="small")
+        ax.set_yticks(range(len(names)), names, fontsize="small")
+        ax.tick_params(axis="y", length=0)
+        ax.tick_params(axis="x", labelsize="small")
+        ax.locator_params(axis="x", nbins=5)  # long names leave it little width
+    axes[-1].set_xlabel("effect and 95 % interval" if checks["low"].notna().any() else "effect")
+    handles = [*_marks(Verdict), Patch(**_CLAIMED, label="claimed side")]
+    axes[0].figure.legend(handles=handles, loc="outside upper center", ncols=4)
+    return axes
+
+
+def _names(block: pd.DataFrame) -> tuple[list[str], str]:
+    """Return names of a claim's effects without their common part, and a title with that part."""
+    names = block["check"].where(block["decides"], block["check"] + " (reported only)")
+    parts = [name.partition(", ") for name in names]
+    shared = len({first for first, _, _ in parts}) == 1 and all(rest for *_, rest in parts)
+    short = [rest if shared else name for name, (*_, rest) in zip(names, parts, strict=True)]
+    title = block["claim"].iloc[0] + (f": {parts[0][0]}" if shared else "")
+    return [fill(name, 37) for name in short], title
+
+
+def _intervals(block: pd.DataFrame, ax: Axes) -> None:
+    """Draw effects that share a margin, one below another."""
+    first = block.iloc[0]
+    for y, row in enumerate(block.to_dict("records")):
+        if row["verdict"] == Verdict.NO_DATA:
+            ax.text(first["margin"], y, " no data", color=style.GREY, va="center", fontsize="small")
+            continue
+        marker, colour, _ = VERDICTS[row["verdict"]]
+        ax.plot([row["low"], row["high"]], [y, y], color=colour, linewidth=2.5)
+        ax.plot(row["effect"], y, marker, color=colour, markersize=8)
+    ax.axvline(first["margin"], linestyle=":", color=style.GREY, linewidth=1)
+    ax.margins(x=0.1)
+    left, right = ax.get_xlim()
+    claimed = (left, first["margin"]) if first["relation"] == "<" else (first["margin"], right)
+    ax.axvspan(*claimed, **_CLAIMED, zorder=0)
+    ax.set(xlim=(left, right), ylim=(len(block) - 0.5, -0.5))
+
+
+def _marks(verdicts: Sequence[Verdict]) -> list[Line2D]:
+    """Return the entries of a legend for verdicts that have numbers."""
+    return [
+        Line2D([], [], marker=marker, color=colour, linestyle="none", markersize=8, label=verdict)
+        for verdict, (marker, colour, _) in VERDICTS.items()
+        if marker and verdict in verdicts
+    ]
+
+
+def decisive_effects(lines: pd.DataFrame) -> Axes:
+    """Draw the effect that decides each claim, the claims of one paper below one another."""
+    from helpers.report.table import number  # needs Jinja2; other figures do not
+
+    columns = ["text", "tier", "verdict", "effect", "low", "high", "relation", "margin", "printed"]
+    style.check_columns("lines", lines, columns)
+    names = [fill(text, 33) for text in lines["text"]]
+    heights = [0.165 * (name.count("\n") + 3) + 0.16 for name in names]
+    top = sum(heights) + 0.75
+    ax = plt.figure(figsize=(4.5, top), layout="none").add_axes(
+        (0.65, 0.02 / top, 0.34, sum(heights) / top)
+    )
+    ends = np.cumsum([0, *heights])
+    for row, name, start, end in zip(lines.itertuples(), names, ends, ends[1:], strict=False):
+        _decisive(row, (start + end) / 2, ax)
+        text = {"x": -1.88, "va": "top", "transform": ax.get_yaxis_transform()}
+        ax.text(y=start + 0.06, s=name, weight="normal" if start else "bold", fontsize=10, **text)
+        effect, low, high, printed = (
+            number(value, "+.3f") for value in (row.effect, row.low, row.high, row.printed)
+        )
+        numbers = f"{row.tier}: {effect}" + ("" if pd.isna(row.low) else f" [{low}, {high}]")
+        numbers += f"\nclaimed {row.relation} {number(row.margin, 'g')}"
+        numbers += "" if pd.isna(row.printed) else f", paper {printed}"
+        below = start + 0.07 + 0.165 * (name.count("\n") + 1)
+        ax.text(y=below, s=numbers, color=style.GREY, fontsize=9, **text)
+    ax.axvline(0, linestyle=":", color=style.GREY, linewidth=1)
+    ax.axvspan(0, 1.15, **_CLAIMED, zorder=0)
+    ax.set(xlim=(-1.15, 1.15), ylim=(ends[-1], 0))
+    ax.set_axis_off()
+    handles = _marks(set(lines["verdict"]))
+    if lines["printed"].notna().any():
+        handles.append(Line2D([], [], **_PRINTED, label="paper, other data"))
+    handles.append(Patch(**_CLAIMED, label="claimed"))
+    key = {"loc": "upper left", "ncols": 3, "columnspacing": 1, "handletextpad": 0.3}
+    ax.figure.legend(handles=handles, **key)
+    return ax
+
+
+def _decisive(row, y: float, ax: Axes) -> None:
+    """Draw one effect from its margin, in units of the largest distance in its row."""
+    side = -1 if row.relation == "<" else 1
+    values = side * (np.array([row.effect, row.low, row.high, row.printed], float) - row.margin)
+    unit = np.nanmax(np.abs(values)) or 1.0
+    effect, low, high, printed = values / unit
+    marker, colour, _ = VERDICTS[row.verdict]
+    ax.plot([low, high], [y, y], color=colour, linewidth=2.5)
+    ax.plot(effect, y, marker, color=colour, markersize=8)
+    if not np.isnan(printed):
+        ax.plot(printed, y, **_PRINTED)
+
+
+def tally_bars(counts: pd.DataFrame, *, titles: Mapping[str, str]) -> Axes:
+    """Draw how many claims of each paper the numbers of each tier support."""
+    style.check_columns("counts", counts, [*map(str, Verdict)])
+    names = [f"{titles[paper]}, {tier}" for paper, tier in counts.index]
+    size = (6, 0.21 * len(counts) + 1.0)
+    ax = plt.subplots(figsize=size, layout="constrained")[1]
+    left = np.zeros(len(counts))
+    for verdict, (_, colour, hatch) in VERDICTS.items():
+        widths, edge = counts[str(verdict)].to_numpy(), "white" if hatch else style.GREY
+        look = {"color": colour, "hatch": hatch, "edgecolor": edge, "label": verdict}
+        bars = ax.barh(range(len(counts)), widths, 0.82, left=left, **look, linewidth=0.6)
+        box = {"boxstyle": "round,pad=0.1", "facecolor": "white", "edgecolor": "none"}
+        shown = [str(width) if width else "" for width in widths]
+        ax.bar_label(bars, shown, label_type="center", fontsize="small", bbox=box | {"alpha": 0.85})
+        left += widths
+    ax.set_yticks(range(len(counts)), names, fontsize="small")
+    ax.set(xlabel="claims", xlim=(0, left.max() + 0.1), ylim=(len(counts) - 0.4, -0.6))
+    ax.figure.legend(*ax.get_legend_handles_labels(), loc="outside upper center", ncols=3)
+    return ax

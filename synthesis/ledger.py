@@ -1,0 +1,186 @@
+"""The ledger: the verdict on every claim of every paper at each tier.
+
+Each row has the effect that decided the verdict and the place in the book that shows it.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from helpers.checks import known_name
+from helpers.files import project_root
+from helpers.report import results
+from synthesis.claims import load_claims
+from synthesis.effects import ALL, Verdict
+
+if TYPE_CHECKING:
+    from helpers.papers import Paper
+    from synthesis.paper_claims import Claims
+
+#: The heading above the verdicts of committed results in each chapter's figures.
+LARGER = "Larger tiers"
+
+#: The value of ``tier`` if a claim is checked on its paper's own printed numbers.
+PUBLISHED = "published"
+
+COLUMNS = (
+    "paper", "claim", "text", "source", "check", "needs", "tier", "verdict", "decided_by", "effect",
+    "low", "high", "relation", "margin", "clearance", "effects", "runs", "models", "note",
+    "second", "notebook", "anchor",
+)  # fmt: skip
+
+_NAN = float("nan")
+#: The columns of a claim without any numbers.
+_ABSENT = {
+    "verdict": Verdict.NO_DATA, "decided_by": "", "relation": "", "effects": 0, "runs": 0,
+    "effect": _NAN, "low": _NAN, "high": _NAN, "margin": _NAN, "clearance": _NAN,
+}  # fmt: skip
+
+
+def read(
+    papers: Iterable[str], runs: str | os.PathLike, larger_tiers: Sequence[str]
+) -> dict[tuple, pd.DataFrame]:
+    """Read the results tables of papers, if available."""
+    root, tables, papers = project_root(), {}, list(papers)
+    runs = root / runs
+    for tier in dict.fromkeys([runs.name, *larger_tiers]):
+        for paper in papers:
+            committed = root / "results" / tier / f"{paper}.parquet"
+            file = runs / paper / "results.parquet" if tier == runs.name else committed
+            if file.exists():
+                table = tables[tier, paper] = results.read(file)
+                for column, value in (("tier", tier), ("paper", paper)):
+                    if others := {*table[column].unique()} - {value}:
+                        raise ValueError(f"{file}: {column} {value} expected, got {min(others)}")
+    return tables
+
+
+def ledger(
+    papers: Mapping[str, Paper],
+    tables: Mapping[tuple[str, str], pd.DataFrame],
+    tiers: Sequence[str],
+) -> pd.DataFrame:
+    """Test every claim of every paper on the numbers of each tier, and on the printed ones.
+
+    One effect represents a claim: the effect with least clearance among the deciding effects that
+    have the verdict of the claim.  It is the weakest support, the strongest contradiction, or, if
+    the claim is undecided, the effect nearest to a contradiction.
+
+    >>> from helpers.papers import PAPERS
+    >>> judged = ledger(PAPERS, {}, ["mini"])
+    >>> closed = judged[judged["claim"] == "closed-set"]
+    >>> closed[["tier", "verdict", "note"]].to_numpy(str).tolist()
+    [['mini', 'no data', 'no results of this tier'], ['published', 'supported', '']]
+    """
+    papers = {name: paper for name, paper in papers.items() if paper.main_claim}
+    for tier, name in tables:
+        known_name("tier", tier, tiers)
+        known_name("paper", name, papers)
+    rows = []
+    for name, paper in papers.items():
+        for index, tier in enumerate([*tiers, PUBLISHED]):
+            shared = {"notebook": f"notebooks/{name}/figures", "paper": name, "tier": tier}
+            shared["anchor"] = anchor(LARGER if 0 < index < len(tiers) else paper.claims_heading)
+            judged = _judge(load_claims(paper.name), tables.get((tier, name)), tier)
+            rows += [row | shared for row in judged]
+    return pd.DataFrame(rows)[list(COLUMNS)]
+
+
+def _judge(claims: Claims, table: pd.DataFrame | None, tier: str) -> Iterable[dict]:
+    """Yield a row of the ledger for each claim of a paper, by its numbers at one tier."""
+    printed = tier == PUBLISHED
+    lack = "the paper's own numbers are not at hand" if printed else "no results of this tier"
+    checks = published_checks(claims) if printed else None
+    if table is not None:
+        checks = claims.check(table)
+    summed = None if checks is None else claims.verdicts(checks).set_index("claim")
+    for claim in claims.claims:
+        row = vars(claim) | {"claim": claim.id, "second": "", "models": ""}
+        if checks is None:
+            yield row | _ABSENT | {"note": lack}
+            continue
+        effects = checks[checks["claim"] == claim.id]
+        row |= _decisive(effects, summed.loc[claim.id, "verdict"])
+        deciding = effects[effects["check"] == row["decided_by"]]
+        yield row | ({"runs": 0} if printed else {"models": models(deciding, table)})
+
+
+@functools.cache
+def published_checks(claims: Claims) -> pd.DataFrame | None:
+    """Return a paper's claims checked on its own printed numbers, or None if unavailable."""
+    return claims.check_published()
+
+
+def models(checks: pd.DataFrame, table: pd.DataFrame) -> str:
+    """Return in words the number of networks and of data sets behind one effect.
+
+    Networks that are not testable count only if there are no others; "" without numbers.
+
+    >>> cells = {"data_set": ["a", "b", "all"], "backbone": ["resnet8", "vit", "all"]}
+    >>> checks = pd.DataFrame(cells | {"effect": 0.1, "untestable": ""})
+    >>> part = checks.assign(untestable=["", "too few", ""]), checks.assign(effect=np.nan)
+    >>> [models(given, pd.DataFrame()) for given in (checks, *part)]
+    ['2 networks on 2 data sets', '1 network on 1 data set', '']
+    """
+    evidence = checks["evidence"].iloc[0] if "evidence" in checks else ""
+    if "network" in evidence:
+        return f"{evidence.partition(';')[0]} on {', '.join(sorted({*checks['data_set']} - {ALL}))}"
+    cells = checks[(checks["data_set"] != ALL) & checks["effect"].notna()]
+    cells = cells[cells["untestable"] == ""] if (cells["untestable"] == "").any() else cells
+    names = set(cells["backbone"])
+    joint = cells["backbone"].str.startswith("all ")  # a number over several networks
+    if joint.any():
+        behind = table.loc[table["data_set"].isin(cells.loc[joint, "data_set"]), "backbone"]
+        names = names - {*cells.loc[joint, "backbone"]} | {b for b in behind if "+" not in b}
+    counts = {"network": len(names), "data set": cells["data_set"].nunique()}
+    words = (f"{n} {what}{'s' if n > 1 else ''}" for what, n in counts.items())
+    return " on ".join(words) if names else ""
+
+
+def tally(judged: pd.DataFrame) -> pd.DataFrame:
+    """Count the verdicts of a ledger.
+
+    >>> judged = pd.DataFrame({"paper": "uimnet", "tier": "mini", "verdict": ["no data"] * 8})
+    >>> tally(judged).loc[("uimnet", "mini")].to_dict()
+    {'supported': 0, 'contradicted': 0, 'undecided': 0, 'not testable': 0, 'no data': 8}
+    """
+    counts = pd.crosstab([judged["paper"], judged["tier"]], judged["verdict"].map(str))
+    order = pd.MultiIndex.from_frame(judged[["paper", "tier"]].drop_duplicates())
+    counts = counts.reindex(index=order, columns=[*map(str, Verdict)], fill_value=0)
+    return counts.rename_axis(columns=None)
+
+
+def anchor(heading: str) -> str:
+    """Return the name that the book gives to a heading, for links to it.
+
+    >>> anchor("The paper's sentences")
+    'the-paper-s-sentences'
+    """
+    return re.sub("[^a-z0-9]+", "-", heading.lower()).strip("-")
+
+
+def _decisive(checks: pd.DataFrame, verdict: Verdict) -> dict:
+    """Return the effect with least clearance among the effects with the claim's verdict."""
+    effects = checks[(checks["data_set"] == ALL) & checks["decides"]]
+    count, missing = len(effects), effects["effect"].isna()
+    if not (effects["verdict"] == verdict).any():  # numbers, but not all
+        note = f"not testable: some numbers are missing: {effects.loc[missing, 'check'].iloc[0]}"
+        effects = effects[~missing].assign(verdict=verdict, note=note)
+    effects = effects[effects["verdict"] == verdict]
+    size, side = effects["effect"], np.where(effects["relation"] == "<", -1.0, 1.0)
+    ahead = side * (size - effects["margin"])
+    # equal draws equal the effect up to rounding
+    facing = np.where(side * ahead > 0, size - effects["low"], effects["high"] - size).clip(min=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        clearance = (ahead / facing).mask((ahead == 0) & (facing == 0), 0.0)
+    effects = effects.assign(clearance=clearance, ahead=ahead, decided_by=effects["check"])
+    row = effects.sort_values(["clearance", "ahead"], kind="stable").iloc[0]
+    taken = row.index.intersection(COLUMNS).difference(["claim", "check"])
+    return row[taken].to_dict() | {"effects": count}

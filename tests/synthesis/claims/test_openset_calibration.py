@@ -1,0 +1,38 @@
+"""Numbers behind the claims of Lyu et al.; `tests.report` tests each verdict of each claim."""
+
+import pandas as pd
+import pytest
+
+from synthesis.claims.openset_calibration import CLAIMS, OPENMAX
+from synthesis.effects import Verdict
+from tests.synthesis.claim_tables import openset_calibration as made_up
+from tests.synthesis.claim_tables import verdicts
+
+REJECTED = {(method, "after", "rejected"): 0.08 for method in ("open-set", OPENMAX)}
+
+
+SHARES = {0.003: "not testable", 0.04: "supported", 0.2: "supported", 0.3: "not testable"}
+
+
+@pytest.mark.parametrize(("share", "verdict"), SHARES.items())
+def test_openmax_is_tested_if_it_rejects_about_as_much_as_the_threshold(share, verdict):
+    table = made_up(REJECTED | {(OPENMAX, "after", "rejected"): share}, spread=0.0005)
+    by_claim = verdicts("openset_calibration", table)
+    assert by_claim.pop("openmax") == verdict and set(by_claim.values()) == {"supported"}
+    if verdict == "not testable":
+        words = CLAIMS.verdicts(CLAIMS.check(table))["sentence"].iloc[-1]
+        assert f"OpenMax refuses {100 * share:.1f} % of the images, the threshold 8." in words
+
+
+def test_the_matched_tail_judges_openmax_and_the_primary_variant_the_other_methods():
+    table = made_up(REJECTED | {(OPENMAX, "after", "rejected"): 0.003}, spread=0.0005)
+    rows = table[table["method"] == OPENMAX].assign(variant="matched tail")
+    matched = rows.assign(value=rows["value"] * rows["metric"].map({"rejected": 30}).fillna(1))
+    both = pd.concat([table, matched], ignore_index=True)
+    assert set(verdicts("openset_calibration", both).values()) == {"supported"}
+    primary = CLAIMS.verdicts(CLAIMS.check(both, variant="primary"))
+    assert primary.equals(CLAIMS.verdicts(CLAIMS.check(table)))
+    assert primary["verdict"].iloc[-1] == Verdict.NOT_TESTABLE
+    worse = matched.assign(value=matched["value"] - 0.1 * (matched["metric"] == "accuracy"))
+    by_claim = verdicts("openset_calibration", pd.concat([table, worse], ignore_index=True))
+    assert by_claim.pop("openmax") == "contradicted" and set(by_claim.values()) == {"supported"}

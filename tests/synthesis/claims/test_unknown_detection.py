@@ -1,0 +1,19 @@
+"""A stand-in of a test set in the claims of Kim et al.; each verdict: tests/report."""
+
+import pytest
+
+from synthesis.claims.unknown_detection import CLAIMS
+from tests.synthesis.claim_tables import unknown_detection as made_up
+from tests.synthesis.claim_tables import verdicts
+
+
+@pytest.mark.parametrize(("svhn", "low"), [("digits", "undecided"), ("svhn", "contradicted")])
+def test_a_stand_in_contradicts_no_sentence_about_the_set_itself(svhn, low):
+    for value, verdict in ((0.6, low), (0.9, "supported")):
+        table = made_up({("outlier_exposure", "auroc", "digits"): value})
+        table = table.assign(test_set=table["test_set"].replace({"digits": svhn}))
+        checks = CLAIMS.check(table)
+        assert verdicts("unknown_detection", table, checks)["outlier-exposure-sets"] == verdict
+        notes = checks.set_index("check")["note"]
+        named = notes.index[notes.str.contains("digits in place of SVHN")]
+        assert named.str.contains("against SVHN").all() and bool(len(named)) == (svhn == "digits")

@@ -1,0 +1,106 @@
+"""The ledger of the committed tables: every verdict, the numbers behind it, and pages made of it.
+
+The first test compares it with `ledger.csv`.  If tables or claims change on purpose, write the file
+again (``PYTHONPATH=workflow python -m tests.synthesis.test_ledger``) and read the difference.
+"""
+
+import io
+import json
+
+import front
+import openings
+import pandas as pd
+import pytest
+import readme
+from docutils.nodes import make_id
+
+from helpers.modules import ROOT
+from helpers.papers import PAPERS, TIERS
+from helpers.report import results
+from known_unknowns.bench import packs
+from synthesis.claims import load_claims
+from synthesis.effects import Verdict
+from synthesis.ledger import LARGER, anchor, read, tally
+from tests.synthesis.claim_tables import table_of
+
+FILE = ROOT / "tests/synthesis/ledger.csv"
+LEFT_OUT = ["text", "source", "check", "needs", "clearance", "notebook", "anchor"]
+NO_RESULTS = "no results of this tier"
+
+
+def as_csv(rows):
+    shown = rows[rows["note"] != NO_RESULTS].drop(columns=LEFT_OUT)
+    return shown.to_csv(index=False, float_format="%.6g")
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return openings.judge("results", "mini")[0]
+
+
+def test_the_verdicts_on_committed_tables_are_as_before(rows):
+    now = pd.read_csv(io.StringIO(as_csv(rows)), index_col=[0, 1, 2])
+    before = pd.read_csv(FILE, index_col=[0, 1, 2])
+    pd.testing.assert_frame_equal(now, before, rtol=1e-5, check_like=True)
+
+
+def test_clearance_tells_on_which_side_of_the_margin_an_interval_lies(rows):
+    """Beyond 1 it lies wholly on one side, below it holds the margin, or is near it."""
+    clear = rows[(rows["models"] != "") & ~rows["note"].str.contains("against|doubted")]
+    by_verdict = clear.groupby("verdict")["clearance"]
+    assert by_verdict.min()[Verdict.SUPPORTED] > 1
+    assert by_verdict.max().get(Verdict.CONTRADICTED, -2) < -1
+    assert clear[clear["verdict"] == Verdict.UNDECIDED]["clearance"].abs().max() <= 1.5
+
+
+def test_the_tally_counts_each_claim_once(rows):
+    counts = tally(rows)
+    claims = {name: len(load_claims(paper.name).claims) for name, paper in PAPERS.items()}
+    assert counts.groupby("paper").sum().sum(axis=1).div(len(TIERS) + 1).to_dict() == claims
+
+
+def test_tables_are_read_where_they_lie(tmp_path, monkeypatch):
+    """The tier's own runs first, then committed tiers; another paper's table is refused."""
+    monkeypatch.setattr("synthesis.ledger.project_root", lambda: tmp_path)
+    paper, number = "openset_calibration", {"method": "closed-set", "metric": "ece", "value": 0.1}
+    mini, small = (table_of([number], paper=paper, tier=tier) for tier in ("mini", "small"))
+    results.write(mini, tmp_path / "runs" / "mini" / paper / "results.parquet")
+    results.write(small, tmp_path / "results" / "small" / f"{paper}.parquet")
+    tables = read(PAPERS, "runs/mini", ["small", "mini", "paper"])
+    assert list(tables) == [("mini", paper), ("small", paper)]
+    (tmp_path / "runs" / "mini" / paper).rename(tmp_path / "runs" / "mini" / "uimnet")
+    with pytest.raises(ValueError, match="paper uimnet expected, got openset_calibration"):
+        read(PAPERS, "runs/mini", [])
+
+
+def test_links_lead_to_headings_of_the_notebooks(rows):
+    """The notebook of figures of each chapter has the heading."""
+    for notebook, name in {*rows[["notebook", "anchor"]].itertuples(index=False)}:
+        cells = json.loads((ROOT / f"{notebook}.ipynb").read_text(encoding="utf-8"))["cells"]
+        lines = [line for c in cells if c["cell_type"] == "markdown" for line in c["source"]]
+        assert name in {make_id(line.lstrip("# ")) for line in lines if line.startswith("#")}
+    shown = rows.query("paper == 'uimnet'").set_index("tier")["anchor"]
+    assert set(shown[[*TIERS[1:]]]) == {anchor(LARGER)}
+    assert set(shown[TIERS[0]]) == {"the-paper-s-conclusions"}
+
+
+def test_the_readmes_are_up_to_date():
+    """The README of the repository, and that of the committed results."""
+    text = (readme.ROOT / "README.md").read_text(encoding="utf-8")
+    assert readme.filled(text) == text
+    assert (readme.RESULTS / "README.md").read_text(encoding="utf-8") == readme.details()
+
+
+def test_the_picture_has_the_numbers_of_the_committed_data(tmp_path, rows):
+    stored, measured = front.stored(), front.accepted_shares(packs())
+    assert stored["verdicts"] == front.count_verdicts(openings.largest(rows))
+    assert (stored["networks"], stored["sets"]) == (measured["networks"], measured["sets"])
+    for score, kinds in measured["accepted"].items():
+        for kind, shares in kinds.items():
+            assert stored["accepted"][score][kind] == pytest.approx(shares, abs=5e-4), kind
+    front.write(stored | {"verdicts": {"supported": 3}}, tmp_path / "front.png")
+    assert front.stored(tmp_path / "front.png") == stored | {"verdicts": {"supported": 3}}
+
+
+if __name__ == "__main__":
+    FILE.write_text(as_csv(openings.judge("results", "mini")[0]), encoding="utf-8")

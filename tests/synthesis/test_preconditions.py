@@ -1,0 +1,170 @@
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+from helpers.files import project_root
+from helpers.papers import PAPERS
+from synthesis import preconditions
+from synthesis.effects import Claim, Effect, Term
+from synthesis.paper_claims import Claims, Second
+from synthesis.preconditions import FINE_TUNED, LEAST_RIGHT, PLAIN, mark, unlearnt
+from tests.synthesis.claim_tables import named, noisy
+
+GAIN = Effect("b minus a", (Term(1, "b", "auroc"), Term(-1, "a", "auroc")), ">", 0.0)
+CLAIMS = Claims("toy", (Claim("better", "B is better.", "", "", (GAIN,)),))
+GAINS = [(0.05, "supported"), (-0.05, "contradicted")]
+FILES = [file for file in project_root().glob("results/*/*.parquet") if file.stem in PAPERS]
+
+
+def made_up(right, gain=0.05, *, method="network", tier="toy"):
+    """A results table: how often each network is right, and two methods on it."""
+    pairs = []
+    for backbone, share in right.items():
+        values = {(method, "accuracy"): share, ("a", "auroc"): 0.7, ("b", "auroc"): 0.7 + gain}
+        pairs += named(values, "method", "metric", backbone=backbone)
+    return noisy("toy", pairs, runs=3, spread=0.002, tier=tier, data_set="d")
+
+
+def changed(**claim):
+    """Return the claims of the toy, whose only claim is changed."""
+    return replace(CLAIMS, claims=(replace(CLAIMS.claims[0], **claim),))
+
+
+def verdict(table, claims=CLAIMS):
+    return str(claims.verdicts(claims.check(table))["verdict"].item())
+
+
+@pytest.mark.parametrize(("gain", "decided"), GAINS)
+def test_networks_must_be_right_on_half_of_the_images(gain, decided):
+    """Whatever the numbers say; on both sides of the bound, by the names of all papers."""
+    for method in PLAIN:
+        assert verdict(made_up({"a8": LEAST_RIGHT + 0.01}, gain, method=method)) == decided
+        assert verdict(made_up({"a8": LEAST_RIGHT - 0.01}, gain, method=method)) == "not testable"
+
+
+@pytest.mark.parametrize(("gain", "decided"), GAINS)
+@pytest.mark.parametrize("about", [(), ("training",)])
+def test_fine_tuned_networks_say_nothing_about_training(gain, decided, about):
+    """Whatever the numbers say; other tiers do, and so do claims that are not about training."""
+    claims = changed(about=about)
+    assert verdict(made_up({"a8": 0.9}, gain), claims) == decided
+    fine_tuned = made_up({"a8": 0.9}, gain, tier="pretrained")
+    assert verdict(fine_tuned, claims) == ("not testable" if about else decided)
+    if about:
+        assert claims.check(fine_tuned)["note"].str.contains(FINE_TUNED).all()
+
+
+@pytest.mark.parametrize(("gain", "decided"), GAINS)
+@pytest.mark.parametrize("tier", ["mini", "rehearsal", "leaky"])
+def test_a_tier_that_shows_methods_or_leaks_gives_no_verdict(monkeypatch, gain, decided, tier):
+    monkeypatch.setitem(preconditions.LEAKS, "leaky/toy", "networks of tier `leaky` know them")
+    assert judged(gain)[0] == decided
+    verdict, note = judged(gain, tier=tier)
+    assert verdict == "not testable" and f"tier `{tier}`" in note
+
+
+@pytest.mark.parametrize(("gain", "expected"), [(0.02, "supported"), (-0.02, "undecided")])
+def test_a_second_reading_must_agree(gain, expected):
+    """Of another variant, or computed from the same rows; in the second case without intervals."""
+    table, second = made_up({"a8": 0.9}), made_up({"a8": 0.9}, gain)
+    both = pd.concat([table, second.assign(variant="other")])
+    computed = Second("other", compute=lambda rows: second, intervals=False)
+    for given, reading in ((both, Second("other", variant="other")), (table, computed)):
+        assert verdict(given, replace(CLAIMS, seconds=(reading,))) == expected
+
+
+def judged(gain, *, tier="toy", right=None, **claim):
+    """Return the verdict on the toy claim, changed, by a table of the toy tier, and its note."""
+    claims, table = changed(**claim), made_up(right or {"a8": 0.9}, gain, tier=tier)
+    return verdict(table, claims), claims.check(table).query("data_set == 'all'")["note"].item()
+
+
+@pytest.mark.parametrize(("gain", "free"), GAINS)
+def test_a_short_schedule_tests_no_training_and_contradicts_nothing(monkeypatch, gain, free):
+    reason, training = "the schedule is short (ten epochs)", {"about": ("training",)}
+    monkeypatch.setitem(preconditions.SHORT, "short/toy", reason)
+    assert judged(gain) == judged(gain, **training) == (free, "")
+    verdict, note = judged(gain, tier="short", **training)
+    assert verdict == "not testable" and note.endswith(reason)
+    verdict, note = judged(gain, tier="short")
+    assert verdict == ("supported" if gain > 0 else "undecided")
+    assert note.endswith(reason if gain < 0 else "")
+
+
+@pytest.mark.parametrize(("gain", "free"), GAINS)
+def test_a_claim_about_models_needs_two_families_and_three_architectures(gain, free):
+    claim = {"about": ("models",)}
+    assert judged(gain, right=dict.fromkeys(["a8", "a14", "b8"], 0.9), **claim)[0] == free
+    for names, reason in ((["a8", "a14", "a20"], "all networks are of one family"),
+                          (["a8", "b8", "b8+other"], "of fewer than 3 architectures")):  # fmt: skip
+        verdict, note = judged(gain, right=dict.fromkeys(names, 0.9), **claim)
+        assert verdict == "undecided" and reason in note
+
+
+@pytest.mark.parametrize("about", ["training", "runs"])
+def test_a_claim_about_training_needs_several_runs(about):
+    table = made_up({"a8": 0.9}, tier="toy")
+    alone, claims = table[table["run"] == 0], changed(about=(about,))
+    assert verdict(table, claims) == verdict(alone) == "supported"
+    assert verdict(alone, claims) == "undecided"
+
+
+def test_an_example_is_not_contradicted_by_others_and_another_method_is_not_judged():
+    assert judged(0.05, existential=True)[0] == "supported"
+    assert judged(-0.05, existential=True)[0] == "undecided"
+    for gain, _ in GAINS:
+        verdict, note = judged(gain, departure="ours has one layer")
+        assert verdict == "not testable" and "ours has one layer" in note
+
+
+def test_an_interval_near_the_margin_decides_nothing():
+    """By its width: an end that is a twentieth of it away is near, a fifth is not."""
+    table = made_up({"a8": 0.9}, tier="toy")
+    (row,) = CLAIMS.check(table).query("data_set == 'all'").to_dict("records")
+    width = row["high"] - row["low"]
+    for distance, expected in ((0.05, "undecided"), (0.2, "supported")):
+        margin = row["low"] - distance * width
+        assert verdict(table, changed(effects=(replace(GAIN, margin=margin),))) == expected
+
+
+@pytest.mark.parametrize(("printed", "blocked"), [(0.79, "not testable"), (0.70, "supported")])
+def test_a_method_that_classifies_worse_than_printed_is_not_judged(monkeypatch, printed, blocked):
+    """Method b is five points behind the baseline; in the paper it is 1 or 10 points behind."""
+    gain = replace(GAIN, terms=(GAIN.terms[0], Term(-1, "baseline", "auroc")))
+
+    def table(right):
+        values = {("baseline", "accuracy"): 0.8, ("b", "accuracy"): right,
+                  ("baseline", "auroc"): 0.7, ("b", "auroc"): 0.75}  # fmt: skip
+        pairs = named(values, "method", "metric", backbone="a8")
+        return noisy("toy", pairs, runs=3, spread=0.002, tier="toy", data_set="d")
+
+    monkeypatch.setattr("helpers.report.published.load", lambda paper: table(printed))
+    claims = changed(effects=(gain,), about=("training",))
+    claims = replace(claims, printed=lambda numbers: numbers)
+    assert verdict(table(0.75), claims) == blocked
+    assert verdict(table(0.79), claims) == "supported"
+
+
+def test_networks_that_are_made_robust_are_not_asked_for_accuracy():
+    """Nor are printed numbers, or tables without any."""
+    assert unlearnt(made_up({"a8": 0.9, "a8+adversarial_1": 0.3})) == {}
+    assert verdict(made_up({"a8": 0.1}, method="crl")) == "supported"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_no_network_of_a_committed_table_passes_unasked(path):
+    """In every chapter: if none were ever right, each would be named."""
+    table = pd.read_parquet(path)
+    plain = table[~table["backbone"].str.contains("+", regex=False)]
+    named = {network for network in unlearnt(table.assign(value=0.0)) if network[1]}
+    assert named == set(zip(plain["data_set"], plain["backbone"], strict=True)) != set()
+
+
+def test_numbers_over_several_networks_go_by_the_median():
+    reasons = unlearnt(made_up({"a8": 0.2, "b8": 0.3, "c8": 0.9}))
+    assert set(reasons) == {("d", "a8"), ("d", "b8"), ("d", "")}
+    rows = {"data_set": "d", "backbone": ["all models", "c8"], "untestable": ["x", ""]}
+    marked = mark(pd.DataFrame(rows), reasons)["untestable"].tolist()
+    assert marked == ["x; right on less than 50 % of the test images", ""]
+    assert ("d", "") not in unlearnt(made_up({"a8": 0.2, "b8": 0.8, "c8": 0.9}))
