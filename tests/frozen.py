@@ -19,24 +19,19 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from helpers.papers import PAPERS, TIERS, load
+from helpers.report import results
+from known_unknowns.auditing import audit, read_outputs
+from synthesis import front, openings, readme
+from synthesis.across import tables as across
+from synthesis.claims import load_claims
+from synthesis.counterparts import counterparts
+from synthesis.ledger import ledger, published_checks, read
+from synthesis.paper_claims import Claims
+from synthesis.without_labels.summary import by_share
+from tests.known_unknowns.auditing import conftest
+
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "workflow"))
-
-import front  # noqa: E402
-import openings  # noqa: E402
-import readme  # noqa: E402
-
-from helpers.papers import PAPERS, TIERS, load  # noqa: E402
-from helpers.report import results  # noqa: E402
-from known_unknowns.auditing import audit, read_outputs  # noqa: E402
-from synthesis.across import tables as across  # noqa: E402
-from synthesis.claims import load_claims  # noqa: E402
-from synthesis.counterparts import counterparts  # noqa: E402
-from synthesis.ledger import ledger, published_checks, read  # noqa: E402
-from synthesis.paper_claims import Claims  # noqa: E402
-from synthesis.without_labels.summary import by_share  # noqa: E402
-from tests.known_unknowns.auditing import conftest  # noqa: E402
-
 HASHES = Path(__file__).with_suffix(".sha256")
 MINI = "mini"  # of a folder of FOLDER: the results tables of the smallest tier
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import explore
 import nbformat
-import openings
 import pages
 import pytest
 import yaml
@@ -14,6 +13,7 @@ import yaml
 import book
 from helpers import data, metrics, scores
 from helpers.networks import published
+from synthesis import openings
 from tests.mistakes import beside
 from tests.workflow.test_store_outputs import notebook
 

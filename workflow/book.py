@@ -4,8 +4,9 @@
     python workflow/book.py mini --preview   # of the notebooks' stored outputs
 
 The sources are the prose of ``book/``, the executed notebooks of ``runs/TIER`` (for a preview, the
-stored notebooks), the pages of :mod:`pages`, and parts of pages from :mod:`front`, :mod:`openings`
-and :mod:`explore`.  The tree mirrors the repository, so that links of a page name its file.
+stored notebooks), the pages of :mod:`pages`, and parts of pages from :mod:`synthesis.front`,
+:mod:`synthesis.openings` and :mod:`explore`.  The tree mirrors the repository, so that links of a
+page name its file.
 
 Every build starts from an empty tree, and replaces the book only if the build succeeds.  So a page
 without a source disappears, and all warnings are visible.  The book is in ``runs/TIER/book``.
@@ -25,9 +26,7 @@ from urllib.parse import unquote, urlsplit
 import kernels  # isort: skip (the others import faster after it)
 
 import explore
-import front
 import nbformat
-import openings
 import pages
 import pybtex.plugin
 import sphinx_multitoc_numbering
@@ -41,6 +40,7 @@ from store_outputs import reduce_pictures
 
 from helpers.papers import PAPERS
 from helpers.papers.parameters import tiers
+from synthesis import front, openings
 from synthesis.chapters import CHAPTERS, OTHERS, package_of
 
 ROOT = Path(__file__).resolve().parent.parent

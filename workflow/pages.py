@@ -5,7 +5,6 @@ import pkgutil
 from pathlib import Path
 
 import pandas as pd
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 import helpers
 import known_unknowns
@@ -16,12 +15,10 @@ from helpers.report import results
 from helpers.scores import calibration, openset
 from helpers.scores.info import Info
 from synthesis.chapters import CHAPTERS
+from synthesis.rendering import read_templates
 
 ROOT = Path(__file__).resolve().parent.parent
-TEMPLATES = Environment(
-    loader=FileSystemLoader(ROOT / "workflow" / "templates"),
-    trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined,
-)  # fmt: skip
+TEMPLATES = read_templates(ROOT / "workflow" / "templates")
 
 
 def render(template: str, **values) -> str:

@@ -24,9 +24,10 @@ from helpers.papers import PAPERS
 assert [*PAPERS][-1] == "toy"
 assert not {"numpy", "torch", "synthesis.claims.toy"} & set(sys.modules)
 
-import book, openings, plan, readme
+import book, plan
 from helpers.papers import run
 from helpers.report import results
+from synthesis import openings, readme
 from synthesis.counterparts import counterparts
 
 table = run.rows(papers.load("toy", "mini"), progress=False)

@@ -1,23 +1,21 @@
 """The ledger of the committed tables: every verdict, the numbers behind it, and pages made of it.
 
 The first test compares it with `ledger.csv`.  If tables or claims change on purpose, write the file
-again (``PYTHONPATH=workflow python -m tests.synthesis.test_ledger``) and read the difference.
+again (``python -m tests.synthesis.test_ledger``) and read the difference.
 """
 
 import io
 import json
 
-import front
-import openings
 import pandas as pd
 import pytest
-import readme
 from docutils.nodes import make_id
 
 from helpers.modules import ROOT
 from helpers.papers import PAPERS, TIERS
 from helpers.report import results
 from known_unknowns.bench import packs
+from synthesis import front, openings, readme
 from synthesis.claims import load_claims
 from synthesis.effects import Verdict
 from synthesis.ledger import LARGER, anchor, read, tally

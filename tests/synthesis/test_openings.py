@@ -2,9 +2,7 @@
 
 from types import SimpleNamespace
 
-import front
 import numpy as np
-import openings
 import pandas as pd
 import pytest
 from pytest import approx
@@ -13,6 +11,7 @@ from helpers import data
 from helpers.networks import published, zoo
 from helpers.papers import PAPERS
 from helpers.scores.calibration import softmax
+from synthesis import front, openings
 from synthesis.effects import Verdict
 from synthesis.ledger import PUBLISHED, ledger
 from tests.mistakes import beside

@@ -13,7 +13,6 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.axes import Axes
-from pages import render
 
 from helpers import data
 from helpers.files import project_root
@@ -26,6 +25,7 @@ from synthesis.effects import ALL, Verdict
 from synthesis.figures import decisive_effects, tally_bars
 from synthesis.ledger import PUBLISHED, published_checks, read, tally
 from synthesis.preconditions import networks_in_words
+from synthesis.rendering import render
 
 SENTENCES = content_of(__file__, "sentences")
 #: The chapters that have claims, in the order of the book.

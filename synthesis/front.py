@@ -12,16 +12,16 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from pages import render
 from PIL import Image
-from step import ROOT
 
 from helpers import data, scores
 from helpers.metrics.bootstrap import resample_weights
+from helpers.modules import ROOT
 from helpers.papers import content_of
 from helpers.report.figures.style import BLUE, GREEN, GREY, LIGHT, RED
 from known_unknowns.bench import FeaturePack, values_on
 from synthesis.effects import Verdict
+from synthesis.rendering import render
 
 PICTURE = ROOT / "book" / "_static" / "front.png"
 SETS, SCORES, KINDS, _PARTS, _NOTE = content_of(__file__, "front").values()
