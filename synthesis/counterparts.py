@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from helpers.report import published
-from helpers.report.tables.comparisons import comparison, difference_in_deviations
+from helpers.tables import published
+from helpers.tables.comparisons import comparison, difference_in_deviations
 
 if TYPE_CHECKING:
     from helpers.papers import Paper
@@ -40,7 +40,7 @@ def counterparts(
 ) -> pd.DataFrame:
     """Compare every printed number with our means over runs, for each tier that has them.
 
-    Averages over test sets are computed again, see `helpers.report.published.with_averages`.
+    Averages over test sets are computed again, see `helpers.tables.published.with_averages`.
     """
     parts = [
         _beside(papers[paper], *part)

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-import helpers.report.figures.style as style
+import helpers.tables.figures.style as style
 from synthesis.effects import ALL, Verdict
 
 #: Marker, colour and hatch of each verdict.
@@ -94,7 +94,7 @@ def _marks(verdicts: Sequence[Verdict]) -> list[Line2D]:
 
 def decisive_effects(lines: pd.DataFrame) -> Axes:
     """Draw the effect that decides each claim, the claims of one paper below one another."""
-    from helpers.report.table import number  # needs Jinja2; other figures do not
+    from helpers.tables.table import number  # needs Jinja2; other figures do not
 
     columns = ["text", "tier", "verdict", "effect", "low", "high", "relation", "margin", "printed"]
     style.check_columns("lines", lines, columns)

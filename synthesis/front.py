@@ -18,7 +18,7 @@ from helpers import data, scores
 from helpers.metrics.bootstrap import resample_weights
 from helpers.modules import ROOT
 from helpers.papers import content_of
-from helpers.report.figures.style import BLUE, GREEN, GREY, LIGHT, RED
+from helpers.tables.figures.style import BLUE, GREEN, GREY, LIGHT, RED
 from known_unknowns.bench import FeaturePack, values_on
 from synthesis.effects import Verdict
 from synthesis.rendering import render

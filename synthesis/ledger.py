@@ -16,7 +16,7 @@ import pandas as pd
 
 from helpers.checks import known_name
 from helpers.files import project_root
-from helpers.report import results
+from helpers.tables import results
 from synthesis.claims import load_claims
 from synthesis.effects import ALL, Verdict
 

@@ -17,8 +17,8 @@ from matplotlib.axes import Axes
 from helpers import data
 from helpers.files import project_root
 from helpers.papers import PAPERS, TIERS, content_of
-from helpers.report.figures import use_style
-from helpers.report.table import markdown_table, number
+from helpers.tables.figures import use_style
+from helpers.tables.table import markdown_table, number
 from synthesis.across import tables as across
 from synthesis.claims import load_claims
 from synthesis.effects import ALL, Verdict

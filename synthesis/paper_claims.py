@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from helpers.checks import known_name
-from helpers.report import published
-from helpers.report.table import number
+from helpers.tables import published
+from helpers.tables.table import number
 from synthesis import preconditions
 from synthesis.effects import (
     ALL,

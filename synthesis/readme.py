@@ -9,7 +9,7 @@ import pandas as pd
 from helpers.modules import ROOT
 from helpers.papers import PAPERS, TIERS
 from helpers.papers.parameters import load
-from helpers.report.table import markdown_table
+from helpers.tables.table import markdown_table
 from known_unknowns.bench import packs
 from synthesis import front, openings
 from synthesis.rendering import render

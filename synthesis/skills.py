@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from helpers.labelfree import Estimate, describe_skill, skill_of_errors
-from helpers.report.table import MINUS
+from helpers.tables.table import MINUS
 
 
 def skills(errors: pd.DataFrame) -> pd.DataFrame:

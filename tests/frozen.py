@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.papers import PAPERS, TIERS, load
-from helpers.report import results
+from helpers.tables import results
 from known_unknowns.auditing import audit, read_outputs
 from synthesis import front, openings, readme
 from synthesis.across import tables as across

@@ -24,34 +24,34 @@ JUDGEMENT = [module.name for module in pkgutil.walk_packages(synthesis.__path__,
 MODULES = [*HELPERS, *TOOL, *JUDGEMENT]
 #: The packages in import order; a package imports only from those before it.
 ROOMS = ("shared", "data", "outputs", "networks", "training", "metrics", "scores", "labelfree",
-         "report", "papers", "known_unknowns", "synthesis")  # fmt: skip
+         "tables", "papers", "known_unknowns", "synthesis")  # fmt: skip
 #: The rooms of `helpers` that the tool may import.
 GROUND = {"outputs", "metrics", "scores", "labelfree", "checks", "files", "checkpoints"}
 #: Other rooms that modules of the tool import today, with the reason.  The list only shrinks.
 LEFT = {
-    "known_unknowns.auditing.figures report": "the style of the book's figures",
+    "known_unknowns.auditing.figures tables": "the style of the book's figures",
     "known_unknowns.auditing.inputs data": "class names of known data sets",
     "known_unknowns.auditing.networks data": "an audit of a network by name loads its data sets",
     "known_unknowns.auditing.networks networks": "an audit of a network by name loads it",
     "known_unknowns.auditing.parameters networks": "parameters of the notebook of the audit",
     "known_unknowns.auditing.parameters papers": "parameters of the notebook of the audit",
-    "known_unknowns.bench.contests report": "numbers and the style of the book's figures",
+    "known_unknowns.bench.contests tables": "numbers and the style of the book's figures",
 }
 
-#: What single functions need; `helpers.report.tables.interactive` and `helpers.networks.zoo` are
+#: What single functions need; `helpers.tables.interactive` and `helpers.networks.zoo` are
 #: about theirs.
 RARE = ("itables", "nltk", "pytest", "seaborn", "sklearn", "timm", "scipy.stats")
 #: torchvision imports the other one, a compiler that nothing here uses.
 VISION = ("torchvision", "torch._dynamo")
 
 WITHOUT_TORCH = ("helpers.data", "helpers.labelfree", "helpers.metrics", "helpers.networks.recipe",
-                 "helpers.outputs", "helpers.report", "helpers.scores", "known_unknowns.bench",
+                 "helpers.outputs", "helpers.tables", "helpers.scores", "known_unknowns.bench",
                  "known_unknowns.checks", "synthesis.claim_files", "synthesis.counterparts",
                  "synthesis.effects", "synthesis.figures", "synthesis.ledger",
                  "synthesis.paper_claims", "synthesis.preconditions",
                  "synthesis.skills")  # fmt: skip
 #: All other modules with torch load no torchvision.
-HEAVY = ("helpers.networks.inference", "helpers.networks.zoo", "helpers.report.tables.interactive",
+HEAVY = ("helpers.networks.inference", "helpers.networks.zoo", "helpers.tables.interactive",
          "known_unknowns.__main__", "known_unknowns.auditing",
          "known_unknowns.guarantees")  # fmt: skip
 

@@ -15,7 +15,7 @@ import papermill
 import pytest
 from papermill.exceptions import PapermillExecutionError
 
-from helpers.report import figures
+from helpers.tables import figures
 from synthesis.chapters import CHAPTERS
 
 ROOT = Path(__file__).resolve().parent.parent

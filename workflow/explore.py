@@ -14,8 +14,8 @@ from pages import render
 
 from helpers import labelfree, metrics, scores
 from helpers.metrics.calibration import calibration_error
-from helpers.report import figures
 from helpers.scores.calibration import confidences, fit_temperature
+from helpers.tables import figures
 from known_unknowns.bench import FeaturePack, values_on
 from known_unknowns.bench.feature_packs import EMBEDDED
 

@@ -11,9 +11,9 @@ import known_unknowns
 import synthesis
 from helpers import data, metrics, scores
 from helpers.networks import published
-from helpers.report import results
 from helpers.scores import calibration, openset
 from helpers.scores.info import Info
+from helpers.tables import results
 from synthesis.chapters import CHAPTERS
 from synthesis.rendering import read_templates
 

@@ -28,7 +28,7 @@ from tqdm import tqdm
 from helpers.networks.chosen_device import chosen_device
 from helpers.papers import run
 from helpers.papers.parameters import Parameters, value_of
-from helpers.report import results
+from helpers.tables import results
 from synthesis.chapters import load
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"

@@ -81,7 +81,7 @@ class Paper:
 
     def headline(self):
         """Return the main table of the largest tier with committed results."""
-        from helpers.report import results
+        from helpers.tables import results
 
         for tier in reversed(TIERS):
             if (file := project_root() / "results" / tier / f"{self.name}.parquet").exists():

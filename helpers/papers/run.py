@@ -41,7 +41,7 @@ from tqdm import tqdm
 from helpers import cache, metrics
 from helpers.checks import known_name
 from helpers.papers.parameters import Parameters
-from helpers.report import results
+from helpers.tables import results
 
 log = logging.getLogger(__name__)
 Draw = Callable[[str, int], np.ndarray]

@@ -11,13 +11,13 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from helpers import metrics
-from helpers.report.figures import (
+from helpers.tables.figures import (
     reliability_grid,
     risk_coverage_curves,
     score_histograms,
     use_style,
 )
-from helpers.report.figures.style import BLUE, LINES, ORANGE, RED, axes_grid
+from helpers.tables.figures.style import BLUE, LINES, ORANGE, RED, axes_grid
 from known_unknowns.auditing.sentences import title
 
 

@@ -15,8 +15,8 @@ import pandas as pd
 
 from helpers import metrics, scores
 from helpers.metrics import ranks
-from helpers.report.table import DOWN, UP
 from helpers.scores import Score
+from helpers.tables.table import DOWN, UP
 from known_unknowns.bench.feature_packs import SIDES, FeaturePack, packs
 from known_unknowns.checks import check_score
 
@@ -113,7 +113,7 @@ class Contest:
         """Write the tables, figures and page of `files_of`, and return the page's path."""
         from matplotlib import pyplot as plt
 
-        from helpers.report.figures import critical_difference, use_style
+        from helpers.tables.figures import critical_difference, use_style
 
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)

@@ -28,9 +28,9 @@ from helpers.networks.model import Model
 from helpers.outputs import Outputs
 from helpers.papers.run import Draw, Part
 from helpers.papers.unknown_detection.detectors import train
-from helpers.report.results import row
 from helpers.scores import calibration, openset
 from helpers.scores.info import lacking
+from helpers.tables.results import row
 from helpers.training import objectives
 from synthesis.across.roles import ComparisonRoles, roles
 

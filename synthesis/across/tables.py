@@ -11,8 +11,8 @@ from helpers import cache
 from helpers.checks import known_name
 from helpers.files import project_root, sha256_file
 from helpers.papers import PAPERS, TIERS
-from helpers.report import results
-from helpers.report.table import Table, categories, single
+from helpers.tables import results
+from helpers.tables.table import Table, categories, single
 from synthesis.across.measures import ALGORITHMS, COMPARED, MEASURES
 from synthesis.ledger import PUBLISHED, ledger, tally
 

@@ -21,7 +21,7 @@ import pandas as pd
 from helpers.metrics.correlation import spearman
 from helpers.metrics.ranks import critical_difference
 from helpers.papers.human_centric.parameters import FRESH, KINDS, PAPER_METHODS, ModelName
-from helpers.report.published import with_averages
+from helpers.tables.published import with_averages
 from synthesis.claim_files import read_claims
 from synthesis.paper_claims import Claims, Second, index_numbers
 

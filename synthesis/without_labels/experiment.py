@@ -22,7 +22,7 @@ from helpers.networks.model import Model, Network
 from helpers.papers.gscore.experiment import divide, models, parts, roles
 from helpers.papers.gscore.mixtures import DetectorScores, Places, score_suite
 from helpers.papers.run import Draw, Part
-from helpers.report import results
+from helpers.tables import results
 from known_unknowns import without_labels
 from known_unknowns.without_labels import FEWEST
 from known_unknowns.without_labels.detection import draw_share

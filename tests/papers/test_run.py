@@ -12,7 +12,7 @@ import pytest
 from helpers import cache, metrics
 from helpers.papers import parameters, run
 from helpers.papers.run import Part
-from helpers.report import results
+from helpers.tables import results
 
 
 class Parameters(parameters.Parameters):

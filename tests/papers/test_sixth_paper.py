@@ -26,7 +26,7 @@ assert not {"numpy", "torch", "synthesis.claims.toy"} & set(sys.modules)
 
 import book, plan
 from helpers.papers import run
-from helpers.report import results
+from helpers.tables import results
 from synthesis import openings, readme
 from synthesis.counterparts import counterparts
 

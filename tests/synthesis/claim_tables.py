@@ -14,7 +14,7 @@ from helpers.papers.human_centric.parameters import KINDS, PAPER_METHODS
 from helpers.papers.uimnet.names import ALGORITHMS, MEASURES
 from helpers.papers.unknown_detection.composition import PAPER_UNION
 from helpers.papers.unknown_detection.parameters import METHODS
-from helpers.report import results
+from helpers.tables import results
 from synthesis.claims import load_claims
 from tests.mistakes import beside
 

@@ -4,8 +4,7 @@ import pytest
 from helpers.files import project_root
 from helpers.papers import PAPERS
 from helpers.papers.parameters import values_of
-from helpers.report import published
-from helpers.report.tables import comparisons
+from helpers.tables import comparisons, published
 from synthesis.counterparts import counterparts, printed_once
 from tests.synthesis.claim_tables import table_of
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from helpers.report import results
+from helpers.tables import results
 from synthesis.claims.openset_calibration import CLAIMS
 from synthesis.effects import Verdict
 from synthesis.figures import claim_effects, decisive_effects, tally_bars

@@ -13,7 +13,7 @@ from docutils.nodes import make_id
 
 from helpers.modules import ROOT
 from helpers.papers import PAPERS, TIERS
-from helpers.report import results
+from helpers.tables import results
 from known_unknowns.bench import packs
 from synthesis import front, openings, readme
 from synthesis.claims import load_claims

@@ -11,7 +11,7 @@ import pytest
 import sweep
 
 from helpers.modules import ROOT
-from helpers.report import results
+from helpers.tables import results
 
 
 def test_parts_and_values_of_the_command_line(capsys):

@@ -20,7 +20,7 @@ from helpers.papers.gscore import mixtures as mixing
 from helpers.papers.gscore.mixtures import PARTS, PRIMARY, DetectorScores, Mixtures, Variant
 from helpers.papers.gscore.roles import Suite, roles
 from helpers.papers.run import Draw, Part
-from helpers.report import results
+from helpers.tables import results
 from helpers.training.fitted import fit
 
 if TYPE_CHECKING:

@@ -11,9 +11,8 @@ from helpers.networks.published import records
 from helpers.papers.gscore import PAPER
 from helpers.papers.gscore.errors import CONSTANT, METRIC_TITLES, constant_errors, set_errors
 from helpers.papers.gscore.parameters import DETECTORS
-from helpers.report import published, results
-from helpers.report.table import DOWN, Table, categories, mark_best, numbers
-from helpers.report.tables import comparisons
+from helpers.tables import comparisons, published, results
+from helpers.tables.table import DOWN, Table, categories, mark_best, numbers
 
 _BASELINES = {name: name.replace("_", "-") for name in (CONSTANT, "confidence", "auto_evaluation")}
 #: Titles of the baselines and of the evaluators.

@@ -21,7 +21,7 @@ from helpers.papers.human_centric import parameters as names
 from helpers.papers.human_centric.parameters import ModelName, Parameters
 from helpers.papers.human_centric.roles import RoleOutputs, ShiftRoles, outputs_with, roles
 from helpers.papers.run import Draw, Part
-from helpers.report import results
+from helpers.tables import results
 from helpers.training.fitted import fit
 
 __all__ = ["models", "outputs", "parts", "roles", "rows"]

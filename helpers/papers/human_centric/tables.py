@@ -6,9 +6,9 @@ import pandas as pd
 
 from helpers.metrics.ranks import mean_ranks
 from helpers.papers.human_centric.parameters import FRESH, METHODS, PAPER_METHODS, TEXTS, ModelName
-from helpers.report import published, results
-from helpers.report.table import Table, categories, mark_best, number
-from helpers.report.tables.comparisons import runs_in_words
+from helpers.tables import published, results
+from helpers.tables.comparisons import runs_in_words
+from helpers.tables.table import Table, categories, mark_best, number
 
 _MEANS = ("input-shifted", "label-shifted", "near", "far", "average")  # over sets
 

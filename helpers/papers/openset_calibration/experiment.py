@@ -19,8 +19,8 @@ from helpers.papers import content_of
 from helpers.papers.openset_calibration.parameters import Parameters
 from helpers.papers.openset_calibration.roles import Split, roles
 from helpers.papers.run import Draw, Part
-from helpers.report import results
 from helpers.scores import calibration, openset
+from helpers.tables import results
 from helpers.training.fitted import Fitted, fit
 
 __all__ = ["METHODS", "VARIANTS", "models", "outputs", "parts", "roles", "rows"]

@@ -4,9 +4,8 @@ import pandas as pd
 
 from helpers.papers import content_of
 from helpers.papers.openset_calibration import PAPER
-from helpers.report import published
-from helpers.report.table import Table, categories
-from helpers.report.tables import comparisons
+from helpers.tables import comparisons, published
+from helpers.tables.table import Table, categories
 
 TEXTS = content_of(__file__, "tables")
 OPENMAX = "open-set + OpenMax"

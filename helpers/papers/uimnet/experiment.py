@@ -24,10 +24,10 @@ from helpers.papers.uimnet import trials
 from helpers.papers.uimnet.names import MEASURES, record, score_of, spectral_suffix
 from helpers.papers.uimnet.parameters import Parameters
 from helpers.papers.uimnet.roles import DomainSplit, roles
-from helpers.report import results
 from helpers.scores import Score, calibration
 from helpers.scores.images import ImageScore
 from helpers.scores.info import LACKING, lacking
+from helpers.tables import results
 
 __all__ = ["models", "outputs", "parts", "roles", "rows"]
 

@@ -3,8 +3,8 @@
 import pandas as pd
 
 from helpers.papers.uimnet.names import ALGORITHMS, FREE, TEXTS, split_columns, titles
-from helpers.report import results
-from helpers.report.table import Table, categories, numbers, single
+from helpers.tables import results
+from helpers.tables.table import Table, categories, numbers, single
 
 HEADINGS = TEXTS["metrics"]
 NOTHING_PRINTED = TEXTS["printed"]

@@ -14,7 +14,7 @@ from helpers.papers.unknown_detection.detectors import Answer, Detector, union
 from helpers.papers.unknown_detection.methods import AUTHORS
 from helpers.papers.unknown_detection.parameters import Parameters
 from helpers.papers.unknown_detection.roles import Benchmark, roles
-from helpers.report import results
+from helpers.tables import results
 from helpers.training import objectives
 
 __all__ = ["models", "outputs", "parts", "roles", "rows"]

@@ -5,9 +5,8 @@ import pandas as pd
 from helpers.papers.unknown_detection import PAPER, composition
 from helpers.papers.unknown_detection.methods import RECORDS, TEXTS, title
 from helpers.papers.unknown_detection.parameters import METHODS
-from helpers.report import published
-from helpers.report.table import Table, categories
-from helpers.report.tables import comparisons
+from helpers.tables import comparisons, published
+from helpers.tables.table import Table, categories
 
 HEADINGS = TEXTS["metrics"]
 _ASIDE = [name for name, method in RECORDS.items() if method.aside]

@@ -7,8 +7,8 @@ import pytest
 
 from helpers.papers.gscore import tables
 from helpers.papers.gscore.errors import METRIC_TITLES, set_errors
-from helpers.report import published
-from helpers.report.tables.comparisons import printed_alone
+from helpers.tables import published
+from helpers.tables.comparisons import printed_alone
 from synthesis.skills import pooled_skill, skills
 
 RMSE = {"kmeans_l2": 0.08, "ude_wasserstein": 0.03, "ude_l2": 0.05, "confidence": 0.4}

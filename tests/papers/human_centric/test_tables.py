@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from helpers.papers.human_centric import tables
-from helpers.report import results
+from helpers.tables import results
 
 METHODS = {"msp": "MSP", "energy": "Energy", "ash": "ASH"}
 

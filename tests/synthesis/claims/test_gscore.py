@@ -1,4 +1,4 @@
-"""What the claims of Zhang et al. compute; each verdict of each claim: tests/report."""
+"""What the claims of Zhang et al. compute; each verdict of each claim: tests/tables."""
 
 import numpy as np
 import pandas as pd

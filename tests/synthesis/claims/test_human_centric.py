@@ -1,4 +1,4 @@
-"""What the claims of Zhu et al. compute; each verdict of each claim: tests/report."""
+"""What the claims of Zhu et al. compute; each verdict of each claim: tests/tables."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def test_luck_in_training_is_no_rise_from_model_to_model():
 
 
 def test_replicates_with_harder_images_leave_differences_as_they_are():
-    """All models share the images; numbers by hand: tests/report."""
+    """All models share the images; numbers by hand: tests/tables."""
     table = made_up(spread=0, runs=1, replicates=3)
     drawn, rates = table["bootstrap"], table["metric"] == "der99"
     harder = drawn[rates].map(lambda replicates: replicates + np.float32([0, 0.1, 0.2]))

@@ -1,4 +1,4 @@
-"""Numbers behind the claims of Lyu et al.; `tests.report` tests each verdict of each claim."""
+"""Numbers behind the claims of Lyu et al.; `tests.tables` tests each verdict of each claim."""
 
 import pandas as pd
 import pytest

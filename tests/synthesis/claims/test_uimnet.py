@@ -1,4 +1,4 @@
-"""Differences behind the claims of Belghazi and Lopez-Paz; `tests.report` tests each verdict."""
+"""Differences behind the claims of Belghazi and Lopez-Paz; `tests.tables` tests each verdict."""
 
 from itertools import product
 

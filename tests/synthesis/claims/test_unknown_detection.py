@@ -1,4 +1,4 @@
-"""A stand-in of a test set in the claims of Kim et al.; each verdict: tests/report."""
+"""A stand-in of a test set in the claims of Kim et al.; each verdict: tests/tables."""
 
 import pytest
 

@@ -12,7 +12,7 @@ from helpers.outputs import Outputs
 from helpers.papers import load
 from helpers.papers.gscore.experiment import divide
 from helpers.papers.gscore.mixtures import DetectorScores
-from helpers.report import results
+from helpers.tables import results
 from known_unknowns.auditing.sentences import render
 from known_unknowns.without_labels import BINS
 from pictures import FAMILIES

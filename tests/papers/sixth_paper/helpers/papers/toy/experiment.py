@@ -2,7 +2,7 @@ import numpy as np
 
 from helpers import data, metrics
 from helpers.papers.run import Part
-from helpers.report import results
+from helpers.tables import results
 
 
 def parts(parameters):

@@ -1,6 +1,6 @@
 import pandas as pd
 
-from helpers.report.table import Table
+from helpers.tables.table import Table
 
 
 def main_table(table, parameters):

@@ -4,7 +4,7 @@ A figure of one page is in the cell that draws it. Captions are left to the page
 difference is visible without colour.
 """
 
-from helpers.report.figures.plots import (
+from helpers.tables.figures.plots import (
     contact_sheet,
     critical_difference,
     learning_curves,
@@ -12,4 +12,4 @@ from helpers.report.figures.plots import (
     risk_coverage_curves,
     score_histograms,
 )
-from helpers.report.figures.style import use_style
+from helpers.tables.figures.style import use_style

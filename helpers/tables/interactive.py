@@ -14,7 +14,7 @@ import pandas as pd
 import yaml
 from IPython.display import HTML
 
-from helpers.report.table import ABSENT, MINUS
+from helpers.tables.table import ABSENT, MINUS
 
 # Tables of `itables` wait for a module of this name. Each table of a page has the bundle of
 # scripts (DataTables), and the first table that runs loads it.

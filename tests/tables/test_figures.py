@@ -12,8 +12,8 @@ from helpers.metrics import calibration_error, reliability_curve, risk_coverage_
 from helpers.papers.human_centric import parameters as human_centric
 from helpers.papers.uimnet.names import ALGORITHMS, MEASURES
 from helpers.papers.unknown_detection import parameters as unknown_detection
-from helpers.report import figures
-from helpers.report.figures.style import SMALLEST, method_styles
+from helpers.tables import figures
+from helpers.tables.figures.style import SMALLEST, method_styles
 
 IMAGES = np.arange(6 * 4 * 4 * 3, dtype=np.uint8).reshape(6, 4, 4, 3)
 SHEET = (IMAGES, np.array([2, 0, 2, 1, 2, 0]), ("cat", "dog", "ship", "not shown"))

@@ -6,9 +6,9 @@ import re
 import pandas as pd
 import pytest
 
-from helpers.report.table import Table, categories, single
-from helpers.report.tables.comparisons import numbers_beside
-from helpers.report.tables.interactive import interactive
+from helpers.tables.comparisons import numbers_beside
+from helpers.tables.interactive import interactive
+from helpers.tables.table import Table, categories, single
 
 CELLS = pd.DataFrame([
     ("msp", "dtd_subset", "1.0 ± 0.1", "a1 a2", True, False),

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from helpers.report import results
+from helpers.tables import results
 from tests.mistakes import refusals
 from tests.synthesis.claim_tables import table_of
 

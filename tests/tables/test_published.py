@@ -3,7 +3,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from helpers.report import published
+from helpers.tables import published
 from tests.mistakes import beside
 
 KEY = ["data_set", "test_set", "backbone", "method", "calibration", "metric"]

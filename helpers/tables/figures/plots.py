@@ -11,10 +11,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-import helpers.report.figures.style as style
+import helpers.tables.figures.style as style
 from helpers.checks import float_array, label_array
 from helpers.metrics import ReliabilityCurve
-from helpers.report.figures.style import BLUE, GREEN, GREY, PURPLE, RED
+from helpers.tables.figures.style import BLUE, GREEN, GREY, PURPLE, RED
 
 _GROUPS = ((BLUE, "-", ""), (RED, "--", "////"), (GREEN, ":", "...."), (PURPLE, "-.", "xxxx"))
 _ABOVE = {"loc": "lower center", "bbox_to_anchor": (0.5, 1)}

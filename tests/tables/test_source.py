@@ -1,7 +1,7 @@
 import inspect
 
-from helpers.report.source import show_source
 from helpers.scores.calibration import softmax
+from helpers.tables.source import show_source
 
 
 class Example:

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from helpers.checks import known_name
-from helpers.report import results
-from helpers.report.table import PLUS_MINUS, Table, categories, number, numbers, single
+from helpers.tables import results
+from helpers.tables.table import PLUS_MINUS, Table, categories, number, numbers, single
 
 _PLACE = ["data_set", "test_set", "backbone"]
 _PAPER_PLACE = [f"paper_{name}" for name in _PLACE]

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.report import results
+from helpers.tables import results
 
 MACHINE = dict(seed=5, device="cpu, 1 thread", seconds=0.5)
 MADE = results.provenance({}, **MACHINE)
