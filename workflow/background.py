@@ -37,7 +37,7 @@ class Entry:
         paper, tier, part, *changes = values
         self.values = values
         self.name = " ".join([f"{tier}/{paper}/{part}", *changes])
-        stem = str(folder / re.sub("[/ ]", "-", self.name))
+        stem = str(folder / re.sub(r"[^\w.=-]+", "-", self.name))
         self.lock, self.log, self.record = (Path(stem + end) for end in (".lock", ".log", ".txt"))
 
     def outcome(self) -> str:
@@ -142,7 +142,7 @@ def train(paper: str, tier: str, name: str, *changes: str) -> None:
                 if not isinstance(network, Fitted) or exports.find(network.origin, network.recipe):
                     continue
                 stem = f"{part.name}{path}{f'-{number}' if number else ''}"
-                stem = re.sub("[/.=]", "-", "-".join([stem, *changes]))
+                stem = re.sub(r"[^\w-]+", "-", "-".join([stem, *changes]))
                 file = folder / f"{stem}.safetensors"
                 test = tests[network.origin["images"]]
                 test = test.subset(test.labels >= 0)
