@@ -34,9 +34,8 @@ class Entry:
     """A part of an experiment in the list, with its files in the queue's folder."""
 
     def __init__(self, values: Sequence[str], folder: Path):
-        paper, tier, part, *changes = values
         self.values = values
-        self.name = " ".join([f"{tier}/{paper}/{part}", *changes])
+        self.name = name_of(*values)
         stem = str(folder / re.sub(r"[^\w.=-]+", "-", self.name))
         self.lock, self.log, self.record = (Path(stem + end) for end in (".lock", ".log", ".txt"))
 
@@ -58,6 +57,23 @@ class Entry:
         """Return the last line of the log; a progress bar's lines end with a carriage return."""
         text = self.log.read_text(encoding="utf-8", errors="replace") if self.log.exists() else ""
         return ["", *text.strip().splitlines()][-1].strip()
+
+
+def name_of(paper: str, tier: str, part: str, *changes: str) -> str:
+    """Return the name of an entry in messages.
+
+    >>> name_of("unknown_detection", "small", "0/baseline", "jpeg=75")
+    'small/unknown_detection/0/baseline jpeg=75'
+    """
+    return " ".join([f"{tier}/{paper}/{part}", *changes])
+
+
+def listed() -> list[Entry]:
+    """Return the entries of the list, with their files in CACHE_ROOT."""
+    folder = cache_root() / "queue"
+    folder.mkdir(parents=True, exist_ok=True)
+    listing = (ROOT / "params" / "background.yaml").read_text(encoding="utf-8")
+    return [Entry(values, folder) for values in yaml.safe_load(listing)]
 
 
 def status(entries: Sequence[Entry]) -> str:
@@ -127,14 +143,18 @@ def train(paper: str, tier: str, name: str, *changes: str) -> None:
     from helpers.papers import run
     from helpers.training import exports
     from helpers.training.fitted import Fitted
+    from helpers.training.parcels import Parcel
     from known_unknowns.chapters import load
 
     parameters = load(paper, tier, root=ROOT, **values_of(changes))
     experiment = run.experiment_of(parameters)
     folder = cache_root() / "exports" / tier / "networks" / paper
+    parcel = Parcel.current()
+    commit = parcel.commit if parcel else commit_of("HEAD")
+    entry = name_of(paper, tier, name, *changes)
     words = []
     for part in run.parts(parameters, name):
-        roles = experiment.roles(parameters, part)
+        roles = parcel.roles(entry) if parcel else experiment.roles(parameters, part)
         splits = [roles] if hasattr(roles, "train") else [*roles.values()]
         tests = {split.train.sha256: split.test for split in splits}
         for path, leaf in run.leaves(experiment.models(parameters, part, roles)):
@@ -146,7 +166,8 @@ def train(paper: str, tier: str, name: str, *changes: str) -> None:
                 file = folder / f"{stem}.safetensors"
                 test = tests[network.origin["images"]]
                 test = test.subset(test.labels >= 0)
-                accuracy = exports.save(network, test, file, commit=commit_of("HEAD"))
+                accuracy = exports.save(network, test, file, commit=commit)
+                network.path.unlink()  # the export is found in its place
                 words.append(f"{file.stem}: accuracy {accuracy:.4f}, {network.seconds:.0f} s")
     print("\n" + (", ".join(words) or "exported already"))
 
@@ -164,13 +185,10 @@ def main() -> None:
             os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
             Path("/proc/self/autogroup").write_text("19")  # it shares time between sessions first
         return train(*arguments.train)
-    folder = cache_root() / "queue"
-    folder.mkdir(parents=True, exist_ok=True)
-    listing = (ROOT / "params" / "background.yaml").read_text(encoding="utf-8")
-    entries = [Entry(values, folder) for values in yaml.safe_load(listing)]
+    entries = listed()
     if arguments.status:
         return print(status(entries))
-    train_all(entries, checkout(folder, arguments.commit))
+    train_all(entries, checkout(cache_root() / "queue", arguments.commit))
 
 
 if __name__ == "__main__":

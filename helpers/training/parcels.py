@@ -1,0 +1,194 @@
+"""Parcels: the images of trainings in a few files, for a machine without data sets.
+
+A parcel is a folder.  ``images_000.zip`` and further packs contain each image once, in the order in
+which the trainings need it, so that the first packs suffice for the first trainings.
+``parcel.json`` has the images of each role of a training, by their SHA-256.
+Networks and checkpoints are carried by a few tar files, see `write_shards`.
+"""
+
+import functools
+import hashlib
+import io
+import json
+import os
+import tarfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+
+from helpers.data.images import Images
+from helpers.data.packs import read_pack, write_pack
+from helpers.files import atomic_path
+
+#: Roles of the images that a training and its export need.
+ROLES = ("train", "test", "external")
+#: Images in a pack: at 32 pixels they have 14 MB.
+IMAGES = 8000
+#: Most files with networks and checkpoints, and most bytes of a file, below 16 MiB.
+SHARDS, BYTES = 4, 16_000_000
+#: Bytes of a file in a tar file in addition to its content.
+_FRAME = 4096
+#: Files of a cache that a continued training needs, the most important first.
+KEPT = (
+    "exports/*/networks/*/*.safetensors",
+    "queue/*.txt",
+    "diverged/*.json",
+    "networks/*.safetensors",
+    "networks/*.partial",
+)
+
+
+class Writer:
+    """Collects the images of trainings, each image once, and writes a parcel."""
+
+    def __init__(self):
+        self.places: dict[bytes, int] = {}
+        self.pixels: list[np.ndarray] = []
+        self.sets: dict[str, dict] = {}
+        self.entries: dict[str, list] = {}
+
+    def add(self, name: str, roles) -> None:
+        """Add a training with the roles of its images: an object, or objects by key."""
+        splits = roles if isinstance(roles, Mapping) else {None: roles}
+        self.entries[name] = [
+            (key, {role: self._add(getattr(split, role)) for role in ROLES if hasattr(split, role)})
+            for key, split in splits.items()
+        ]
+
+    def _add(self, images: Images) -> str:
+        if images.sha256 not in self.sets:
+            indices = []
+            for pixels in images.images:
+                digest = hashlib.sha256(pixels).digest()
+                if digest not in self.places:
+                    self.places[digest] = len(self.pixels)
+                    self.pixels.append(pixels.copy())
+                indices.append(self.places[digest])
+            self.sets[images.sha256] = {
+                "indices": indices,
+                "labels": images.labels.tolist(),
+                "class_names": images.class_names,
+                "name": images.name,
+                "split": images.split,
+            }
+        return images.sha256
+
+    def write(self, folder: Path, commit: str) -> None:
+        """Write the parcel; `commit` is the revision of the code that trains."""
+        for number, start in enumerate(range(0, len(self.pixels), IMAGES)):
+            block = np.stack(self.pixels[start : start + IMAGES])
+            path = _pack(folder, number)
+            write_pack(
+                path,
+                name=path.stem,
+                class_names=["image"],
+                splits={"train": (block, [0] * len(block))},
+                origin={"title": "Images of several data sets, for a training elsewhere"},
+            )
+        content = {"commit": commit, "entries": self.entries, "sets": self.sets}
+        with atomic_path(folder / "parcel.json") as temporary:
+            temporary.write_text(json.dumps(content), encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class Parcel:
+    """A parcel to train from."""
+
+    folder: Path
+    commit: str
+    entries: Mapping[str, list]
+    sets: Mapping[str, Mapping]
+
+    @classmethod
+    def current(cls) -> "Parcel | None":
+        """Return the parcel in the folder PARCEL, an environment variable; None without one."""
+        if not (folder := os.environ.get("PARCEL")):
+            return None
+        text = (Path(folder) / "parcel.json").read_text(encoding="utf-8")
+        return cls(Path(folder), **json.loads(text))
+
+    def roles(self, name: str) -> SimpleNamespace | dict:
+        """Return the roles of the images of a training, as `Writer.add` got them."""
+        splits = {
+            key: SimpleNamespace(**{role: self._images(sha256) for role, sha256 in roles.items()})
+            for key, roles in self.entries[name]
+        }
+        return splits.get(None, splits)
+
+    def _images(self, sha256: str) -> Images:
+        record = self.sets[sha256]
+        numbers, places = np.divmod(record["indices"], IMAGES)
+        blocks = {number: _pixels(_pack(self.folder, number)) for number in np.unique(numbers)}
+        pixels = [blocks[number][place] for number, place in zip(numbers, places, strict=True)]
+        return Images(
+            np.stack(pixels),
+            np.array(record["labels"], np.int64),
+            tuple(record["class_names"]),
+            record["name"],
+            record["split"],
+        )
+
+
+def _pack(folder: Path, number: int) -> Path:
+    return folder / f"images_{number:03}.zip"
+
+
+@functools.cache
+def _pixels(path: Path) -> np.ndarray:
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: this pack of the parcel is missing; copy it to here, too")
+    return read_pack(path, "train").images
+
+
+def kept_files(root: Path, since: float = 0.0) -> list[Path]:
+    """Return the files that continue the trainings of a cache, without files before a time."""
+    files = [file for pattern in KEPT for file in sorted(root.glob(pattern))]
+    return [file for file in files if file.name[0] != "." and file.stat().st_mtime >= since]
+
+
+def write_shards(root: Path, files: Iterable[Path], folder: Path, stem: str) -> list[Path]:
+    """Write files below `root` into ``STEM_0.tar`` and so on; return the files without space.
+
+    A file that vanishes meanwhile is left out.
+    """
+    groups: list[list[tuple[tarfile.TarInfo, bytes]]] = [[]]
+    size, without = 0, []
+    for file in files:
+        try:
+            content, changed = file.read_bytes(), file.stat().st_mtime
+        except FileNotFoundError:
+            continue
+        if size + len(content) + _FRAME > BYTES:
+            groups.append([])
+            size = 0
+        if len(groups) > SHARDS:
+            without.append(file)
+            continue
+        size += len(content) + _FRAME
+        member = tarfile.TarInfo(str(file.relative_to(root)))
+        member.size, member.mtime = len(content), changed
+        groups[-1].append((member, content))
+    for number, group in enumerate(groups[:SHARDS]):
+        with atomic_path(folder / f"{stem}_{number}.tar") as temporary:
+            with tarfile.open(temporary, "w") as archive:
+                for member, content in group:
+                    archive.addfile(member, io.BytesIO(content))
+    return without
+
+
+def unpack(shard: Path, root: Path) -> int:
+    """Put the files of a shard below a folder, and return their number; newer files stay."""
+    count = 0
+    with tarfile.open(shard) as archive:
+        for member in archive:
+            target = root / tarfile.data_filter(member, str(root)).name
+            if target.exists() and target.stat().st_mtime >= member.mtime:
+                continue
+            with atomic_path(target) as temporary:
+                temporary.write_bytes(archive.extractfile(member).read())
+                os.utime(temporary, (member.mtime, member.mtime))
+            count += 1
+    return count

@@ -1,0 +1,169 @@
+"""Train the networks of the background queue on another machine, which needs no network.
+
+python workflow/away.py pack FOLDER
+python3 FOLDER/code/workflow/away.py run FOLDER --processes 15 --minutes 9 --results RESULTS
+python workflow/away.py collect RESULTS
+
+``pack`` writes the code of the current commit, and the images and checkpoints of the networks that
+``workflow/background.py`` has not finished.  ``run`` trains several networks at a time.  Each
+minute it writes new networks and checkpoints into at most four files below 16 MiB.  After the
+stated minutes it stops.  ``collect`` adds these files to CACHE_ROOT, from which the queue or
+another parcel continues.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from background import Entry, commit_of, listed, status, train_all
+from step import ROOT
+from sweep import VISIBLE, gpus, positive, values_of
+
+from helpers.files import cache_root
+from helpers.papers import run
+from helpers.training import parcels
+from known_unknowns.chapters import load
+
+#: What travels of the repository: no images, no results.
+CODE = (
+    "helpers", "known_unknowns", "params", "pictures", "workflow", "pyproject.toml",
+    ":(exclude)helpers/data/embedded", ":(exclude)known_unknowns/bench/packs",
+)  # fmt: skip
+SECONDS = 60.0  # between two writings of the results
+STATE, RESULTS = "state", "results"
+
+
+def pack(folder: Path) -> None:
+    """Write a parcel of the unfinished networks."""
+    from helpers.networks import published
+
+    (folder / "networks").mkdir(parents=True)
+    writer, commit = parcels.Writer(), commit_of("HEAD")
+    for entry, parameters, part, roles in prepared():
+        writer.add(entry.name, roles)
+        backbone = part.identity["backbone"]
+        teacher = getattr(parameters, "teachers", {}).get(backbone)
+        for name in {backbone.partition("+")[0], teacher} & published.records().keys():
+            shutil.copy(published.find(name).locate(), folder / "networks")
+        print(f"{entry.name}: {-(-len(writer.pixels) // parcels.IMAGES)} packs", flush=True)
+    writer.write(folder, commit)
+    root = cache_root()
+    show_left_out(parcels.write_shards(root, parcels.kept_files(root), folder, STATE))
+    archive = folder / "code.tar"
+    subprocess.run(["git", "archive", "--output", archive, commit, *CODE], cwd=ROOT, check=True)
+    with tarfile.open(archive) as files:
+        files.extractall(folder / "code", filter="data")
+    archive.unlink()
+    for file in sorted(folder.glob("*.*")):
+        print(f"{file} {file.stat().st_size / 1e6:.1f} MB")
+
+
+def prepared() -> Iterator[tuple[Entry, Any, run.Part, Any]]:
+    """Yield the unfinished entries, each with its parameters, its part and the roles of images."""
+    known, roles = None, None
+    for entry in listed():
+        if entry.outcome().startswith("finished"):
+            continue
+        paper, tier, name, *changes = entry.values
+        try:
+            parameters = load(paper, tier, root=ROOT, **values_of(changes))
+            (part,) = run.parts(parameters, name)
+            needed = paper, tier, changes, part.roles or name
+            if needed != known:
+                known, roles = None, run.experiment_of(parameters).roles(parameters, part)
+            known = needed
+        except (OSError, ValueError) as error:
+            print(f"{entry.name}: left out, {error}", flush=True)
+            continue
+        yield entry, parameters, part, roles
+
+
+def train(folder: Path, processes: int, minutes: float, results: Path) -> None:
+    """Train the networks of a parcel until all are finished or the minutes are over."""
+    if not (folder / "parcel.json").exists():
+        sys.exit(f"{folder}: a parcel expected, which `pack` writes; no parcel.json there")
+    if [*results.glob(f"{RESULTS}_*")]:
+        sys.exit(f"{results}: an empty folder expected; collect its results, or choose another")
+    start, root = time.time(), cache_root()
+    for shard in sorted(folder.glob(f"{STATE}_*.tar")):
+        parcels.unpack(shard, root)
+    os.environ["PARCEL"] = str(folder.resolve())
+    os.environ["NETWORK_ROOT"] = str(folder.resolve() / "networks")
+    command = [sys.executable, str(ROOT / "workflow" / "away.py"), "queue"]
+    cards = gpus() or [""]
+    queues = [
+        subprocess.Popen(command, env=os.environ | {VISIBLE: cards[number % len(cards)]})
+        for number in range(processes)
+    ]
+    written = start
+    try:
+        while any(queue.poll() is None for queue in queues) and time.time() < start + 60 * minutes:
+            time.sleep(1)
+            if time.time() >= written + SECONDS:
+                write_results(start, results)
+                written = time.time()
+    finally:
+        for queue in queues:
+            queue.kill()
+        time.sleep(2)  # a training ends a second after its queue
+        show_left_out(write_results(start, results))
+    print(status(packed()))
+
+
+def packed() -> list[Entry]:
+    """Return the entries of the list whose images are in the parcel."""
+    names = parcels.Parcel.current().entries
+    return [entry for entry in listed() if entry.name in names]
+
+
+def write_results(since: float, results: Path) -> list[Path]:
+    """Write what is new since a time; return the files without space."""
+    root = cache_root()
+    return parcels.write_shards(root, parcels.kept_files(root, since), results, RESULTS)
+
+
+def show_left_out(files: list[Path]) -> None:
+    """Print the files without space in the tar files."""
+    for file in files:
+        print(f"{file}: left out, since {parcels.SHARDS} files of {parcels.BYTES} bytes are full")
+
+
+def collect(results: Path) -> None:
+    """Add results to CACHE_ROOT, and print the number of files that are new there."""
+    shards = sorted(results.glob(f"{RESULTS}_*.tar"))
+    if not shards:
+        sys.exit(f"{results}: {RESULTS}_0.tar expected, which `run` writes there; no such file")
+    count = sum(parcels.unpack(shard, cache_root()) for shard in shards)
+    print(f"{count} files are new in {cache_root()}")
+
+
+def main() -> None:
+    """Pack, train or collect."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    packing = commands.add_parser("pack", help="write a parcel of the unfinished networks")
+    packing.add_argument("folder", type=Path, help="a new folder")
+    training = commands.add_parser("run", help="train the networks of a parcel")
+    training.add_argument("folder", type=Path, help="the parcel")
+    training.add_argument("--processes", type=positive, default=1, help="networks at a time")
+    training.add_argument("--minutes", type=positive, required=True, help="until it stops")
+    training.add_argument("--results", type=Path, required=True, help="a folder for results")
+    collecting = commands.add_parser("collect", help="add results to CACHE_ROOT")
+    collecting.add_argument("results", type=Path, help="the folder of `run`")
+    commands.add_parser("queue")  # a process of `run`
+    arguments = vars(parser.parse_args())
+    command = arguments.pop("command")
+    if command == "queue":
+        return train_all(packed(), ROOT)
+    {"pack": pack, "run": train, "collect": collect}[command](**arguments)
+
+
+if __name__ == "__main__":
+    main()
