@@ -55,7 +55,7 @@ def pack(folder: Path) -> None:
         print(f"{entry.name}: {-(-len(writer.pixels) // parcels.IMAGES)} packs", flush=True)
     writer.write(folder, commit)
     root = cache_root()
-    show_left_out(parcels.write_shards(root, parcels.kept_files(root), folder, STATE))
+    parcels.write_shards(root, parcels.kept_files(root), folder, STATE)
     archive = folder / "code.tar"
     subprocess.run(["git", "archive", "--output", archive, commit, *CODE], cwd=ROOT, check=True)
     with tarfile.open(archive) as files:
@@ -85,7 +85,7 @@ def prepared() -> Iterator[tuple[Entry, Any, run.Part, Any]]:
         yield entry, parameters, part, roles
 
 
-def train(folder: Path, processes: int, minutes: float, results: Path) -> None:
+def train(folder: Path, processes: int, minutes: int, results: Path) -> None:
     """Train the networks of a parcel until all are finished or the minutes are over."""
     if not (folder / "parcel.json").exists():
         sys.exit(f"{folder}: a parcel expected, which `pack` writes; no parcel.json there")
@@ -96,7 +96,7 @@ def train(folder: Path, processes: int, minutes: float, results: Path) -> None:
         parcels.unpack(shard, root)
     os.environ["PARCEL"] = str(folder.resolve())
     os.environ["NETWORK_ROOT"] = str(folder.resolve() / "networks")
-    command = [sys.executable, str(ROOT / "workflow" / "away.py"), "queue"]
+    command = [sys.executable, str(ROOT / "workflow" / "away.py"), "queue", str(folder)]
     cards = gpus() or [""]
     queues = [
         subprocess.Popen(command, env=os.environ | {VISIBLE: cards[number % len(cards)]})
@@ -113,7 +113,7 @@ def train(folder: Path, processes: int, minutes: float, results: Path) -> None:
         for queue in queues:
             queue.kill()
         time.sleep(2)  # a training ends a second after its queue
-        show_left_out(write_results(start, results))
+        write_results(start, results)
     print(status(packed()))
 
 
@@ -123,16 +123,10 @@ def packed() -> list[Entry]:
     return [entry for entry in listed() if entry.name in names]
 
 
-def write_results(since: float, results: Path) -> list[Path]:
-    """Write what is new since a time; return the files without space."""
+def write_results(since: float, results: Path) -> None:
+    """Write what is new since a time."""
     root = cache_root()
-    return parcels.write_shards(root, parcels.kept_files(root, since), results, RESULTS)
-
-
-def show_left_out(files: list[Path]) -> None:
-    """Print the files without space in the tar files."""
-    for file in files:
-        print(f"{file}: left out, since {parcels.SHARDS} files of {parcels.BYTES} bytes are full")
+    parcels.write_shards(root, parcels.kept_files(root, since), results, RESULTS)
 
 
 def collect(results: Path) -> None:
@@ -147,22 +141,21 @@ def collect(results: Path) -> None:
 def main() -> None:
     """Pack, train or collect."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    commands = parser.add_subparsers(dest="command", required=True)
-    packing = commands.add_parser("pack", help="write a parcel of the unfinished networks")
-    packing.add_argument("folder", type=Path, help="a new folder")
-    training = commands.add_parser("run", help="train the networks of a parcel")
-    training.add_argument("folder", type=Path, help="the parcel")
-    training.add_argument("--processes", type=positive, default=1, help="networks at a time")
-    training.add_argument("--minutes", type=positive, required=True, help="until it stops")
-    training.add_argument("--results", type=Path, required=True, help="a folder for results")
-    collecting = commands.add_parser("collect", help="add results to CACHE_ROOT")
-    collecting.add_argument("results", type=Path, help="the folder of `run`")
-    commands.add_parser("queue")  # a process of `run`
-    arguments = vars(parser.parse_args())
-    command = arguments.pop("command")
-    if command == "queue":
-        return train_all(packed(), ROOT)
-    {"pack": pack, "run": train, "collect": collect}[command](**arguments)
+    # `queue` is a process of `run`
+    parser.add_argument("command", choices=["pack", "run", "collect", "queue"])
+    parser.add_argument("folder", type=Path, help="the parcel; for `collect` the results of `run`")
+    parser.add_argument("--processes", type=positive, default=1, help="networks at a time")
+    parser.add_argument("--minutes", type=positive, default=60, help="after which `run` stops")
+    parser.add_argument("--results", type=Path, default=Path("results"), help="a folder for `run`")
+    given = parser.parse_args()
+    if given.command == "pack":
+        pack(given.folder)
+    elif given.command == "run":
+        train(given.folder, given.processes, given.minutes, given.results)
+    elif given.command == "collect":
+        collect(given.folder)
+    else:
+        train_all(packed(), ROOT)
 
 
 if __name__ == "__main__":

@@ -149,13 +149,13 @@ def kept_files(root: Path, since: float = 0.0) -> list[Path]:
     return [file for file in files if file.name[0] != "." and file.stat().st_mtime >= since]
 
 
-def write_shards(root: Path, files: Iterable[Path], folder: Path, stem: str) -> list[Path]:
-    """Write files below `root` into ``STEM_0.tar`` and so on; return the files without space.
+def write_shards(root: Path, files: Iterable[Path], folder: Path, stem: str) -> None:
+    """Write files below `root` into ``STEM_0.tar`` and so on; print the files without space.
 
     A file that vanishes meanwhile is left out.
     """
     groups: list[list[tuple[tarfile.TarInfo, bytes]]] = [[]]
-    size, without = 0, []
+    size = 0
     for file in files:
         try:
             content, changed = file.read_bytes(), file.stat().st_mtime
@@ -165,7 +165,7 @@ def write_shards(root: Path, files: Iterable[Path], folder: Path, stem: str) -> 
             groups.append([])
             size = 0
         if len(groups) > SHARDS:
-            without.append(file)
+            print(f"{file}: left out, since {SHARDS} files of {BYTES} bytes are full", flush=True)
             continue
         size += len(content) + _FRAME
         member = tarfile.TarInfo(str(file.relative_to(root)))
@@ -176,7 +176,6 @@ def write_shards(root: Path, files: Iterable[Path], folder: Path, stem: str) -> 
             with tarfile.open(temporary, "w") as archive:
                 for member, content in group:
                     archive.addfile(member, io.BytesIO(content))
-    return without
 
 
 def unpack(shard: Path, root: Path) -> int:
