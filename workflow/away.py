@@ -18,14 +18,15 @@ import subprocess
 import sys
 import tarfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from background import Entry, commit_of, listed, status, train_all
+from background import Entry, commit_of, entries_of, listed, status, train_all
 from step import ROOT
 from sweep import VISIBLE, gpus, positive, values_of
 
+from helpers.cache import MissingError
 from helpers.files import cache_root
 from helpers.papers import run
 from helpers.training import parcels
@@ -40,14 +41,14 @@ SECONDS = 60.0  # between two writings of the results
 STATE, RESULTS = "state", "results"
 
 
-def pack(folder: Path) -> None:
-    """Write a parcel of the unfinished networks."""
+def pack(folder: Path, only: Sequence[str]) -> None:
+    """Write a parcel of the unfinished entries whose names begin with one of `only`."""
     from helpers.networks import published
 
     (folder / "networks").mkdir(parents=True)
     writer, commit = parcels.Writer(), commit_of("HEAD")
-    for entry, parameters, part, roles in prepared():
-        writer.add(entry.name, roles)
+    for entry, parameters, part, roles in unfinished(only):
+        writer.add(entry.values, roles)
         backbone = part.identity["backbone"]
         teacher = getattr(parameters, "teachers", {}).get(backbone)
         for name in {backbone.partition("+")[0], teacher} & published.records().keys():
@@ -65,24 +66,32 @@ def pack(folder: Path) -> None:
         print(f"{file} {file.stat().st_size / 1e6:.1f} MB")
 
 
-def prepared() -> Iterator[tuple[Entry, Any, run.Part, Any]]:
-    """Yield the unfinished entries, each with its parameters, its part and the roles of images."""
+def unfinished(only: Sequence[str]) -> Iterator[tuple[Entry, Any, run.Part, Any]]:
+    """Yield the entries without networks, each with parameters, part and roles of its images.
+
+    An entry that a queue trains here is left out.
+    """
+    os.environ["TRAINING"] = "refused"
     known, roles = None, None
     for entry in listed():
-        if entry.outcome().startswith("finished"):
+        lock = entry.try_lock()
+        if not (lock and entry.name.startswith(tuple(only))):
             continue
+        lock.close()
         paper, tier, name, *changes = entry.values
         try:
             parameters = load(paper, tier, root=ROOT, **values_of(changes))
             (part,) = run.parts(parameters, name)
+            experiment = run.experiment_of(parameters)
             needed = paper, tier, changes, part.roles or name
             if needed != known:
-                known, roles = None, run.experiment_of(parameters).roles(parameters, part)
+                known, roles = None, experiment.roles(parameters, part)
             known = needed
+            experiment.models(parameters, part, roles)
+        except MissingError:
+            yield entry, parameters, part, roles
         except (OSError, ValueError) as error:
             print(f"{entry.name}: left out, {error}", flush=True)
-            continue
-        yield entry, parameters, part, roles
 
 
 def train(folder: Path, processes: int, minutes: int, results: Path) -> None:
@@ -118,9 +127,8 @@ def train(folder: Path, processes: int, minutes: int, results: Path) -> None:
 
 
 def packed() -> list[Entry]:
-    """Return the entries of the list whose images are in the parcel."""
-    names = parcels.Parcel.current().entries
-    return [entry for entry in listed() if entry.name in names]
+    """Return the entries of the parcel."""
+    return entries_of(values for values, _ in parcels.Parcel.current().entries)
 
 
 def write_results(since: float, results: Path) -> None:
@@ -144,12 +152,13 @@ def main() -> None:
     # `queue` is a process of `run`
     parser.add_argument("command", choices=["pack", "run", "collect", "queue"])
     parser.add_argument("folder", type=Path, help="the parcel; for `collect` the results of `run`")
+    parser.add_argument("--only", nargs="+", default=[""], help="beginnings of names to pack")
     parser.add_argument("--processes", type=positive, default=1, help="networks at a time")
     parser.add_argument("--minutes", type=positive, default=60, help="after which `run` stops")
     parser.add_argument("--results", type=Path, default=Path("results"), help="a folder for `run`")
     given = parser.parse_args()
     if given.command == "pack":
-        pack(given.folder)
+        pack(given.folder, given.only)
     elif given.command == "run":
         train(given.folder, given.processes, given.minutes, given.results)
     elif given.command == "collect":

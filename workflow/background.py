@@ -18,7 +18,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import yaml
@@ -34,8 +34,9 @@ class Entry:
     """A part of an experiment in the list, with its files in the queue's folder."""
 
     def __init__(self, values: Sequence[str], folder: Path):
+        paper, tier, part, *changes = values
         self.values = values
-        self.name = name_of(*values)
+        self.name = " ".join([f"{tier}/{paper}/{part}", *changes])
         stem = str(folder / re.sub(r"[^\w.=-]+", "-", self.name))
         self.lock, self.log, self.record = (Path(stem + end) for end in (".lock", ".log", ".txt"))
 
@@ -59,21 +60,17 @@ class Entry:
         return ["", *text.strip().splitlines()][-1].strip()
 
 
-def name_of(paper: str, tier: str, part: str, *changes: str) -> str:
-    """Return the name of an entry in messages.
-
-    >>> name_of("unknown_detection", "small", "0/baseline", "jpeg=75")
-    'small/unknown_detection/0/baseline jpeg=75'
-    """
-    return " ".join([f"{tier}/{paper}/{part}", *changes])
+def entries_of(listing: Iterable[Sequence[str]]) -> list[Entry]:
+    """Return the entries of a list, with their files in CACHE_ROOT."""
+    folder = cache_root() / "queue"
+    folder.mkdir(parents=True, exist_ok=True)
+    return [Entry(values, folder) for values in listing]
 
 
 def listed() -> list[Entry]:
-    """Return the entries of the list, with their files in CACHE_ROOT."""
-    folder = cache_root() / "queue"
-    folder.mkdir(parents=True, exist_ok=True)
+    """Return the entries of ``params/background.yaml``."""
     listing = (ROOT / "params" / "background.yaml").read_text(encoding="utf-8")
-    return [Entry(values, folder) for values in yaml.safe_load(listing)]
+    return entries_of(yaml.safe_load(listing))
 
 
 def status(entries: Sequence[Entry]) -> str:
@@ -151,10 +148,12 @@ def train(paper: str, tier: str, name: str, *changes: str) -> None:
     folder = cache_root() / "exports" / tier / "networks" / paper
     parcel = Parcel.current()
     commit = parcel.commit if parcel else commit_of("HEAD")
-    entry = name_of(paper, tier, name, *changes)
     words = []
     for part in run.parts(parameters, name):
-        roles = parcel.roles(entry) if parcel else experiment.roles(parameters, part)
+        if parcel:
+            roles = parcel.roles(paper, tier, name, *changes)
+        else:
+            roles = experiment.roles(parameters, part)
         splits = [roles] if hasattr(roles, "train") else [*roles.values()]
         tests = {split.train.sha256: split.test for split in splits}
         for path, leaf in run.leaves(experiment.models(parameters, part, roles)):

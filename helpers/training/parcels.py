@@ -12,7 +12,7 @@ import io
 import json
 import os
 import tarfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -48,15 +48,16 @@ class Writer:
         self.places: dict[bytes, int] = {}
         self.pixels: list[np.ndarray] = []
         self.sets: dict[str, dict] = {}
-        self.entries: dict[str, list] = {}
+        self.entries: list[tuple] = []
 
-    def add(self, name: str, roles) -> None:
-        """Add a training with the roles of its images: an object, or objects by key."""
+    def add(self, values: Sequence[str], roles) -> None:
+        """Add an entry of the queue with the roles of its images: an object, or objects by key."""
         splits = roles if isinstance(roles, Mapping) else {None: roles}
-        self.entries[name] = [
+        digests = [
             (key, {role: self._add(getattr(split, role)) for role in ROLES if hasattr(split, role)})
             for key, split in splits.items()
         ]
+        self.entries.append((values, digests))
 
     def _add(self, images: Images) -> str:
         if images.sha256 not in self.sets:
@@ -99,7 +100,7 @@ class Parcel:
 
     folder: Path
     commit: str
-    entries: Mapping[str, list]
+    entries: list  # pairs of the values of an entry, and the digests of its images
     sets: Mapping[str, Mapping]
 
     @classmethod
@@ -110,11 +111,12 @@ class Parcel:
         text = (Path(folder) / "parcel.json").read_text(encoding="utf-8")
         return cls(Path(folder), **json.loads(text))
 
-    def roles(self, name: str) -> SimpleNamespace | dict:
-        """Return the roles of the images of a training, as `Writer.add` got them."""
+    def roles(self, *entry: str) -> SimpleNamespace | dict:
+        """Return the roles of the images of an entry, as `Writer.add` got them."""
+        (digests,) = (digests for values, digests in self.entries if values == [*entry])
         splits = {
             key: SimpleNamespace(**{role: self._images(sha256) for role, sha256 in roles.items()})
-            for key, roles in self.entries[name]
+            for key, roles in digests
         }
         return splits.get(None, splits)
 
