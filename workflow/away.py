@@ -45,16 +45,21 @@ def pack(folder: Path, only: Sequence[str]) -> None:
     """Write a parcel of the unfinished entries whose names begin with one of `only`."""
     from helpers.networks import published
 
-    (folder / "networks").mkdir(parents=True)
+    if folder.exists():
+        sys.exit(f"{folder}: a new folder expected, and it exists; choose another, or remove it")
     writer, commit = parcels.Writer(), commit_of("HEAD")
+    networks: set[str] = set()
     for entry, parameters, part, roles in unfinished(only):
         writer.add(entry.values, roles)
         backbone = part.identity["backbone"]
-        teacher = getattr(parameters, "teachers", {}).get(backbone)
-        for name in {backbone.partition("+")[0], teacher} & published.records().keys():
-            shutil.copy(published.find(name).locate(), folder / "networks")
+        networks |= {backbone.partition("+")[0], getattr(parameters, "teachers", {}).get(backbone)}
         print(f"{entry.name}: {-(-len(writer.pixels) // parcels.IMAGES)} packs", flush=True)
+    if not writer.entries:
+        sys.exit(f"--only: no network to train has a name that begins with {' or '.join(only)}")
     writer.write(folder, commit)
+    (folder / "networks").mkdir()
+    for name in networks & published.records().keys():
+        shutil.copy(published.find(name).locate(), folder / "networks")
     root = cache_root()
     parcels.write_shards(root, parcels.kept_files(root), folder, STATE)
     archive = folder / "code.tar"
@@ -142,7 +147,12 @@ def collect(results: Path) -> None:
     shards = sorted(results.glob(f"{RESULTS}_*.tar"))
     if not shards:
         sys.exit(f"{results}: {RESULTS}_0.tar expected, which `run` writes there; no such file")
-    count = sum(parcels.unpack(shard, cache_root()) for shard in shards)
+    count = 0
+    for shard in shards:
+        try:
+            count += parcels.unpack(shard, cache_root())
+        except tarfile.TarError as error:
+            sys.exit(f"{shard}: a whole file of `run` expected, got {error}; copy it again")
     print(f"{count} files are new in {cache_root()}")
 
 
