@@ -60,8 +60,7 @@ def pack(folder: Path, only: Sequence[str]) -> None:
     (folder / "networks").mkdir()
     for name in networks & published.records().keys():
         shutil.copy(published.find(name).locate(), folder / "networks")
-    root = cache_root()
-    parcels.write_shards(root, parcels.kept_files(root), folder, STATE)
+    parcels.write_shards(cache_root(), folder, STATE)
     archive = folder / "code.tar"
     subprocess.run(["git", "archive", "--output", archive, commit, *CODE], cwd=ROOT, check=True)
     with tarfile.open(archive) as files:
@@ -121,25 +120,19 @@ def train(folder: Path, processes: int, minutes: int, results: Path) -> None:
         while any(queue.poll() is None for queue in queues) and time.time() < start + 60 * minutes:
             time.sleep(1)
             if time.time() >= written + SECONDS:
-                write_results(start, results)
+                parcels.write_shards(root, results, RESULTS, since=start)
                 written = time.time()
     finally:
         for queue in queues:
             queue.kill()
         time.sleep(2)  # a training ends a second after its queue
-        write_results(start, results)
+        parcels.write_shards(root, results, RESULTS, since=start)
     print(status(packed()))
 
 
 def packed() -> list[Entry]:
     """Return the entries of the parcel."""
     return entries_of(values for values, _ in parcels.Parcel.current().entries)
-
-
-def write_results(since: float, results: Path) -> None:
-    """Write what is new since a time."""
-    root = cache_root()
-    parcels.write_shards(root, parcels.kept_files(root, since), results, RESULTS)
 
 
 def collect(results: Path) -> None:

@@ -12,7 +12,7 @@ import io
 import json
 import os
 import tarfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -145,23 +145,19 @@ def _pixels(path: Path) -> np.ndarray:
     return read_pack(path, "train").images
 
 
-def kept_files(root: Path, since: float = 0.0) -> list[Path]:
-    """Return the files that continue the trainings of a cache, without files before a time."""
-    files = [file for pattern in KEPT for file in sorted(root.glob(pattern))]
-    return [file for file in files if file.name[0] != "." and file.stat().st_mtime >= since]
+def write_shards(root: Path, folder: Path, stem: str, *, since: float = 0.0) -> None:
+    """Write the files `KEPT` below `root` into ``STEM_0.tar`` and so on, not those before a time.
 
-
-def write_shards(root: Path, files: Iterable[Path], folder: Path, stem: str) -> None:
-    """Write files below `root` into ``STEM_0.tar`` and so on; print the files without space.
-
-    A file that vanishes meanwhile is left out.
+    Files without space are named.  A file that vanishes meanwhile is left out.
     """
     groups: list[list[tuple[tarfile.TarInfo, bytes]]] = [[]]
     size = 0
-    for file in files:
+    for file in (file for pattern in KEPT for file in sorted(root.glob(pattern))):
         try:
             content, changed = file.read_bytes(), file.stat().st_mtime
         except FileNotFoundError:
+            continue
+        if file.name.startswith(".") or changed < since:  # not whole, or known already
             continue
         if size + len(content) + _FRAME > BYTES:
             groups.append([])

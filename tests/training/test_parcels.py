@@ -2,6 +2,7 @@
 
 import os
 import tarfile
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -77,15 +78,14 @@ def test_a_cache_is_continued_from_tar_files(tmp_path):
     write(root, "outputs/f.safetensors")
     write(root, "networks/.g.partial")
     write(root, "networks/old.safetensors", time=10.0)
-    files = parcels.kept_files(root, since=1000.0)
-    assert [file.name for file in files] == [
-        "e.safetensors", "c.txt", "d.json", "a.safetensors", "b.partial",
-    ]  # fmt: skip
-    missing = root / "networks" / "vanished.partial"
-    parcels.write_shards(root, [*files, missing], folder, "results")
+    (root / "networks" / "vanished.partial").symlink_to("nowhere")
+    parcels.write_shards(root, folder, "results", since=1000.0)
     newer = write(other, "networks/b.partial", "newer", time=2000.0)
     older = write(other, "queue/c.txt", "older", time=5.0)
     (shard,) = folder.iterdir()
+    with tarfile.open(shard) as archive:
+        names = [Path(name).name for name in archive.getnames()]
+    assert names == ["e.safetensors", "c.txt", "d.json", "a.safetensors", "b.partial"]
     assert parcels.unpack(shard, other) == 4
     assert newer.read_text() == "newer" and older.read_text() == "1"
     assert (other / "networks" / "a.safetensors").stat().st_mtime == 1000.0
@@ -95,8 +95,9 @@ def test_a_cache_is_continued_from_tar_files(tmp_path):
 def test_files_without_space_are_named_and_no_file_is_too_large(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(parcels, "BYTES", 20_000)
     root, folder = tmp_path / "root", tmp_path / "folder"
-    files = [write(root, f"networks/{name}.partial", name * 9000) for name in "abcdef"]
-    parcels.write_shards(root, files, folder, "results")
+    for name in "abcdef":
+        write(root, f"networks/{name}.partial", name * 9000)
+    parcels.write_shards(root, folder, "results")
     assert [path.name for path in sorted(folder.iterdir())] == [
         f"results_{number}.tar" for number in range(parcels.SHARDS)
     ]

@@ -71,7 +71,7 @@ def test_a_parcel_trains_without_data_sets_and_its_network_comes_back(
         # the images are in the parcel
         patch.setattr("helpers.papers.unknown_detection.experiment.roles", None)
         background.train(*entry.values)
-    away.write_results(0.0, results)
+    parcels.write_shards(tmp_path / "there", results, away.RESULTS)
     # here again: nothing to train, nothing to pack
     monkeypatch.delenv("PARCEL")
     monkeypatch.setenv("CACHE_ROOT", str(tmp_path / "here"))
