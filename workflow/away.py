@@ -75,7 +75,6 @@ def unfinished(only: Sequence[str]) -> Iterator[tuple[Entry, Any, run.Part, Any]
 
     An entry that a queue trains here is left out.
     """
-    os.environ["TRAINING"] = "refused"
     known, roles = None, None
     for entry in listed():
         lock = entry.try_lock()
@@ -86,16 +85,27 @@ def unfinished(only: Sequence[str]) -> Iterator[tuple[Entry, Any, run.Part, Any]
         try:
             parameters = load(paper, tier, root=ROOT, **values_of(changes))
             (part,) = run.parts(parameters, name)
-            experiment = run.experiment_of(parameters)
             needed = paper, tier, changes, part.roles or name
             if needed != known:
-                known, roles = None, experiment.roles(parameters, part)
-            known = needed
-            experiment.models(parameters, part, roles)
-        except MissingError:
-            yield entry, parameters, part, roles
+                known, roles = None, None
+                roles = run.experiment_of(parameters).roles(parameters, part)
+                known = needed
+            if not is_trained(parameters, part, roles):
+                yield entry, parameters, part, roles
         except (OSError, ValueError) as error:
             print(f"{entry.name}: left out, {error}", flush=True)
+
+
+def is_trained(parameters, part: run.Part, roles) -> bool:
+    """Return whether all networks of a part exist."""
+    os.environ["TRAINING"] = "refused"
+    try:
+        run.experiment_of(parameters).models(parameters, part, roles)
+        return True
+    except MissingError:
+        return False
+    finally:
+        del os.environ["TRAINING"]
 
 
 def train(folder: Path, processes: int, minutes: int, results: Path) -> None:
@@ -125,7 +135,10 @@ def train(folder: Path, processes: int, minutes: int, results: Path) -> None:
     finally:
         for queue in queues:
             queue.kill()
-        time.sleep(2)  # a training ends a second after its queue
+        ended = time.time()
+        # a training ends a second after its queue
+        while "running: " in status(packed()) and time.time() < ended + 10:
+            time.sleep(0.5)
         parcels.write_shards(root, results, RESULTS, since=start)
     print(status(packed()))
 

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import yaml
-from step import ROOT
+from step import ROOT, end_with_parent
 
 from helpers.files import atomic_path, cache_root, data_root, locked
 
@@ -118,6 +118,7 @@ def train_in(path: Path, entry: Entry, lock: int) -> str:
     environment = os.environ | {
         "CACHE_ROOT": str(cache_root().resolve()), "DATA_ROOT": str(data_root().resolve()),
         "PYTHONPATH": str(path), "TQDM_BAR_FORMAT": BAR, "OMP_NUM_THREADS": "1",
+        "QUEUE": str(os.getpid()),
     }  # fmt: skip
     command = [sys.executable, str(path / "workflow/background.py"), "--train", *entry.values]
     entry.record.unlink(missing_ok=True)
@@ -134,9 +135,8 @@ def train_in(path: Path, entry: Entry, lock: int) -> str:
 
 def train(paper: str, tier: str, name: str, *changes: str) -> None:
     """Train and export the networks of one entry; print the accuracies."""
-    from sweep import end_with_parent, values_of
+    from sweep import values_of
 
-    end_with_parent()
     from helpers.papers import run
     from helpers.training import exports
     from helpers.training.fitted import Fitted
@@ -179,6 +179,8 @@ def main() -> None:
     parser.add_argument("--train", nargs="+", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.train:
+        # now, and not after the imports: the queue may be killed meanwhile
+        end_with_parent(int(os.environ.get("QUEUE", os.getppid())))
         os.nice(19)
         with contextlib.suppress(AttributeError, OSError):  # not on Linux, or not permitted
             os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))

@@ -47,7 +47,6 @@ def few(tmp_path, monkeypatch):
     """Let the list be one small training."""
     monkeypatch.setenv("CACHE_ROOT", str(tmp_path / "here"))
     monkeypatch.delenv("TRAINING", raising=False)
-    monkeypatch.setattr("sweep.end_with_parent", lambda: None)
     short = functools.partial(chapters.load, **FEW)
     for module in (chapters, away):
         monkeypatch.setattr(module, "load", short)
@@ -65,7 +64,6 @@ def test_a_parcel_trains_without_data_sets_and_its_network_comes_back(
     # elsewhere
     monkeypatch.setenv("PARCEL", str(folder))
     monkeypatch.setenv("CACHE_ROOT", str(tmp_path / "there"))
-    monkeypatch.setenv("TRAINING", "allowed")
     (entry,) = away.packed()
     with monkeypatch.context() as patch:
         # the images are in the parcel
@@ -80,7 +78,6 @@ def test_a_parcel_trains_without_data_sets_and_its_network_comes_back(
     (path,) = (tmp_path / "here").glob("exports/mini/networks/unknown_detection/*.safetensors")
     commit = checkpoints.load(path)[1]["commit"]
     assert commit == background.commit_of("HEAD")
-    monkeypatch.setenv("TRAINING", "refused")
     assert [*away.unfinished([""])] == []
 
 
