@@ -122,9 +122,9 @@ class Parcel:
 
     def _images(self, sha256: str) -> Images:
         record = self.sets[sha256]
-        numbers, places = np.divmod(record["indices"], IMAGES)
+        numbers, rows = np.divmod(record["indices"], IMAGES)
         blocks = {number: _pixels(_pack(self.folder, number)) for number in np.unique(numbers)}
-        pixels = [blocks[number][place] for number, place in zip(numbers, places, strict=True)]
+        pixels = [blocks[number][row] for number, row in zip(numbers, rows, strict=True)]
         return Images(
             np.stack(pixels),
             np.array(record["labels"], np.int64),
