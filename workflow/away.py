@@ -110,15 +110,17 @@ def is_trained(parameters, part: run.Part, roles) -> bool:
 
 def train(folder: Path, processes: int, minutes: int, results: Path) -> None:
     """Train the networks of a parcel until all are finished or the minutes are over."""
-    if not (folder / "parcel.json").exists():
-        sys.exit(f"{folder}: a parcel expected, which `pack` writes; no parcel.json there")
+    os.environ["PARCEL"] = str(folder.resolve())
+    os.environ["NETWORK_ROOT"] = str(folder.resolve() / "networks")
+    try:
+        entries = packed()
+    except (OSError, ValueError) as error:
+        sys.exit(f"{folder}: a parcel expected, which `pack` writes ({error})")
     if [*results.glob(f"{RESULTS}_*")]:
         sys.exit(f"{results}: an empty folder expected; collect its results, or choose another")
     start, root = time.time(), cache_root()
     for shard in sorted(folder.glob(f"{STATE}_*.tar")):
         parcels.unpack(shard, root)
-    os.environ["PARCEL"] = str(folder.resolve())
-    os.environ["NETWORK_ROOT"] = str(folder.resolve() / "networks")
     command = [sys.executable, str(ROOT / "workflow" / "away.py"), "queue", str(folder)]
     cards = gpus() or [""]
     queues = [
@@ -137,10 +139,10 @@ def train(folder: Path, processes: int, minutes: int, results: Path) -> None:
             queue.kill()
         ended = time.time()
         # a training ends a second after its queue
-        while "running: " in status(packed()) and time.time() < ended + 10:
+        while "running: " in status(entries) and time.time() < ended + 10:
             time.sleep(0.5)
         parcels.write_shards(root, results, RESULTS, since=start)
-    print(status(packed()))
+    print(status(entries))
 
 
 def packed() -> list[Entry]:

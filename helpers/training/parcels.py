@@ -179,8 +179,8 @@ def write_shards(root: Path, folder: Path, stem: str, *, since: float = 0.0) -> 
 def unpack(shard: Path, root: Path) -> int:
     """Put the files of a shard below a folder, and return their number; newer files stay."""
     count = 0
-    with tarfile.open(shard) as archive:
-        for member in archive:
+    with tarfile.open(shard, "r:") as archive:
+        for member in filter(tarfile.TarInfo.isfile, archive):
             target = root / tarfile.data_filter(member, str(root)).name
             if target.exists() and target.stat().st_mtime >= member.mtime:
                 continue

@@ -81,8 +81,7 @@ def test_a_parcel_trains_without_data_sets_and_its_network_comes_back(
     assert [*away.unfinished([""])] == []
 
 
-def test_only_entries_of_the_names_that_no_queue_trains_are_packed(few):
-    assert [*away.unfinished(["small/"])] == []
+def test_an_entry_that_a_queue_trains_is_not_packed(few):
     (entry,) = away.listed()
     with entry.try_lock():
         assert [*away.unfinished([""])] == []
@@ -129,11 +128,30 @@ def test_it_ends_early_when_all_networks_are_trained(stub, tmp_path):
     assert time.time() - start < 20
 
 
-def test_a_folder_without_a_parcel_or_results_is_refused(tmp_path):
+@pytest.mark.parametrize("content", [None, '{"commit": 1'])
+def test_a_folder_without_a_whole_parcel_is_refused(stub, tmp_path, content):
+    (file := tmp_path / "parcel.json").unlink()
+    if content:
+        file.write_text(content)
     with pytest.raises(SystemExit, match="a parcel expected, which `pack` writes"):
-        away.train(tmp_path, processes=1, minutes=1, results=tmp_path)
+        away.train(tmp_path, processes=1, minutes=1, results=tmp_path / "results")
+
+
+def test_a_folder_without_whole_results_is_refused(stub, tmp_path):
     with pytest.raises(SystemExit, match=r"results_0\.tar expected, which `run` writes there"):
         away.collect(tmp_path)
+    (shard := tmp_path / "results_0.tar").write_bytes(bytes(range(200)) * 9)
+    with pytest.raises(SystemExit, match=r"a whole file of `run` expected, got .*; copy it again"):
+        away.collect(tmp_path)
+    assert shard.exists()
+
+
+def test_a_parcel_is_a_new_folder_with_some_network(few, tmp_path):
+    with pytest.raises(SystemExit, match="a new folder expected, and it exists"):
+        away.pack(tmp_path, [""])
+    with pytest.raises(SystemExit, match="no network to train has a name that begins with small"):
+        away.pack(tmp_path / "parcel", ["small/"])
+    assert not (tmp_path / "parcel").exists()
 
 
 def test_a_machine_needs_no_other_package_than_the_page_names():
