@@ -18,11 +18,11 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import yaml
-from step import ROOT
+from step import ROOT, end_with_parent
 
 from helpers.files import atomic_path, cache_root, data_root, locked
 
@@ -37,7 +37,7 @@ class Entry:
         paper, tier, part, *changes = values
         self.values = values
         self.name = " ".join([f"{tier}/{paper}/{part}", *changes])
-        stem = str(folder / re.sub("[/ ]", "-", self.name))
+        stem = str(folder / re.sub(r"[^\w.=-]+", "-", self.name))
         self.lock, self.log, self.record = (Path(stem + end) for end in (".lock", ".log", ".txt"))
 
     def outcome(self) -> str:
@@ -58,6 +58,19 @@ class Entry:
         """Return the last line of the log; a progress bar's lines end with a carriage return."""
         text = self.log.read_text(encoding="utf-8", errors="replace") if self.log.exists() else ""
         return ["", *text.strip().splitlines()][-1].strip()
+
+
+def entries_of(listing: Iterable[Sequence[str]]) -> list[Entry]:
+    """Return the entries of a list, with their files in CACHE_ROOT."""
+    folder = cache_root() / "queue"
+    folder.mkdir(parents=True, exist_ok=True)
+    return [Entry(values, folder) for values in listing]
+
+
+def listed() -> list[Entry]:
+    """Return the entries of ``params/background.yaml``."""
+    listing = (ROOT / "params" / "background.yaml").read_text(encoding="utf-8")
+    return entries_of(yaml.safe_load(listing))
 
 
 def status(entries: Sequence[Entry]) -> str:
@@ -105,6 +118,7 @@ def train_in(path: Path, entry: Entry, lock: int) -> str:
     environment = os.environ | {
         "CACHE_ROOT": str(cache_root().resolve()), "DATA_ROOT": str(data_root().resolve()),
         "PYTHONPATH": str(path), "TQDM_BAR_FORMAT": BAR, "OMP_NUM_THREADS": "1",
+        "QUEUE": str(os.getpid()),
     }  # fmt: skip
     command = [sys.executable, str(path / "workflow/background.py"), "--train", *entry.values]
     entry.record.unlink(missing_ok=True)
@@ -121,20 +135,25 @@ def train_in(path: Path, entry: Entry, lock: int) -> str:
 
 def train(paper: str, tier: str, name: str, *changes: str) -> None:
     """Train and export the networks of one entry; print the accuracies."""
-    from sweep import end_with_parent, values_of
+    from sweep import values_of
 
-    end_with_parent()
     from helpers.papers import run
     from helpers.training import exports
     from helpers.training.fitted import Fitted
+    from helpers.training.parcels import Parcel
     from synthesis.chapters import load
 
     parameters = load(paper, tier, root=ROOT, **values_of(changes))
     experiment = run.experiment_of(parameters)
     folder = cache_root() / "exports" / tier / "networks" / paper
+    parcel = Parcel.current()
+    commit = parcel.commit if parcel else commit_of("HEAD")
     words = []
     for part in run.parts(parameters, name):
-        roles = experiment.roles(parameters, part)
+        if parcel:
+            roles = parcel.roles(paper, tier, name, *changes)
+        else:
+            roles = experiment.roles(parameters, part)
         splits = [roles] if hasattr(roles, "train") else [*roles.values()]
         tests = {split.train.sha256: split.test for split in splits}
         for path, leaf in run.leaves(experiment.models(parameters, part, roles)):
@@ -142,11 +161,12 @@ def train(paper: str, tier: str, name: str, *changes: str) -> None:
                 if not isinstance(network, Fitted) or exports.find(network.origin, network.recipe):
                     continue
                 stem = f"{part.name}{path}{f'-{number}' if number else ''}"
-                stem = re.sub("[/.=]", "-", "-".join([stem, *changes]))
+                stem = re.sub(r"[^\w-]+", "-", "-".join([stem, *changes]))
                 file = folder / f"{stem}.safetensors"
                 test = tests[network.origin["images"]]
                 test = test.subset(test.labels >= 0)
-                accuracy = exports.save(network, test, file, commit=commit_of("HEAD"))
+                accuracy = exports.save(network, test, file, commit=commit)
+                network.path.unlink()  # the export is found in its place
                 words.append(f"{file.stem}: accuracy {accuracy:.4f}, {network.seconds:.0f} s")
     print("\n" + (", ".join(words) or "exported already"))
 
@@ -159,18 +179,17 @@ def main() -> None:
     parser.add_argument("--train", nargs="+", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.train:
+        # now, and not after the imports: the queue may be killed meanwhile
+        end_with_parent(int(os.environ.get("QUEUE", os.getppid())))
         os.nice(19)
         with contextlib.suppress(AttributeError, OSError):  # not on Linux, or not permitted
             os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
             Path("/proc/self/autogroup").write_text("19")  # it shares time between sessions first
         return train(*arguments.train)
-    folder = cache_root() / "queue"
-    folder.mkdir(parents=True, exist_ok=True)
-    listing = (ROOT / "params" / "background.yaml").read_text(encoding="utf-8")
-    entries = [Entry(values, folder) for values in yaml.safe_load(listing)]
+    entries = listed()
     if arguments.status:
         return print(status(entries))
-    train_all(entries, checkout(folder, arguments.commit))
+    train_all(entries, checkout(cache_root() / "queue", arguments.commit))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,8 @@ import os
 import shutil
 import sys
 import tempfile
+import threading
+import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -61,6 +63,20 @@ def make_folder(path: Path) -> None:
         sys.exit(
             f"{path}: cannot be written ({error.strerror}); copy {ROOT} to a folder that can be"
         )
+
+
+def end_with_parent(parent: int) -> None:
+    """End this process when the process that started it has ended, even by a kill.
+
+    `parent` is the number of that process, which may have ended before this call.
+    """
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def write(steps: Mapping[str, Step], runs: Path) -> None:

@@ -13,16 +13,14 @@ import re
 import subprocess
 import sys
 import tempfile
-import threading
-import time
 from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 from itertools import repeat, takewhile
-from multiprocessing import current_process, get_context
+from multiprocessing import current_process, get_context, parent_process
 from pathlib import Path
 
 import pandas as pd
-from step import ROOT
+from step import ROOT, end_with_parent
 from tqdm import tqdm
 
 from helpers.networks.chosen_device import chosen_device
@@ -111,19 +109,7 @@ def begin() -> None:
     number = int(current_process().name.rpartition("-")[2])
     if names := gpus():
         os.environ[VISIBLE] = names[number % len(names)]
-    end_with_parent()
-
-
-def end_with_parent() -> None:
-    """End the process when the command that started it has ended, even by a kill."""
-    parent = os.getppid()
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(1)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
+    end_with_parent(parent_process().pid)
 
 
 if __name__ == "__main__":

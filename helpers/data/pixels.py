@@ -13,9 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PIL import ExifTags, Image, ImageOps
 
+from helpers.checks import known_name
+
 if TYPE_CHECKING:
     import torch
 
+#: Kernels of the antialiased resize.
+KERNELS = ("bicubic", "bilinear")
 BLOCK = 250  # images at once; the intermediate arrays are several times as large
 # what undoes each orientation of Exif but the upright one
 _TURNS = {
@@ -46,11 +50,13 @@ def channels_last(image: np.ndarray | torch.Tensor) -> np.ndarray:
     return np.moveaxis(np.asarray(image), 0, 2)
 
 
-def resize(images: np.ndarray, size: int, *, antialias: bool = True) -> np.ndarray:
+def resize(
+    images: np.ndarray, size: int, *, antialias: bool = True, kernel: str = "bicubic"
+) -> np.ndarray:
     """Resize uint8 images [N, H, W, 3] to [N, size, size, 3].
 
     If an image is not square, its central square is used.  Images that have the size already are
-    returned unchanged.
+    returned unchanged.  The antialiased resize has one of the `KERNELS`; ``bilinear`` is smoother.
 
     Examples
     --------
@@ -63,12 +69,14 @@ def resize(images: np.ndarray, size: int, *, antialias: bool = True) -> np.ndarr
     """
     if size < 1:
         raise ValueError(f"size: a positive number of pixels expected, got {size}")
+    known_name("kernel", kernel, KERNELS)
     if images.shape[1:3] == (size, size):
         return images
     resized = np.empty((len(images), size, size, 3), np.uint8)
     if antialias:
+        method = Image.Resampling[kernel.upper()]
         for target, image in zip(resized, images, strict=True):
-            target[:] = ImageOps.fit(Image.fromarray(image), (size, size), Image.Resampling.BICUBIC)
+            target[:] = ImageOps.fit(Image.fromarray(image), (size, size), method)
     else:
         for start in range(0, len(images), BLOCK):
             resized[start : start + BLOCK] = _interpolate(images[start : start + BLOCK], size)

@@ -21,6 +21,10 @@ LAWS = ("choice", "log_uniform", "uniform")
 #: ``{"uniform": [low, high]}``, ``{"log_uniform": [low, high]}``, whose logarithm is uniform, or
 #: ``{"choice": [one, another, ...]}``.
 Law = Mapping[str, Sequence[float]]
+#: NumPy's generators, the former one too.
+Generator = np.random.Generator | np.random.RandomState
+#: Ways to draw, see `trials`.
+DRAWS = ("names", "sequence")
 
 
 def check_law(name: str, law: Law) -> None:
@@ -52,13 +56,21 @@ got [0, 0.5]
 
 
 def trials(
-    space: Mapping[str, Law], defaults: Mapping[str, object], count: int, *, seed: int = 0
+    space: Mapping[str, Law],
+    defaults: Mapping[str, object],
+    count: int,
+    *,
+    seed: int = 0,
+    draws: str = "names",
 ) -> list[dict]:
     """Return the hyper-parameters of each trial.
 
     Trial 0 has the defaults.  A later trial draws a hyper-parameter from the seed, the number of
     the trial and the hyper-parameter's name alone.  More trials or hyper-parameters do not change
     it, and algorithms with a common hyper-parameter are compared at the same values.
+
+    With ``draws="sequence"``, trial N draws all hyper-parameters of `space` in their order from
+    NumPy's former generator with the seed N, as code does that calls ``numpy.random.seed(N)``.
 
     Parameters
     ----------
@@ -69,7 +81,9 @@ def trials(
     count : int
         The number of trials, the defaults included.
     seed : int
-        Not negative.
+        Not negative; without effect on ``sequence``.
+    draws : {"names", "sequence"}
+        Where the random numbers of a trial come from.
 
     Returns
     -------
@@ -85,14 +99,22 @@ def trials(
     >>> all(0.01 <= draw["learning_rate"] <= 0.5 and draw["depth"] == 8 for draw in draws)
     True
     """
+    known_name("draws", draws, DRAWS)
     if count < 1:
         raise ValueError(f"count: at least 1 trial expected, got {count}")
     for name, law in space.items():
         known_name("hyper-parameter", name, defaults)
         check_law(name, law)
+
+    def generators(trial: int) -> dict[str, Generator]:
+        if draws == "sequence":
+            return dict.fromkeys(space, np.random.RandomState(trial))
+        seeds = {name: [seed, trial, zlib.crc32(name.encode())] for name in space}
+        return {name: np.random.default_rng(seeds[name]) for name in space}
+
     return [dict(defaults)] + [
-        {**defaults, **{name: _drawn(law, [seed, trial, zlib.crc32(name.encode())])
-                        for name, law in space.items()}}
+        {**defaults, **{name: _drawn(space[name], generator)
+                        for name, generator in generators(trial).items()}}
         for trial in range(1, count)
     ]  # fmt: skip
 
@@ -195,12 +217,11 @@ share, strength
         known_name(kind, name, arguments_of(recipe.objective))
 
 
-def _drawn(law: Law, seed: list[int]):
+def _drawn(law: Law, generator: Generator):
     """Return one value of a law."""
-    generator = np.random.default_rng(seed)
     ((kind, values),) = law.items()
     if kind == "choice":
-        return values[generator.integers(len(values))]
+        return values[generator.choice(len(values))]
     low, high = values
     if kind == "uniform":
         return float(generator.uniform(low, high))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from helpers.data import Images, concatenate, resize, smoothness
 
@@ -53,6 +54,16 @@ def test_resize_without_antialiasing_interpolates_between_four_pixels(shape, siz
         weights.append(np.maximum(0, 1 - abs(centres[:, None] - np.arange(length))))
     expected = np.einsum("yj,xi,njic->nyxc", *weights, images.astype(float))
     np.testing.assert_allclose(resize(images, size, antialias=False), expected, atol=0.51)
+
+
+def test_the_bilinear_kernel_is_smoother_than_the_bicubic_kernel():
+    noise = some(count=20, size=16).images
+    by_hand = [np.asarray(Image.fromarray(image).resize((8, 8), Image.BILINEAR)) for image in noise]
+    smooth = resize(noise, 8, kernel="bilinear")
+    assert np.array_equal(smooth, by_hand)
+    assert smoothness(smooth).mean() > smoothness(resize(noise, 8)).mean() + 0.02
+    with pytest.raises(ValueError, match="unknown kernel 'bilinea'; did you mean 'bilinear'"):
+        resize(noise, 8, kernel="bilinea")
 
 
 def test_smoothness_by_hand_and_without_regard_to_contrast():

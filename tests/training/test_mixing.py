@@ -10,6 +10,7 @@ import torch
 from PIL import Image, ImageOps
 
 from helpers.networks.recipe import Recipe
+from helpers.papers import load
 from helpers.training.mixing import OPERATIONS, apply, augmix
 from helpers.training.search import applied, trials
 from tests.mistakes import beside
@@ -107,6 +108,28 @@ def test_trials_are_the_defaults_and_draws_by_seed_name_and_number():
     assert [trial["share"] for trial in alone] == [trial["share"] for trial in few]
     other = trials(SPACE, DEFAULTS, 3, seed=1)
     assert other[0] == few[0] and other[1] != few[1]
+
+
+def test_trials_in_sequence_are_those_of_the_authors_code():
+    """``numpy.random.seed(N)``, then the laws in their order: expected values are from that code.
+
+    The weight decay is twice the authors' number, since their loss has the whole squared norm.
+    """
+    parameters = load("uimnet", "authors")
+    expected = {
+        "erm": [(0.1, 0.9, 2e-4), (0.05116, 0.5, 2 * 0.00073), (0.4405, 0.9, 2 * 0.00088)],
+        "mimo": [(0.6, 2, 2), (0.12812, 3, 4), (0.71482, 4, 2)],
+        "oc": [(128, 3, 0.1, 0.1), (128, 3, 0.03864, 0.02341), (64, 4, 2.45598, 0.0368)],
+    }
+    for algorithm, values in expected.items():
+        defaults, space = parameters.searched(algorithm)
+        drawn = trials(space, defaults, 5, seed=3, draws=parameters.trial_draws)
+        count = len(values[0])
+        for number, value in zip((0, 1, 4), values, strict=True):
+            tail = [drawn[number][name] for name in space][-count:]
+            assert tail == pytest.approx(value, rel=0.02, abs=5e-6)
+    with pytest.raises(ValueError, match="unknown draws 'sequenze'; did you mean 'sequence'"):
+        trials(SPACE, DEFAULTS, 3, draws="sequenze")
 
 
 def test_a_recipe_with_what_was_drawn():

@@ -31,10 +31,10 @@ if sys.argv[-1] == "broken":
 import functools, os, time
 from helpers.networks.recipe import Recipe
 from helpers.training import fitted, loop
-from sweep import end_with_parent
+from step import end_with_parent
 from tests.data.test_images import some
 
-end_with_parent()
+end_with_parent(int(os.environ["QUEUE"]))
 epoch = loop._epoch
 loop._epoch = lambda *arguments: time.sleep(float(os.environ.get('SLOW', 0))) or epoch(*arguments)
 fitted.train = functools.partial(loop.train, checkpoint_seconds=0)
@@ -51,7 +51,7 @@ background.train_all(entries, Path(sys.argv[2]))
 def stub(tmp_path):
     path = tmp_path / "checkout"
     (path / "workflow").mkdir(parents=True)
-    for name in ("helpers", "tests", "workflow/step.py", "workflow/sweep.py"):
+    for name in ("helpers", "tests", "workflow/step.py"):
         (path / name).symlink_to(ROOT / name)
     (path / "workflow" / "background.py").write_text(STUB)
     (path / "pyproject.toml").touch()
@@ -88,6 +88,12 @@ def test_a_killed_queue_ends_with_the_weights_of_an_uninterrupted_training(tmp_p
     assert f"t/p/net finished: {whole}" in output.splitlines()
     # it did not begin at the first epoch
     assert "epoch 0 of 8" not in entry.log.read_text()
+
+
+def test_a_process_whose_parent_ended_before_it_looked_ends_too():
+    code = "import step, time; step.end_with_parent(1); time.sleep(60)"
+    options = {"cwd": ROOT / "workflow", "timeout": 30}
+    assert subprocess.run([sys.executable, "-c", code], **options).returncode == 1
 
 
 def test_a_network_that_another_queue_trains_or_has_finished_is_passed_over(tmp_path, monkeypatch):
@@ -132,7 +138,6 @@ def test_the_command_trains_at_the_lowest_priority():
 
 def test_an_entry_is_exported_with_its_accuracy(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("CACHE_ROOT", str(tmp_path))
-    monkeypatch.setattr("sweep.end_with_parent", lambda: None)
     few = {"epochs": 1, "external": ["gratings"], "far": ["digits"], "resized": ""}
     monkeypatch.setattr(chapters, "load", functools.partial(chapters.load, **few))
     background.train("unknown_detection", "mini", "0/baseline")

@@ -128,7 +128,7 @@ def test_a_gpu_is_asked_for_where_the_tier_wants_one_and_networks_are_at_work():
     every = ((tier, *item) for tier in plan.tiers(ROOT) for item in plan.plan(tier).items())
     for tier, name, step in every:
         by_gpu[plan.resources_of(step)["gpu"] > 0].add((tier, *name.split("/")[:2]))
-    assert {tier for tier, *_ in by_gpu[True]} == {"small", "paper"}
+    assert {tier for tier, *_ in by_gpu[True]} == {"authors", "small", "paper"}
     assert {kind for *_, kind in by_gpu[True]} == {"training", "evaluation", "figures"}
     assert ("small", "human_centric", "evaluation") in by_gpu[False]  # half an hour of two cores
 

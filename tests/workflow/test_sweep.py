@@ -44,7 +44,8 @@ def test_processes_use_the_gpus_in_turn(tmp_path, monkeypatch):
         program.write_text(f"#!/bin/sh\necho '{listing}'")
         program.chmod(0o755)
         assert sweep.gpus() == names
-    monkeypatch.setattr(sweep, "end_with_parent", lambda: None)
+    monkeypatch.setattr(sweep, "end_with_parent", lambda parent: None)
+    monkeypatch.setattr(sweep, "parent_process", lambda: SimpleNamespace(pid=1))
     for name, gpu in (("SpawnProcess-2", "4"), ("SpawnProcess-3", "GPU-7f")):
         for value, usable in {"-1": [], "": [], "0,-1,1": ["0"]}.items():  # CUDA stops there
             monkeypatch.setenv(sweep.VISIBLE, value)

@@ -131,7 +131,8 @@ class Parameters(parameters.Parameters):
             for name in [self.shown] if field == "shown" else getattr(self, field):
                 architecture = self.pretrained.get(name, ModelName.parse(name).architecture)
                 parameters.check_network(f"network in {field}", architecture, self.architectures)
-        for name, teacher in self.teachers.items():
+        for name in [name for name in self.names if name in self.teachers]:
+            teacher = self.teachers[name]
             architecture = ModelName.parse(teacher).architecture
             options = [*self.architectures, *(plain for plain in self.names if "+" not in plain)]
             known_name(f"teacher of {name}", architecture, options)

@@ -41,7 +41,7 @@ class Parameters(parameters.Parameters):
 
     # their effect on rows is in the images and in the trials themselves
     grid: ClassVar = ("featuriser", "in_domain", "sizes", "algorithms", "groups", "defaults",
-                      "search", "spectral", "trials", "runs")  # fmt: skip
+                      "search", "trial_draws", "spectral", "trials", "runs")  # fmt: skip
 
     data_set: DataSet  # ``imagenet``, whose photographs are streamed, or one that fits in memory
     # network whose features divide the classes: one of `sizes`, trained here on all classes, or a
@@ -61,6 +61,8 @@ class Parameters(parameters.Parameters):
     ]  # that one run of the training notebook trains
     defaults: dict[SearchedName, dict[str, Any]]  # hyper-parameters of trial 0, the authors'
     search: dict[SearchedName, dict[str, Any]]  # laws of the other trials; ``all``: of every one
+    # "sequence": trial N draws in the order of the laws with NumPy's former seed N, as the authors
+    trial_draws: Annotated[str, one_of("draws", search.DRAWS)] = "names"
     spectral: Annotated[list[Form], Field(min_length=1)]
     trials: Repeats  # with the defaults; also the networks of an ensemble
     # of the best trials, in addition to the ensemble of all trials

@@ -66,7 +66,8 @@ def train_trials(
 ) -> list[Trial]:
     """Return all trials of an algorithm on one data seed, trained or from the cache."""
     seed, device = parameters.seed, parameters.device
-    draws = search.trials(algorithm.space, algorithm.defaults, parameters.trials, seed=seed)
+    options = {"seed": seed, "draws": parameters.trial_draws}
+    draws = search.trials(algorithm.space, algorithm.defaults, parameters.trials, **options)
     recipes = [search.applied(algorithm.recipe, values) for values in draws]
     first = seed * 10_000 + data_seed * 100
     return [

@@ -6,6 +6,7 @@ from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 
 from helpers.checks import known_name
 from helpers.data.cards import find
+from helpers.data.pixels import KERNELS
 from helpers.networks.recipe import Recipe
 from helpers.papers import parameters
 from helpers.papers.parameters import Changes, Count, DataSet, Distance, Name, Repeats, Share
@@ -32,6 +33,7 @@ class BenchmarkParameters(parameters.Parameters):
     # the images themselves show other parameters that select images
     grid: ClassVar = (
         "networks", "network", "runs", "train_per_class", "held_out_per_class", "jpeg",
+        "external_kernel",
     )  # fmt: skip
 
     data_set: DataSet  # in-distribution and near-OOD: ``imagenet``, or a set of small images
@@ -41,6 +43,8 @@ class BenchmarkParameters(parameters.Parameters):
     validation_share: Share  # of the ID training images
     external: Annotated[list[DataSet], Field(min_length=1)]
     external_validation: Count  # held-out images of the external set, at most
+    # kernel of the resize of the external images; "bilinear" needs images of one size
+    external_kernel: Annotated[str, parameters.one_of("kernel", KERNELS)] = "bicubic"
     far: Annotated[  # data sets in the union of all test sets
         Annotated[list[DataSet], Tag("list")] | Annotated[dict[DataSet, FarSet], Tag("dict")],
         Discriminator(lambda given: "dict" if isinstance(given, dict) else "list"),
@@ -68,6 +72,12 @@ class BenchmarkParameters(parameters.Parameters):
     def _check_benchmark(self):
         if self.data_set == "imagenet" and not (self.train_per_class and self.held_out_per_class):
             raise ValueError("train_per_class, held_out_per_class: missing, of photographs")
+        prepared = not self.in_memory or self.data_set.endswith("-bench")
+        if prepared and self.external_kernel != "bicubic":
+            raise ValueError(
+                f"external_kernel: bicubic expected with {self.data_set}, whose external images "
+                f"are not resized here, got {self.external_kernel}"
+            )
         if self.jpeg and not self.in_memory:
             raise ValueError("jpeg: none expected, of photographs, which are JPEG files already")
         kept = {f"far.{name}.keep": (name, self.far_set(name).keep) for name in self.far}

@@ -181,8 +181,14 @@ def small_images(parameters: BenchmarkParameters) -> Benchmark:
         images = disjoint(name, splits, outside.class_names, chosen.keep, **more)
         return data.subsample(images, chosen.images, seed=seed)
 
+    def resized(name: str, split: str) -> Images:
+        """Return a split of an external set, resized with its kernel."""
+        kernel = parameters.external_kernel
+        images = disjoint(name, [split], size=SIZE if kernel == "bicubic" else None)
+        return replace(images, images=data.resize(images.images, SIZE, kernel=kernel))
+
     outside, held_outside = (
-        data.concatenate([disjoint(name, [of(name)]) for name in parameters.external], "external")
+        data.concatenate([resized(name, of(name)) for name in parameters.external], "external")
         for of in (lambda name: "train", _second_split)
     )
     held_outside = data.subsample(held_outside, parameters.external_validation, seed=seed)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from helpers.data import smoothness
 from helpers.papers.unknown_detection import roles
 from tests.mistakes import beside
 from tests.papers.toys import pack, tiny
@@ -80,6 +81,19 @@ def test_jpeg_copies_replace_the_known_and_the_near_images_alone(mini):
         assert getattr(copies, name).sha256 == getattr(mini, name).sha256
     assert copies.far["digits"].sha256 == mini.far["digits"].sha256
     assert copies.train.sha256 != mini.train.sha256
+
+
+def test_the_kernel_changes_the_external_images_alone(packs):
+    given = {"external": ["tiny_imagenet_64"], "far": ["zoo"]}
+    pack(packs, "tiny_imagenet_64", ["n04146614", "n04067472"], {"train": 4, "val": 2}, size=64)
+    before, smooth = make(CIFAR, **given), make(CIFAR, external_kernel="bilinear", **given)
+    for name in ("external", "external_validation"):
+        sharp, soft = getattr(before, name), getattr(smooth, name)
+        assert smoothness(soft.images).mean() > smoothness(sharp.images).mean() + 0.02
+        assert np.array_equal(soft.labels, sharp.labels) and soft.images.shape == sharp.images.shape
+    assert smooth.train.sha256 == before.train.sha256
+    assert smooth.far["zoo"].sha256 == before.far["zoo"].sha256
+    assert "external_kernel" not in CIFAR.decisive()
 
 
 def test_without_copies_no_row_and_no_image_has_another_key(mini):

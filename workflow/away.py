@@ -1,0 +1,189 @@
+"""Train the networks of the background queue on another machine, which needs no network.
+
+python workflow/away.py pack FOLDER
+python3 FOLDER/code/workflow/away.py run FOLDER --processes 15 --minutes 9 --results RESULTS
+python workflow/away.py collect RESULTS
+
+``pack`` writes the code of the current commit, and the images and checkpoints of the networks that
+``workflow/background.py`` has not finished.  ``run`` trains several networks at a time.  Each
+minute it writes new networks and checkpoints into at most four files below 16 MiB.  After the
+stated minutes it stops.  ``collect`` adds these files to CACHE_ROOT, from which the queue or
+another parcel continues.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from background import Entry, commit_of, entries_of, listed, status, train_all
+from step import ROOT
+from sweep import VISIBLE, gpus, positive, values_of
+
+from helpers.cache import MissingError
+from helpers.files import cache_root
+from helpers.papers import run
+from helpers.training import parcels
+from synthesis.chapters import load
+
+#: What travels of the repository: no images, no results.
+CODE = (
+    "helpers", "known_unknowns", "params", "pictures", "workflow", "pyproject.toml",
+    ":(exclude)helpers/data/embedded", ":(exclude)known_unknowns/bench/packs",
+)  # fmt: skip
+SECONDS = 60.0  # between two writings of the results
+STATE, RESULTS = "state", "results"
+
+
+def pack(folder: Path, only: Sequence[str]) -> None:
+    """Write a parcel of the unfinished entries whose names begin with one of `only`."""
+    from helpers.networks import published
+
+    if folder.exists():
+        sys.exit(f"{folder}: a new folder expected, and it exists; choose another, or remove it")
+    writer, commit = parcels.Writer(), commit_of("HEAD")
+    networks: set[str] = set()
+    for entry, parameters, part, roles in unfinished(only):
+        writer.add(entry.values, roles)
+        backbone = part.identity["backbone"]
+        networks |= {backbone.partition("+")[0], getattr(parameters, "teachers", {}).get(backbone)}
+        print(f"{entry.name}: {-(-len(writer.pixels) // parcels.IMAGES)} packs", flush=True)
+    if not writer.entries:
+        sys.exit(f"--only: no network to train has a name that begins with {' or '.join(only)}")
+    writer.write(folder, commit)
+    (folder / "networks").mkdir()
+    for name in networks & published.records().keys():
+        shutil.copy(published.find(name).locate(), folder / "networks")
+    parcels.write_shards(cache_root(), folder, STATE)
+    archive = folder / "code.tar"
+    subprocess.run(["git", "archive", "--output", archive, commit, *CODE], cwd=ROOT, check=True)
+    with tarfile.open(archive) as files:
+        files.extractall(folder / "code", filter="data")
+    archive.unlink()
+    for file in sorted(folder.glob("*.*")):
+        print(f"{file} {file.stat().st_size / 1e6:.1f} MB")
+
+
+def unfinished(only: Sequence[str]) -> Iterator[tuple[Entry, Any, run.Part, Any]]:
+    """Yield the entries without networks, each with parameters, part and roles of its images.
+
+    An entry that a queue trains here is left out.
+    """
+    known, roles = None, None
+    for entry in listed():
+        lock = entry.try_lock()
+        if not (lock and entry.name.startswith(tuple(only))):
+            continue
+        lock.close()
+        paper, tier, name, *changes = entry.values
+        try:
+            parameters = load(paper, tier, root=ROOT, **values_of(changes))
+            (part,) = run.parts(parameters, name)
+            needed = paper, tier, changes, part.roles or name
+            if needed != known:
+                known, roles = None, None
+                roles = run.experiment_of(parameters).roles(parameters, part)
+                known = needed
+            if not is_trained(parameters, part, roles):
+                yield entry, parameters, part, roles
+        except (OSError, ValueError) as error:
+            print(f"{entry.name}: left out, {error}", flush=True)
+
+
+def is_trained(parameters, part: run.Part, roles) -> bool:
+    """Return whether all networks of a part exist."""
+    os.environ["TRAINING"] = "refused"
+    try:
+        run.experiment_of(parameters).models(parameters, part, roles)
+        return True
+    except MissingError:
+        return False
+    finally:
+        del os.environ["TRAINING"]
+
+
+def train(folder: Path, processes: int, minutes: int, results: Path) -> None:
+    """Train the networks of a parcel until all are finished or the minutes are over."""
+    os.environ["PARCEL"] = str(folder.resolve())
+    os.environ["NETWORK_ROOT"] = str(folder.resolve() / "networks")
+    try:
+        entries = packed()
+    except (OSError, ValueError) as error:
+        sys.exit(f"{folder}: a parcel expected, which `pack` writes ({error})")
+    if [*results.glob(f"{RESULTS}_*")]:
+        sys.exit(f"{results}: an empty folder expected; collect its results, or choose another")
+    start, root = time.time(), cache_root()
+    for shard in sorted(folder.glob(f"{STATE}_*.tar")):
+        parcels.unpack(shard, root)
+    command = [sys.executable, str(ROOT / "workflow" / "away.py"), "queue", str(folder)]
+    cards = gpus() or [""]
+    queues = [
+        subprocess.Popen(command, env=os.environ | {VISIBLE: cards[number % len(cards)]})
+        for number in range(processes)
+    ]
+    written = start
+    try:
+        while any(queue.poll() is None for queue in queues) and time.time() < start + 60 * minutes:
+            time.sleep(1)
+            if time.time() >= written + SECONDS:
+                parcels.write_shards(root, results, RESULTS, since=start)
+                written = time.time()
+    finally:
+        for queue in queues:
+            queue.kill()
+        ended = time.time()
+        # a training ends a second after its queue
+        while "running: " in status(entries) and time.time() < ended + 10:
+            time.sleep(0.5)
+        parcels.write_shards(root, results, RESULTS, since=start)
+    print(status(entries))
+
+
+def packed() -> list[Entry]:
+    """Return the entries of the parcel."""
+    return entries_of(values for values, _ in parcels.Parcel.current().entries)
+
+
+def collect(results: Path) -> None:
+    """Add results to CACHE_ROOT, and print the number of files that are new there."""
+    shards = sorted(results.glob(f"{RESULTS}_*.tar"))
+    if not shards:
+        sys.exit(f"{results}: {RESULTS}_0.tar expected, which `run` writes there; no such file")
+    count = 0
+    for shard in shards:
+        try:
+            count += parcels.unpack(shard, cache_root())
+        except tarfile.TarError as error:
+            sys.exit(f"{shard}: a whole file of `run` expected, got {error}; copy it again")
+    print(f"{count} files are new in {cache_root()}")
+
+
+def main() -> None:
+    """Pack, train or collect."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    # `queue` is a process of `run`
+    parser.add_argument("command", choices=["pack", "run", "collect", "queue"])
+    parser.add_argument("folder", type=Path, help="the parcel; for `collect` the results of `run`")
+    parser.add_argument("--only", nargs="+", default=[""], help="beginnings of names to pack")
+    parser.add_argument("--processes", type=positive, default=1, help="networks at a time")
+    parser.add_argument("--minutes", type=positive, default=60, help="after which `run` stops")
+    parser.add_argument("--results", type=Path, default=Path("results"), help="a folder for `run`")
+    given = parser.parse_args()
+    if given.command == "pack":
+        pack(given.folder, given.only)
+    elif given.command == "run":
+        train(given.folder, given.processes, given.minutes, given.results)
+    elif given.command == "collect":
+        collect(given.folder)
+    else:
+        train_all(packed(), ROOT)
+
+
+if __name__ == "__main__":
+    main()
