@@ -115,19 +115,19 @@ def risk_threshold(scores, correct, *, risk: float, confidence: float = 0.95) ->
     correct = correct_array(correct, length=len(scores))
     if not _starts(len(scores), risk, confidence):
         raise ValueError(
-            f"scores: at least {images_needed(risk, confidence)} images expected to promise a risk "
-            f"of {risk:g} with confidence {confidence:g}, got {len(scores)}; bring more, or ask "
-            "for a larger risk or a smaller confidence"
+            f"scores: at least {images_needed(risk, confidence)} images expected for a guaranteed "
+            f"risk of {risk:g} with confidence {confidence:g}, got {len(scores)}; bring more, or set "
+            "a larger risk or a smaller confidence"
         )
     ranked, errors = _rank(scores, correct)
     accepted, level = _count_accepted(ranked, errors, risk, confidence)
     if not accepted:
         shown = larger_risk(scores, correct, risk=risk, confidence=confidence)
-        advice = f"bring more, or, of new images, ask for about {shown:g}" if shown else ""
+        advice = f"bring more images, or new images and a risk of about {shown:g}" if shown else ""
         raise ValueError(
-            f"risk: no threshold is shown to keep it at {risk:g} with confidence {confidence:g}, "
-            "since too many of the most confident images are wrong; "
-            + (advice or "no larger risk can be promised either")
+            f"risk: no threshold guarantees {risk:g} with confidence {confidence:g}, because too "
+            "many of the most confident answers are wrong; "
+            + (advice or "no larger risk can be guaranteed either")
         )
     wrong = errors[accepted - 1]
     return RiskThreshold(
@@ -199,8 +199,8 @@ def _rank_rejected(images: int, coverage: float) -> int:
     if not rank:
         needed = int(np.ceil(np.round(1 / rejected, 9))) - 1
         raise ValueError(
-            f"scores: at least {needed} images expected to promise a coverage of {coverage:g}, "
-            f"got {images}; bring more, or ask for a smaller coverage"
+            f"scores: at least {needed} images expected for a guaranteed coverage of "
+            f"{coverage:g}, got {images}; bring more, or set a smaller coverage"
         )
     return rank
 

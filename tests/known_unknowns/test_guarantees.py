@@ -114,7 +114,7 @@ def test_early_errors_and_a_constant_score():
     assert risk_threshold(-np.arange(2000), correct, risk=0.05).coverage == 1
     correct = np.arange(1000) % 50 > 0
     assert risk_threshold(np.zeros(1000), correct, risk=0.1)[:3] == (0, 1, 0.02)
-    with pytest.raises(ValueError, match=r"^risk: no threshold .* ask for about 0\.0"):
+    with pytest.raises(ValueError, match=r"^risk: no threshold .* a risk of about 0\.0"):
         risk_threshold(np.zeros(1000), correct, risk=0.015)
 
 
@@ -128,7 +128,7 @@ def test_the_risk_to_ask_for_is_a_larger_one_and_can_be_had(seed):
         risk_threshold(scores, correct, risk=0.05)
     advised = float(str(refused.value).rpartition(" ")[2])
     assert advised > 0.05 and risk_threshold(scores, correct, risk=advised).bound <= advised
-    with pytest.raises(ValueError, match="no larger risk can be promised either"):
+    with pytest.raises(ValueError, match="no larger risk can be guaranteed either"):
         risk_threshold(scores, np.zeros(1000), risk=0.05)
 
 

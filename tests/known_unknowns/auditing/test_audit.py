@@ -130,14 +130,14 @@ def test_large_audits_use_random_subsets_but_guarantees_use_all(inputs, monkeypa
     assert sizes == [80] and audited.accuracy == whole.accuracy
     assert len(audited.samples["validation"]) == 150
     assert np.array_equal(audited.measuring, whole.measuring)
-    for text in ("at most 90 ID images, and as many", "80 images of the half"):
+    for text in ("at most 90 ID images and 90 images of each", "80 images of their half"):
         assert any(text in note for note in audited.notes)
 
 
 def test_the_page_is_one_file_whose_numbers_are_in_the_json(inputs, tmp_path):
     required = ["accuracy>=0.5", "auroc>=0.99"]
     html, numbers = page_of(audit(inputs, risk=0.2, replicates=20, require=required), tmp_path)
-    assert "We cannot say how well unknown images are found" in html  # fewer than nine sets
+    assert "no estimate of how well unknown images are detected" in html  # fewer than nine sets
     known = values(numbers)
     quoted = {token for text in known if isinstance(text, str) for token in NUMBER.findall(text)}
     known = np.array([value for value in known if isinstance(value, int | float)], float)
@@ -145,7 +145,7 @@ def test_the_page_is_one_file_whose_numbers_are_in_the_json(inputs, tmp_path):
     body = re.sub(r"<(script|style)\b.*?</\1>", " ", html.partition("<body>")[2], flags=re.S)
     tokens = set(NUMBER.findall(unescape(re.sub(r"<[^>]*>", " ", body))))
     assert len(tokens) > 50
-    for token in tokens - quoted - {"100"}:  # "of 100 images"
+    for token in tokens - quoted - {"100"}:  # "per 100 images"
         places = len(token.partition(".")[2])
         assert (np.abs(np.round(known, places) - float(token)) < 1e-9).any(), token
     assert "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'none'" in html

@@ -38,8 +38,8 @@ def test_watch_names_three_causes():
 
 def test_the_report_names_three_causes(inputs):
     audited = audit(inputs, replicates=20)
-    causes = "images have changed, images are of unknown classes, or the known classes come in"
-    (sentence,) = [text for text in summary(audited) if "unlabelled images at least" in text]
+    causes = "changed images, images of unknown classes, or another mixture of the known classes"
+    (sentence,) = [text for text in summary(audited) if "unlike the validation images" in text]
     assert causes in sentence
     parts = {part["name"]: part for part in findings(audited)}
     assert causes in parts["unlabelled"]["sentence"]
