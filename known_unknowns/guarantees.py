@@ -116,8 +116,8 @@ def risk_threshold(scores, correct, *, risk: float, confidence: float = 0.95) ->
     if not _starts(len(scores), risk, confidence):
         raise ValueError(
             f"scores: at least {images_needed(risk, confidence)} images expected for a guaranteed "
-            f"risk of {risk:g} with confidence {confidence:g}, got {len(scores)}; bring more, or set "
-            "a larger risk or a smaller confidence"
+            f"risk of {risk:g} with confidence {confidence:g}, got {len(scores)}; bring more, or "
+            "set a larger risk or a smaller confidence"
         )
     ranked, errors = _rank(scores, correct)
     accepted, level = _count_accepted(ranked, errors, risk, confidence)

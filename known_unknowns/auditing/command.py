@@ -262,7 +262,7 @@ def _report(audited, folder: dict, tell: Callable) -> None:
     tell("writes the report")
     written = _written(audited.save, folder)
     tell("is done")
-    doubts = [f"First of all: {doubt}" for doubt in audited.doubts]
+    doubts = [f"Check this first: {doubt}" for doubt in audited.doubts]
     print("", *doubts, *summary(audited), "", *written, sep="\n")
 
 
