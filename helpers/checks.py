@@ -129,20 +129,22 @@ def open_share(name: str, value: float) -> float:
 
 def closed_share(name: str, value: float) -> float:
     """Return `value` if it is between 0 and 1, or equal to one of them."""
-    if not 0 <= value <= 1:
+    if not 0 <= number(name, value) <= 1:
         raise ValueError(f"{name}: a number from 0 to 1 expected, got {value}")
     return value
 
 
 def at_least_zero(name: str, value: float) -> float:
     """Return `value` if it is not negative."""
-    if not value >= 0:
+    if not number(name, value) >= 0:
         raise ValueError(f"{name}: at least 0 expected, got {value}")
     return value
 
 
 def number(name: str, value: float) -> float:
     """Return `value` if it is a real number, of Python or of NumPy, and not NaN.
+
+    A truth value is no number here: ``risk=True`` is a slip.
 
     Examples
     --------
@@ -151,16 +153,20 @@ def number(name: str, value: float) -> float:
         ...
     ValueError: risk: a number expected, got '0.05'
     """
-    if not isinstance(value, Real) or value != value:
+    if not _is_real(value) or value != value:
         raise ValueError(f"{name}: a number expected, got {value!r}")
     return value
 
 
 def positive_number(name: str, value: float) -> float:
     """Return `value` if it is a number above 0, and finite."""
-    if not (isinstance(value, Real) and 0 < value < float("inf")):
-        raise ValueError(f"{name}: a positive number expected, got {value}")
+    if not (_is_real(value) and 0 < value < float("inf")):
+        raise ValueError(f"{name}: a positive number expected, got {value!r}")
     return value
+
+
+def _is_real(value) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def whole_number(name: str, value: int, *, least: int = 1) -> int:
@@ -173,7 +179,7 @@ def whole_number(name: str, value: int, *, least: int = 1) -> int:
         ...
     ValueError: k: a whole number, at least 1, expected, got 0
     """
-    if not (isinstance(value, Integral) and value >= least):
+    if isinstance(value, bool) or not (isinstance(value, Integral) and value >= least):
         raise ValueError(f"{name}: a whole number, at least {least}, expected, got {value!r}")
     return value
 

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from scipy.special import softmax
 from sklearn.datasets import load_digits
+from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from helpers import checkpoints
@@ -91,12 +92,19 @@ def outputs_of_different_images() -> None:
     pixels, digits = load_digits(return_X_y=True)
     tree = DecisionTreeClassifier(random_state=0).fit(pixels[:900], digits[:900])
     leaves = tree.predict_proba(pixels[900:])
+    boosted = GradientBoostingClassifier(n_estimators=3, max_depth=2, random_state=0)
+    boosted.fit(pixels[:900], digits[:900])
+    sums = logarithm(boosted.predict_proba(pixels))
+    assert len(np.unique(sums[900:].astype(np.float32), axis=0)) < 800  # of 897 images
+    seen = Outputs(sums[:900], np.empty((900, 0)), digits[:900])
     train = Outputs(logits[:60], np.empty((60, 0)), labels[:60])
     other = Outputs(logarithm(rounded[1000:]), np.empty((1000, 0)), labels[1000:])
     OBJECTS.update(
         {
             "float16 softmax of different images": toy(logarithm(half), labels),
             "probabilities of a decision tree": toy(logarithm(leaves), digits[900:]),
+            "logarithms of the probabilities of boosted trees": toy(sums[900:], digits[900:]),
+            "boosted trees and their training images": toy(sums[900:], digits[900:], train=seen),
             "probabilities with four digits": toy(logarithm(rounded), labels),
             "three probabilities with four digits": toy(logarithm(three), three.argmax(axis=1)),
             "float32 logits and 60 copies": toy(logits[twice], labels[twice]),
@@ -114,6 +122,17 @@ def outputs_of_different_images() -> None:
             ),
         }
     )
+
+
+def nearest(size: float) -> list[float]:
+    """Return the scores of the nearest and second nearest of two training images, in 2 of 64."""
+    bank = np.zeros((2, 64))
+    bank[0, 0] = bank[1, 1] = size
+    query = size * np.array([[0.6, 0.8, *[0] * 62]])
+    train = Outputs(np.zeros((2, 2)), bank, [0, 1])
+    outputs = Outputs(np.zeros((1, 2)), query, [0])
+    scores = [create("knn", k=k).fit(train, None).score_samples(outputs) for k in (1, 2)]
+    return np.concatenate(scores).tolist()
 
 
 def logarithm(probabilities: np.ndarray) -> np.ndarray:
@@ -222,7 +241,7 @@ def call(entry: dict) -> None:
     if isinstance(entry["value"], list) and isinstance(entry["value"][0], str):
         assert [*value][: len(entry["value"])] == entry["value"]
         return
-    if isinstance(entry["value"], str | bool | None):
+    if isinstance(entry["value"], str | bool | dict | None):
         assert value == entry["value"]
     else:
         np.testing.assert_allclose(value, entry["value"], rtol=1e-5, atol=1e-12)

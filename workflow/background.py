@@ -16,6 +16,7 @@ import contextlib
 import fcntl
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
@@ -105,12 +106,24 @@ def commit_of(revision: str) -> str:
 
 
 def train_all(entries: Sequence[Entry], path: Path) -> None:
-    """Train the unfinished entries, except entries that another queue trains."""
+    """Train the unfinished entries; at the end, wait for the entries of other processes.
+
+    Another queue trains such an entry, or it is the last second of a training whose queue was
+    killed.  In the second case the entry is trained here.
+    """
+    busy = []
     for entry in entries:
         if lock := entry.try_lock():
             with lock:
                 if not entry.outcome().startswith("finished"):
                     print(f"{entry.name} {train_in(path, entry, lock.fileno())}", flush=True)
+        else:
+            busy.append(entry)
+    for entry in busy:
+        with open(entry.lock, "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if entry.outcome() == "waiting":
+                print(f"{entry.name} {train_in(path, entry, lock.fileno())}", flush=True)
 
 
 def train_in(path: Path, entry: Entry, lock: int) -> str:
@@ -188,6 +201,7 @@ def main() -> None:
         return train(*arguments.train)
     entries = listed()
     if arguments.status:
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # the reader of a pipe may close it
         return print(status(entries))
     train_all(entries, checkout(cache_root() / "queue", arguments.commit))
 

@@ -23,6 +23,7 @@ import pandas as pd
 from step import ROOT, end_with_parent
 from tqdm import tqdm
 
+from helpers.files import check_no_device
 from helpers.networks.chosen_device import chosen_device
 from helpers.papers import run
 from helpers.papers.parameters import Parameters, value_of
@@ -50,8 +51,7 @@ def parse(command_line: list[str] | None = None) -> tuple[argparse.Namespace, Pa
         parameters = load(paper, tier, root=ROOT, **values_of(arguments.set))
         parts = run.parts(parameters, arguments.only)
         chosen_device(parameters.device)
-        if arguments.out.is_dir():
-            raise IsADirectoryError(f"--out: a file expected, got the folder {arguments.out}")
+        check_no_device(arguments.out)
         arguments.out.parent.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=arguments.out.parent).close()  # an error now, not at the end
     except (ValueError, OSError) as error:

@@ -83,6 +83,8 @@ def _scores() -> list[str]:
     return scores.names()
 
 
+#: A number that YAML 1.1 reads as a text.
+_EXPONENT = r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][-+]?[0-9]+"
 #: A name that a file gives to a network, a size or a group: part of the names of steps and files.
 Name = Annotated[str, AfterValidator(lambda name: file_name("name", name))]
 Seed = Annotated[int, Field(ge=0)]
@@ -151,7 +153,7 @@ class Parameters(BaseModel):
             parameters = cls(tier=tier, **values)
         except ValueError as error:
             raise ValueError(f"{file.relative_to(root)}: {error}") from None
-        given = {name: value for name, value in given.items() if value is not None}
+        given = {name: _numbers(value) for name, value in given.items() if value is not None}
         # as in a file that extends a tier: within names, only the given names change
         merged = overlay(parameters.model_dump(), given)
         return parameters.replace(**{name: merged[name] for name in given})
@@ -297,8 +299,8 @@ _plain("float", "a number", r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?|
 _plain("timestamp", "no date", "")
 _Loader.add_implicit_resolver(
     "tag:yaml.org,2002:float",
-    re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$"),
-    [*"-+0123456789"],
+    re.compile(f"{_EXPONENT}$"),
+    [*"-+.0123456789"],
 )
 _Loader.add_constructor(
     "!only", lambda loader, node: Only(loader.construct_mapping(node, deep=True))
@@ -312,6 +314,23 @@ def value_of(text: str) -> Any:
     0.001
     """
     return yaml.load(text, _Loader)
+
+
+def _numbers(value: Any) -> Any:
+    """Return a caller's value as in a parameter file: ``-y '{rate: 1e-3}'`` gives a number.
+
+    Papermill reads YAML 1.1, in which 1e-3 is a text.
+
+    >>> _numbers({"rate": "1e-3", "names": ["1e-3", "e3", "10"]})
+    {'rate': 0.001, 'names': [0.001, 'e3', '10']}
+    """
+    if isinstance(value, dict):
+        return type(value)({name: _numbers(inner) for name, inner in value.items()})
+    if isinstance(value, list | tuple):
+        return type(value)(map(_numbers, value))
+    if isinstance(value, str) and re.fullmatch(_EXPONENT, value):
+        return float(value)
+    return value
 
 
 def read(file: Path) -> dict[str, Any]:

@@ -23,7 +23,7 @@ def test_parts_and_values_of_the_command_line(capsys):
     for words, message in (
         ("--set kepe=1", "unknown parameter 'kepe'; did you mean 'keep'"),
         ("--out /dev/null/table.parquet", "/dev/null"),  # before hours of computing
-        ("--out /tmp", "--out: a file expected, got the folder /tmp"),
+        ("--out /tmp", "/tmp is a folder; name a file"),
         ("--processes 0", "--processes: a whole number, at least 1, expected, got '0'"),
         ("--processes two", "--processes: a whole number, at least 1, expected, got 'two'"),
         ("--set device=gpu", "device: 'cpu', 'cuda' or 'cuda:0'"),
