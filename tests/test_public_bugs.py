@@ -124,15 +124,17 @@ def outputs_of_different_images() -> None:
     )
 
 
-def nearest(size: float) -> list[float]:
-    """Return the scores of the nearest and second nearest of two training images, in 2 of 64."""
-    bank = np.zeros((2, 64))
-    bank[0, 0] = bank[1, 1] = size
-    query = size * np.array([[0.6, 0.8, *[0] * 62]])
-    train = Outputs(np.zeros((2, 2)), bank, [0, 1])
-    outputs = Outputs(np.zeros((1, 2)), query, [0])
-    scores = [create("knn", k=k).fit(train, None).score_samples(outputs) for k in (1, 2)]
-    return np.concatenate(scores).tolist()
+def error_of_neighbours(name: str, size: float) -> float:
+    """Return the largest error of the scores by five neighbours, for features of some size."""
+    features = size * np.abs(np.random.default_rng(0).normal(size=(350, 64))).astype(np.float32)
+    train = Outputs(np.tile([1.0, -99.0], (300, 1)), features[:300], np.zeros(300, int))
+    outputs = Outputs(train.logits[:50], features[300:], train.labels[:50])
+    units = features / np.linalg.norm(features.astype(float), axis=1, keepdims=True)
+    cosines = np.sort(units[300:] @ units[:300].T)[:, -5:]
+    # the energies are 1
+    right = {"knn": -np.sqrt(2 - 2 * cosines[:, 0]), "nnguide": cosines.mean(axis=1)}
+    scores = create(name, k=5).fit(train, None).score_samples(outputs)
+    return round(float(np.abs(scores - right[name]).max()), 6)
 
 
 def logarithm(probabilities: np.ndarray) -> np.ndarray:
