@@ -13,6 +13,8 @@ import numpy as np
 
 #: Largest number up to which float64 represents every whole number.
 LARGEST = 2**53
+#: Largest number of characters of a name; file systems allow 255 bytes for several such names.
+LONGEST_NAME = 100
 
 
 def known_name(kind: str, name: str, options: Iterable[str]) -> str:
@@ -46,6 +48,8 @@ def file_name(kind: str, name: str) -> str:
     ValueError: network '../r$(touch x)': letters, digits, '_', '.', '+' and '-' expected, a \
 letter or a digit first
     """
+    if len(str(name)) > LONGEST_NAME:
+        raise ValueError(f"{kind} {name!r}: at most {LONGEST_NAME} characters expected")
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.+-]*", str(name)):
         expected = "letters, digits, '_', '.', '+' and '-' expected, a letter or a digit first"
         raise ValueError(f"{kind} {name!r}: {expected}")
@@ -53,7 +57,7 @@ letter or a digit first
 
 
 def known_arguments(kind: str, function: Callable, arguments: Mapping[str, object]) -> None:
-    """Refuse keyword arguments that a function or class does not take.
+    """Refuse keyword arguments that a function does not take, and texts as truth values.
 
     Examples
     --------
@@ -64,10 +68,12 @@ def known_arguments(kind: str, function: Callable, arguments: Mapping[str, objec
 iterable, key, reverse
     """
     parameters = inspect.signature(function).parameters
-    for argument in arguments:
+    for argument, value in arguments.items():
         if not parameters:
             raise ValueError(f"{kind} has no arguments, got '{argument}'")
         known_name(f"argument of {kind}", argument, parameters)
+        if isinstance(parameters[argument].default, bool) and not isinstance(value, bool):
+            raise ValueError(f"{argument}: true or false expected, got {value!r}")
 
 
 def plain_array(name: str, values) -> np.ndarray:

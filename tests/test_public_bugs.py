@@ -51,6 +51,7 @@ OBJECTS: dict = {
     "LABELS_WITH_MINUS_1": np.where(np.arange(24) < 4, -1, LABELS),
     "REJECTOR": Rejector(create("msp"), threshold=0.5, classes=3),
     "LOGITS": LOGITS,
+    "NO_MEMBERS": np.empty((0, 1, 2)),
     "LOGITS_OF_DIGITS": 5.0 * np.eye(10)[DIGITS] - 1,
     "LABELS_OF_SVHN": np.where(DIGITS == 0, 10, DIGITS),
     "PROBABILITIES": PROBABILITIES,
@@ -135,6 +136,13 @@ def error_of_neighbours(name: str, size: float) -> float:
     right = {"knn": -np.sqrt(2 - 2 * cosines[:, 0]), "nnguide": cosines.mean(axis=1)}
     scores = create(name, k=5).fit(train, None).score_samples(outputs)
     return round(float(np.abs(scores - right[name]).max()), 6)
+
+
+def disagreement(members: list) -> np.ndarray:
+    """Return the Jensen-Shannon score of the members' probabilities [M, N, K]."""
+    shape = np.shape(members)[1:]
+    outputs = Outputs(np.zeros(shape), np.empty((shape[0], 0)), np.zeros(shape[0], int), members)
+    return create("jsd").score_samples(outputs)
 
 
 def logarithm(probabilities: np.ndarray) -> np.ndarray:

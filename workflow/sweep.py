@@ -72,8 +72,19 @@ def values_of(assignments: Iterable[str]) -> dict:
     >>> values_of(["jpeg=75", "network=resnet18"])
     {'jpeg': 75, 'network': 'resnet18'}
     """
-    pairs = (assignment.partition("=") for assignment in assignments)
-    return {name: value_of(value) for name, _, value in pairs}
+    values = {}
+    for assignment in assignments:
+        name, _, text = assignment.partition("=")
+        try:
+            value = value_of(text)
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from None
+        if not name or value is None:
+            raise ValueError(f"NAME=VALUE expected, got '{assignment}'")
+        if name in values:
+            raise ValueError(f"{name}: one value expected, got a second one, '{text}'")
+        values[name] = value
+    return values
 
 
 def main() -> None:

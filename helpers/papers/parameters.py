@@ -87,7 +87,7 @@ def _scores() -> list[str]:
 _EXPONENT = r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][-+]?[0-9]+"
 #: A name that a file gives to a network, a size or a group: part of the names of steps and files.
 Name = Annotated[str, AfterValidator(lambda name: file_name("name", name))]
-Seed = Annotated[int, Field(ge=0)]
+Seed = Annotated[int, Field(ge=0, le=4_000_000_000)]
 Count = Annotated[int, Field(ge=1)]
 #: A number of repetitions; more than 1,000 is a slip.
 Repeats = Annotated[int, Field(ge=1, le=1000)]
@@ -132,6 +132,17 @@ class Parameters(BaseModel):
             super().__init__(**given)
         except ValidationError as error:
             raise ValueError(_in_words(error, type(self))) from None
+
+    @model_validator(mode="after")
+    def _check_lists(self):
+        for name in type(self).model_fields:
+            values = getattr(self, name)
+            if not isinstance(values, list):
+                continue
+            for number, value in enumerate(values):
+                if value in values[:number]:
+                    raise ValueError(f"{name}: each value once expected, got {value!r} twice")
+        return self
 
     @model_validator(mode="after")
     def _check_training(self):
@@ -313,7 +324,10 @@ def value_of(text: str) -> Any:
     >>> value_of("1e-3")
     0.001
     """
-    return yaml.load(text, _Loader)
+    try:
+        return yaml.load(text, _Loader)
+    except yaml.MarkedYAMLError as error:
+        raise ValueError(error.problem) from None
 
 
 def _numbers(value: Any) -> Any:

@@ -15,8 +15,9 @@ from helpers.tables import results
 
 
 def test_parts_and_values_of_the_command_line(capsys):
-    line = ["mini", "openset_calibration", "--only", "digits/resnet8/0", "--set", "device=cpu"]
-    _, parameters, (part,) = sweep.parse([*line, "--set", "keep=0.9", "augmentation=[flip]"])
+    line = ["mini", "openset_calibration", "--only", "digits/resnet8/0"]
+    given = ["--set", "device=cpu", "--set", "keep=0.9", "augmentation=[flip]"]
+    _, parameters, (part,) = sweep.parse([*line, *given])
     assert (part.name, part.identity["run"]) == ("digits/resnet8/0", 0)
     assert (parameters.keep, parameters.device) == (0.9, "cpu")
     assert parameters.recipe({"epochs": 9}).augmentation == ("flip",)
