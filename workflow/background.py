@@ -35,6 +35,11 @@ class Entry:
     """A part of an experiment in the list, with its files in the queue's folder."""
 
     def __init__(self, values: Sequence[str], folder: Path):
+        if not (isinstance(values, list | tuple) and len(values) >= 3 and {*map(type, values)} == {str}):
+            raise ValueError(
+                "params/background.yaml: lines [chapter, tier, part, NAME=VALUE, ...] expected, "
+                f"got {values!r}"
+            )
         paper, tier, part, *changes = values
         self.values = values
         self.name = " ".join([f"{tier}/{paper}/{part}", *changes])
@@ -199,7 +204,10 @@ def main() -> None:
             os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
             Path("/proc/self/autogroup").write_text("19")  # it shares time between sessions first
         return train(*arguments.train)
-    entries = listed()
+    try:
+        entries = listed()
+    except ValueError as error:
+        parser.error(str(error))
     if arguments.status:
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # the reader of a pipe may close it
         return print(status(entries))

@@ -83,6 +83,8 @@ def _scores() -> list[str]:
     return scores.names()
 
 
+#: Tags of pydantic for the possible types of a field.
+_TAG = re.compile("list|str|function-.*")
 #: A number that YAML 1.1 reads as a text.
 _EXPONENT = r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][-+]?[0-9]+"
 #: A name that a file gives to a network, a size or a group: part of the names of steps and files.
@@ -364,7 +366,8 @@ def _in_words(error: ValidationError, kind: type) -> str:
     """Return the error in one line; an unknown name precedes all other errors."""
     first = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
     of_key = first["loc"][-1:] == ("[key]",)  # the message shows the key, which may be anything
-    name = ".".join(map(str, first["loc"][:-2] if of_key else first["loc"]))
+    names = map(str, first["loc"][:-2] if of_key else first["loc"])
+    name = ".".join(name for name in names if not _TAG.fullmatch(name))
     context, message = first.get("ctx", {}), first["msg"]
     if first["type"] == "extra_forbidden":
         try:

@@ -189,6 +189,18 @@ def test_entries_that_differ_in_their_parameters_have_their_own_files(tmp_path):
     )
 
 
+@pytest.mark.parametrize(
+    "values",
+    [[], ["p"], ["p", "t"], "p, t, 0/a", None, ["p", "t", 0], ["p", "t", "0/a", {"jpeg": 75}]],
+    ids=str,
+)
+def test_a_line_of_another_form_is_refused(tmp_path, values):
+    with pytest.raises(
+        ValueError, match=r"lines \[chapter, tier, part, NAME=VALUE, ...\] expected"
+    ):
+        background.Entry(values, tmp_path)
+
+
 def test_every_entry_of_the_list_names_parameters_and_a_part_that_exist():
     for paper, tier, part, *changes in yaml.safe_load(LISTING.read_text("utf-8")):
         parameters = chapters.load(paper, tier, root=ROOT, **sweep.values_of(changes))
