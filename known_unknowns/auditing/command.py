@@ -51,7 +51,8 @@ class _Terminal:
     """
 
     def __init__(self, stream):
-        self._stream = stream
+        # the caller may have closed it
+        self._stream = stream or open(os.devnull, "w")
 
     def write(self, text: str) -> int:
         with self._for_a_reader():
@@ -87,8 +88,8 @@ def main(command_line: list[str] | None = None) -> int:
         try:
             return _run(command_line)
         finally:
-            out.flush()
-            err.flush()
+            with contextlib.suppress(OSError):  # the disk is full, which a command has reported
+                out.flush()
 
 
 def _run(command_line: list[str] | None) -> int:
@@ -99,7 +100,9 @@ def _run(command_line: list[str] | None) -> int:
     if command_line is None:  # a request to end, as from a system that shuts down, is like Ctrl-C
         signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        return globals()[f"_{given.command or 'version'}"](given)
+        status = globals()[f"_{given.command or 'version'}"](given)
+        sys.stdout.flush()
+        return status
     except (Exception, SystemExit) as error:  # a scheduler must not take an error for an alarm
         line = " ".join(str(error).split()).replace("treat_as=", "--treat-as ")
         if not isinstance(error, OSError | SyntaxError | ValueError):

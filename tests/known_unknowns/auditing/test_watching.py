@@ -143,13 +143,22 @@ def test_counts_agree_with_their_nouns(monitor, capsys):
     assert "In 0" not in printed
 
 
-def test_an_alarm_keeps_its_status_if_the_reader_closes_the_pipe(monitor):
+@pytest.mark.parametrize("reader", ["| head -0", ">&-", "> /dev/null"])
+def test_an_alarm_keeps_its_status_without_a_reader(monitor, reader):
     command = f"{sys.executable} -m known_unknowns watch r.safetensors worse.npz"
-    script = f"set -o pipefail; {command} | head -0"
+    script = f"set -o pipefail; {command} {reader}"
     environment = os.environ | {"PYTHONPATH": str(project_root())}
     done = subprocess.run(["bash", "-c", script], env=environment, stderr=subprocess.PIPE)
     assert done.returncode == FAILS and done.stderr == b""
     assert len(json.loads(monitor.read_text())["looks"]) == 1
+
+
+def test_a_full_disk_is_no_alarm(monitor):
+    command = [sys.executable, "-m", "known_unknowns", "watch", "r.safetensors", "worse.npz"]
+    environment = os.environ | {"PYTHONPATH": str(project_root())}
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, env=environment, stdout=full, stderr=subprocess.PIPE)
+    assert done.returncode == REFUSED and b"No space left on device" in done.stderr
 
 
 def test_watch_works_without_fcntl_as_on_windows(monitor, monkeypatch):
