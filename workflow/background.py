@@ -35,7 +35,9 @@ class Entry:
     """A part of an experiment in the list, with its files in the queue's folder."""
 
     def __init__(self, values: Sequence[str], folder: Path):
-        if not (isinstance(values, list | tuple) and len(values) >= 3 and {*map(type, values)} == {str}):
+        if not (
+            isinstance(values, list | tuple) and len(values) >= 3 and {*map(type, values)} == {str}
+        ):
             raise ValueError(
                 "params/background.yaml: lines [chapter, tier, part, NAME=VALUE, ...] expected, "
                 f"got {values!r}"
