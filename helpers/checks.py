@@ -13,6 +13,8 @@ import numpy as np
 
 #: Largest number up to which float64 represents every whole number.
 LARGEST = 2**53
+#: Largest number of characters of a name; file systems allow 255 bytes for several such names.
+LONGEST_NAME = 100
 
 
 def known_name(kind: str, name: str, options: Iterable[str]) -> str:
@@ -46,6 +48,8 @@ def file_name(kind: str, name: str) -> str:
     ValueError: network '../r$(touch x)': letters, digits, '_', '.', '+' and '-' expected, a \
 letter or a digit first
     """
+    if len(str(name)) > LONGEST_NAME:
+        raise ValueError(f"{kind} {name!r}: at most {LONGEST_NAME} characters expected")
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.+-]*", str(name)):
         expected = "letters, digits, '_', '.', '+' and '-' expected, a letter or a digit first"
         raise ValueError(f"{kind} {name!r}: {expected}")
@@ -53,7 +57,7 @@ letter or a digit first
 
 
 def known_arguments(kind: str, function: Callable, arguments: Mapping[str, object]) -> None:
-    """Refuse keyword arguments that a function or class does not take.
+    """Refuse keyword arguments that a function does not take, and texts as truth values.
 
     Examples
     --------
@@ -64,10 +68,12 @@ def known_arguments(kind: str, function: Callable, arguments: Mapping[str, objec
 iterable, key, reverse
     """
     parameters = inspect.signature(function).parameters
-    for argument in arguments:
+    for argument, value in arguments.items():
         if not parameters:
             raise ValueError(f"{kind} has no arguments, got '{argument}'")
         known_name(f"argument of {kind}", argument, parameters)
+        if isinstance(parameters[argument].default, bool) and not isinstance(value, bool):
+            raise ValueError(f"{argument}: true or false expected, got {value!r}")
 
 
 def plain_array(name: str, values) -> np.ndarray:
@@ -129,20 +135,22 @@ def open_share(name: str, value: float) -> float:
 
 def closed_share(name: str, value: float) -> float:
     """Return `value` if it is between 0 and 1, or equal to one of them."""
-    if not 0 <= value <= 1:
+    if not 0 <= number(name, value) <= 1:
         raise ValueError(f"{name}: a number from 0 to 1 expected, got {value}")
     return value
 
 
 def at_least_zero(name: str, value: float) -> float:
     """Return `value` if it is not negative."""
-    if not value >= 0:
+    if not number(name, value) >= 0:
         raise ValueError(f"{name}: at least 0 expected, got {value}")
     return value
 
 
 def number(name: str, value: float) -> float:
     """Return `value` if it is a real number, of Python or of NumPy, and not NaN.
+
+    A truth value is no number here: ``risk=True`` is a slip.
 
     Examples
     --------
@@ -151,16 +159,20 @@ def number(name: str, value: float) -> float:
         ...
     ValueError: risk: a number expected, got '0.05'
     """
-    if not isinstance(value, Real) or value != value:
+    if not _is_real(value) or value != value:
         raise ValueError(f"{name}: a number expected, got {value!r}")
     return value
 
 
 def positive_number(name: str, value: float) -> float:
     """Return `value` if it is a number above 0, and finite."""
-    if not (isinstance(value, Real) and 0 < value < float("inf")):
-        raise ValueError(f"{name}: a positive number expected, got {value}")
+    if not (_is_real(value) and 0 < value < float("inf")):
+        raise ValueError(f"{name}: a positive number expected, got {value!r}")
     return value
+
+
+def _is_real(value) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def whole_number(name: str, value: int, *, least: int = 1) -> int:
@@ -173,7 +185,7 @@ def whole_number(name: str, value: int, *, least: int = 1) -> int:
         ...
     ValueError: k: a whole number, at least 1, expected, got 0
     """
-    if not (isinstance(value, Integral) and value >= least):
+    if isinstance(value, bool) or not (isinstance(value, Integral) and value >= least):
         raise ValueError(f"{name}: a whole number, at least {least}, expected, got {value!r}")
     return value
 

@@ -7,6 +7,7 @@ import hashlib
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
@@ -69,13 +70,14 @@ def atomic_path(path: str | os.PathLike) -> Iterator[Path]:
     '42'
     """
     path = Path(path)
+    check_no_device(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix)
     os.close(handle)
     temporary = Path(name)
     try:
         yield temporary
-        with open(temporary, "rb") as written:
+        with open(temporary, "r+b") as written:  # Windows flushes no file that is only read
             os.fsync(written.fileno())
         umask = os.umask(0)
         os.umask(umask)
@@ -97,12 +99,30 @@ def locked(path: str | os.PathLike) -> Iterator[None]:
     >>> with locked(Path(tempfile.mkdtemp()) / "network.lock"):
     ...     pass
     """
-    import fcntl  # missing on Windows, which has no background training
-
     Path(path).parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    with open(path, "a") as file:
+        _wait_for_lock(file.fileno())
         yield
+
+
+def _wait_for_lock(descriptor: int) -> None:
+    """Lock an open file; the lock ends when the file is closed."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        _wait_on_windows(descriptor)
+    else:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+
+
+def _wait_on_windows(descriptor: int) -> None:
+    import msvcrt
+
+    while True:
+        with contextlib.suppress(PermissionError, BlockingIOError):
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+            return
+        time.sleep(0.1)
 
 
 @contextlib.contextmanager
@@ -156,6 +176,22 @@ def check_free(path: Path, replaces: Collection[str] | None = None) -> None:
             f"{path} holds other files ({', '.join(others[:3])}), so it is left as it is; name "
             "another folder"
         )
+
+
+def check_no_device(path: Path) -> None:
+    """Refuse a folder, and a device or a pipe: a renamed file would take the place of it.
+
+    Examples
+    --------
+    >>> check_no_device(Path("/dev/null"))
+    Traceback (most recent call last):
+        ...
+    ValueError: /dev/null is a device or a pipe; name a file
+    """
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder; name a file")
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{path} is a device or a pipe; name a file")
 
 
 def sha256_file(path: str | os.PathLike) -> str:

@@ -103,6 +103,8 @@ class Outputs:
                 raise ValueError(f"{name}: contains NaN or infinite values")
         if not len(self.labels):
             raise ValueError("logits: empty")
+        if self.members is not None and not len(self.members):
+            raise ValueError("members: at least one member expected, got none")
         if self.members is not None and self.members.shape[2] != self.num_classes:
             raise ValueError(
                 f"members: {self.num_classes} classes expected, got {self.members.shape[2]}"

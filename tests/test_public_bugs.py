@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from scipy.special import softmax
 from sklearn.datasets import load_digits
+from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from helpers import checkpoints
@@ -50,6 +51,7 @@ OBJECTS: dict = {
     "LABELS_WITH_MINUS_1": np.where(np.arange(24) < 4, -1, LABELS),
     "REJECTOR": Rejector(create("msp"), threshold=0.5, classes=3),
     "LOGITS": LOGITS,
+    "NO_MEMBERS": np.empty((0, 1, 2)),
     "LOGITS_OF_DIGITS": 5.0 * np.eye(10)[DIGITS] - 1,
     "LABELS_OF_SVHN": np.where(DIGITS == 0, 10, DIGITS),
     "PROBABILITIES": PROBABILITIES,
@@ -91,12 +93,19 @@ def outputs_of_different_images() -> None:
     pixels, digits = load_digits(return_X_y=True)
     tree = DecisionTreeClassifier(random_state=0).fit(pixels[:900], digits[:900])
     leaves = tree.predict_proba(pixels[900:])
+    boosted = GradientBoostingClassifier(n_estimators=3, max_depth=2, random_state=0)
+    boosted.fit(pixels[:900], digits[:900])
+    sums = logarithm(boosted.predict_proba(pixels))
+    assert len(np.unique(sums[900:].astype(np.float32), axis=0)) < 800  # of 897 images
+    seen = Outputs(sums[:900], np.empty((900, 0)), digits[:900])
     train = Outputs(logits[:60], np.empty((60, 0)), labels[:60])
     other = Outputs(logarithm(rounded[1000:]), np.empty((1000, 0)), labels[1000:])
     OBJECTS.update(
         {
             "float16 softmax of different images": toy(logarithm(half), labels),
             "probabilities of a decision tree": toy(logarithm(leaves), digits[900:]),
+            "logarithms of the probabilities of boosted trees": toy(sums[900:], digits[900:]),
+            "boosted trees and their training images": toy(sums[900:], digits[900:], train=seen),
             "probabilities with four digits": toy(logarithm(rounded), labels),
             "three probabilities with four digits": toy(logarithm(three), three.argmax(axis=1)),
             "float32 logits and 60 copies": toy(logits[twice], labels[twice]),
@@ -114,6 +123,26 @@ def outputs_of_different_images() -> None:
             ),
         }
     )
+
+
+def error_of_neighbours(name: str, size: float) -> float:
+    """Return the largest error of the scores by five neighbours, for features of some size."""
+    features = size * np.abs(np.random.default_rng(0).normal(size=(350, 64))).astype(np.float32)
+    train = Outputs(np.tile([1.0, -99.0], (300, 1)), features[:300], np.zeros(300, int))
+    outputs = Outputs(train.logits[:50], features[300:], train.labels[:50])
+    units = features / np.linalg.norm(features.astype(float), axis=1, keepdims=True)
+    cosines = np.sort(units[300:] @ units[:300].T)[:, -5:]
+    # the energies are 1
+    right = {"knn": -np.sqrt(2 - 2 * cosines[:, 0]), "nnguide": cosines.mean(axis=1)}
+    scores = create(name, k=5).fit(train, None).score_samples(outputs)
+    return round(float(np.abs(scores - right[name]).max()), 6)
+
+
+def disagreement(members: list) -> np.ndarray:
+    """Return the Jensen-Shannon score of the members' probabilities [M, N, K]."""
+    shape = np.shape(members)[1:]
+    outputs = Outputs(np.zeros(shape), np.empty((shape[0], 0)), np.zeros(shape[0], int), members)
+    return create("jsd").score_samples(outputs)
 
 
 def logarithm(probabilities: np.ndarray) -> np.ndarray:
@@ -222,7 +251,7 @@ def call(entry: dict) -> None:
     if isinstance(entry["value"], list) and isinstance(entry["value"][0], str):
         assert [*value][: len(entry["value"])] == entry["value"]
         return
-    if isinstance(entry["value"], str | bool | None):
+    if isinstance(entry["value"], str | bool | dict | None):
         assert value == entry["value"]
     else:
         np.testing.assert_allclose(value, entry["value"], rtol=1e-5, atol=1e-12)

@@ -16,6 +16,7 @@ import contextlib
 import fcntl
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
@@ -34,6 +35,13 @@ class Entry:
     """A part of an experiment in the list, with its files in the queue's folder."""
 
     def __init__(self, values: Sequence[str], folder: Path):
+        if not (
+            isinstance(values, list | tuple) and len(values) >= 3 and {*map(type, values)} == {str}
+        ):
+            raise ValueError(
+                "params/background.yaml: lines [chapter, tier, part, NAME=VALUE, ...] expected, "
+                f"got {values!r}"
+            )
         paper, tier, part, *changes = values
         self.values = values
         self.name = " ".join([f"{tier}/{paper}/{part}", *changes])
@@ -105,12 +113,24 @@ def commit_of(revision: str) -> str:
 
 
 def train_all(entries: Sequence[Entry], path: Path) -> None:
-    """Train the unfinished entries, except entries that another queue trains."""
+    """Train the unfinished entries; at the end, wait for the entries of other processes.
+
+    Another queue trains such an entry, or it is the last second of a training whose queue was
+    killed.  In the second case the entry is trained here.
+    """
+    busy = []
     for entry in entries:
         if lock := entry.try_lock():
             with lock:
                 if not entry.outcome().startswith("finished"):
                     print(f"{entry.name} {train_in(path, entry, lock.fileno())}", flush=True)
+        else:
+            busy.append(entry)
+    for entry in busy:
+        with open(entry.lock, "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if entry.outcome() == "waiting":
+                print(f"{entry.name} {train_in(path, entry, lock.fileno())}", flush=True)
 
 
 def train_in(path: Path, entry: Entry, lock: int) -> str:
@@ -186,8 +206,12 @@ def main() -> None:
             os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
             Path("/proc/self/autogroup").write_text("19")  # it shares time between sessions first
         return train(*arguments.train)
-    entries = listed()
+    try:
+        entries = listed()
+    except ValueError as error:
+        parser.error(str(error))
     if arguments.status:
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # the reader of a pipe may close it
         return print(status(entries))
     train_all(entries, checkout(cache_root() / "queue", arguments.commit))
 

@@ -23,6 +23,7 @@ import pandas as pd
 from step import ROOT, end_with_parent
 from tqdm import tqdm
 
+from helpers.files import check_no_device
 from helpers.networks.chosen_device import chosen_device
 from helpers.papers import run
 from helpers.papers.parameters import Parameters, value_of
@@ -50,8 +51,7 @@ def parse(command_line: list[str] | None = None) -> tuple[argparse.Namespace, Pa
         parameters = load(paper, tier, root=ROOT, **values_of(arguments.set))
         parts = run.parts(parameters, arguments.only)
         chosen_device(parameters.device)
-        if arguments.out.is_dir():
-            raise IsADirectoryError(f"--out: a file expected, got the folder {arguments.out}")
+        check_no_device(arguments.out)
         arguments.out.parent.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=arguments.out.parent).close()  # an error now, not at the end
     except (ValueError, OSError) as error:
@@ -72,8 +72,19 @@ def values_of(assignments: Iterable[str]) -> dict:
     >>> values_of(["jpeg=75", "network=resnet18"])
     {'jpeg': 75, 'network': 'resnet18'}
     """
-    pairs = (assignment.partition("=") for assignment in assignments)
-    return {name: value_of(value) for name, _, value in pairs}
+    values = {}
+    for assignment in assignments:
+        name, _, text = assignment.partition("=")
+        try:
+            value = value_of(text)
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from None
+        if not name or value is None:
+            raise ValueError(f"NAME=VALUE expected, got '{assignment}'")
+        if name in values:
+            raise ValueError(f"{name}: one value expected, got a second one, '{text}'")
+        values[name] = value
+    return values
 
 
 def main() -> None:

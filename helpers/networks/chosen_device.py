@@ -19,7 +19,7 @@ def chosen_device(device: str | None) -> str:
     """
     if device is None:
         return default_device()
-    if not re.fullmatch(r"cpu|cuda(:\d+)?", device):
+    if not re.fullmatch(r"cpu|cuda(:\d+)?", str(device)):
         raise ValueError(
             f"device: 'cpu', 'cuda' or 'cuda:0', 'cuda:1' and so on expected, got '{device}'"
         )

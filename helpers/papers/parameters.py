@@ -83,9 +83,13 @@ def _scores() -> list[str]:
     return scores.names()
 
 
+#: Tags of pydantic for the possible types of a field.
+_TAG = re.compile("list|str|function-.*")
+#: A number that YAML 1.1 reads as a text.
+_EXPONENT = r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][-+]?[0-9]+"
 #: A name that a file gives to a network, a size or a group: part of the names of steps and files.
 Name = Annotated[str, AfterValidator(lambda name: file_name("name", name))]
-Seed = Annotated[int, Field(ge=0)]
+Seed = Annotated[int, Field(ge=0, le=4_000_000_000)]
 Count = Annotated[int, Field(ge=1)]
 #: A number of repetitions; more than 1,000 is a slip.
 Repeats = Annotated[int, Field(ge=1, le=1000)]
@@ -132,6 +136,17 @@ class Parameters(BaseModel):
             raise ValueError(_in_words(error, type(self))) from None
 
     @model_validator(mode="after")
+    def _check_lists(self):
+        for name in type(self).model_fields:
+            values = getattr(self, name)
+            if not isinstance(values, list):
+                continue
+            for number, value in enumerate(values):
+                if value in values[:number]:
+                    raise ValueError(f"{name}: each value once expected, got {value!r} twice")
+        return self
+
+    @model_validator(mode="after")
     def _check_training(self):
         self.recipe()
         return self
@@ -151,7 +166,7 @@ class Parameters(BaseModel):
             parameters = cls(tier=tier, **values)
         except ValueError as error:
             raise ValueError(f"{file.relative_to(root)}: {error}") from None
-        given = {name: value for name, value in given.items() if value is not None}
+        given = {name: _numbers(value) for name, value in given.items() if value is not None}
         # as in a file that extends a tier: within names, only the given names change
         merged = overlay(parameters.model_dump(), given)
         return parameters.replace(**{name: merged[name] for name in given})
@@ -297,8 +312,8 @@ _plain("float", "a number", r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?|
 _plain("timestamp", "no date", "")
 _Loader.add_implicit_resolver(
     "tag:yaml.org,2002:float",
-    re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$"),
-    [*"-+0123456789"],
+    re.compile(f"{_EXPONENT}$"),
+    [*"-+.0123456789"],
 )
 _Loader.add_constructor(
     "!only", lambda loader, node: Only(loader.construct_mapping(node, deep=True))
@@ -311,7 +326,27 @@ def value_of(text: str) -> Any:
     >>> value_of("1e-3")
     0.001
     """
-    return yaml.load(text, _Loader)
+    try:
+        return yaml.load(text, _Loader)
+    except yaml.MarkedYAMLError as error:
+        raise ValueError(error.problem) from None
+
+
+def _numbers(value: Any) -> Any:
+    """Return a caller's value as in a parameter file: ``-y '{rate: 1e-3}'`` gives a number.
+
+    Papermill reads YAML 1.1, in which 1e-3 is a text.
+
+    >>> _numbers({"rate": "1e-3", "names": ["1e-3", "e3", "10"]})
+    {'rate': 0.001, 'names': [0.001, 'e3', '10']}
+    """
+    if isinstance(value, dict):
+        return type(value)({name: _numbers(inner) for name, inner in value.items()})
+    if isinstance(value, list | tuple):
+        return type(value)(map(_numbers, value))
+    if isinstance(value, str) and re.fullmatch(_EXPONENT, value):
+        return float(value)
+    return value
 
 
 def read(file: Path) -> dict[str, Any]:
@@ -331,7 +366,8 @@ def _in_words(error: ValidationError, kind: type) -> str:
     """Return the error in one line; an unknown name precedes all other errors."""
     first = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
     of_key = first["loc"][-1:] == ("[key]",)  # the message shows the key, which may be anything
-    name = ".".join(map(str, first["loc"][:-2] if of_key else first["loc"]))
+    names = map(str, first["loc"][:-2] if of_key else first["loc"])
+    name = ".".join(name for name in names if not _TAG.fullmatch(name))
     context, message = first.get("ctx", {}), first["msg"]
     if first["type"] == "extra_forbidden":
         try:

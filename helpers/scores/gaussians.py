@@ -269,8 +269,10 @@ class VirtualLogitMatching(BlockwiseScore):
     1,000 for more than 1,500 features.  Their eigenvectors are computed by a routine for
     asymmetric matrices.  OpenOOD tries 256 and 1,000 on validation images.
 
-    A constant that is added to all logits changes :math:`\alpha`, which their code accepts even if
-    it is negative.  Here a mean largest logit of at most 0 is refused.
+    A constant that is added to all logits changes :math:`\alpha`.  With 8 more or less, the AUROC
+    of far images changes by up to 0.034 on four published networks, whose mean largest logit is 18
+    to 23.  Their code (benchmark.py) accepts a negative :math:`\alpha`.  Here a mean largest logit
+    of at most 0 is refused, and so are logarithms of probabilities, which have lost their level.
 
     Parameters
     ----------

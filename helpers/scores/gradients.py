@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from helpers.checks import positive_number
+from helpers.checks import at_least_zero, positive_number
 from helpers.scores.base import BlockwiseScore, recorded
 from helpers.scores.calibration import softmax
 from helpers.scores.images import ImageScore, as_list, log_probabilities
@@ -40,9 +40,8 @@ class ODIN(ImageScore):
     """
 
     def __init__(self, temperature: float = 1000.0, epsilon: float = 0.0):
-        if not epsilon >= 0:
-            raise ValueError(f"epsilon: at least 0 expected, got {epsilon}")
-        self.temperature, self.epsilon = positive_number("temperature", temperature), epsilon
+        self.temperature = positive_number("temperature", temperature)
+        self.epsilon = at_least_zero("epsilon", epsilon)
 
     def passes(self, classes: int) -> int:
         """Return 3 passes (forward, backward, forward with the moved image); 1 without a step."""

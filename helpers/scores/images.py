@@ -116,7 +116,8 @@ class TestTimeAugmentation(ImageScore):
     __test__ = False  # or pytest would take it for a test, by its name
 
     def __init__(self, copies: int = 10, seed: int = 0):
-        self.copies, self.seed = whole_number("copies", copies), seed
+        self.copies = whole_number("copies", copies)
+        self.seed = whole_number("seed", seed, least=0)
 
     def passes(self, classes: int) -> int:
         """Return the number of copies."""

@@ -23,6 +23,8 @@ from helpers.scores.logits import log_sum_exp, negative_entropy
 
 # Rows of a bank in one comparison, and numbers stored for them, to bound the memory.
 _ROWS, _NUMBERS = 2048, 2**22
+# Numbers of a bank between 1 / _FAR and _FAR are not rescaled.
+_FAR = 1e15
 _LEAST = 0.03  # weaker relations count as 0
 
 
@@ -59,6 +61,9 @@ class Bank:
     """
 
     def __init__(self, rows, factors, offsets, length):
+        largest = np.abs(rows).max(initial=0)
+        if not 1 / _FAR < largest < _FAR:  # products of float32 may overflow, or lose digits
+            rows, factors = _rescaled(rows, factors)
         self.exact = rows, factors, offsets
         self.rounded = rows.astype(np.float32, copy=False)
         # A sum of D products of vectors of length 1 is off by at most half of D eps, in whatever
@@ -119,6 +124,16 @@ class Bank:
             values = np.take_along_axis(values, best, axis=1)
             places = np.take_along_axis(places, best, axis=1)
         return values, places
+
+
+def _rescaled(rows: np.ndarray, factors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows whose largest number is between 1/2 and 1, and the factors that undo it.
+
+    >>> _rescaled(np.array([[3e37, -1e37]]), np.array([2.0]))[0].round(3)
+    array([[ 0.705, -0.235]])
+    """
+    exponents = np.frexp(np.abs(rows).max(axis=1))[1]
+    return np.ldexp(rows, -exponents[:, None]), np.ldexp(factors, exponents)
 
 
 def _largest_columns(values: np.ndarray, count: int) -> np.ndarray:
@@ -201,9 +216,11 @@ class NearestNeighbourGuidance(BlockwiseScore):
     0. Source: Park et al. 2023, who guide the energy with a bank of 1 % of ImageNet.  OpenOOD
     takes 100 neighbours in a bank of that size.
 
-    A constant that is added to all logits changes the score, and their code accepts negative
-    energies, whose products with negative guidance are large.  Here a mean energy of at most 0 is
-    refused.
+    A constant that is added to all logits changes the score.  With 8 more or less, the AUROC of far
+    images changes by up to 0.021 on four published networks, whose mean largest logit is 18 to 23.
+    Their code (ood_detectors/nnguide.py) accepts negative energies, whose products with negative
+    guidance are large.  Here a mean energy of at most 0 is refused, and so are logarithms of
+    probabilities, which have lost their level.
 
     Parameters
     ----------

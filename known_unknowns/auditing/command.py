@@ -44,13 +44,33 @@ DEMO = "known_unknowns_demo"
 
 
 class _Terminal:
-    """A stream that shows control characters in names of files, sets and classes as text."""
+    """A stream that shows control characters in names of files, sets and classes as text.
+
+    If the reader closes the pipe, the rest is dropped, and the command continues: its files and its
+    exit status do not depend on the reader.
+    """
 
     def __init__(self, stream):
-        self._stream = stream
+        # the caller may have closed it
+        self._stream = stream or open(os.devnull, "w")
 
     def write(self, text: str) -> int:
-        return self._stream.write(text.translate(_VISIBLE))
+        with self._for_a_reader():
+            self._stream.write(text.translate(_VISIBLE))
+        return len(text)
+
+    def flush(self) -> None:
+        with self._for_a_reader():
+            self._stream.flush()
+
+    @contextlib.contextmanager
+    def _for_a_reader(self):
+        try:
+            yield
+        except BrokenPipeError:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self._stream.fileno())
+            os.close(nowhere)
 
     def __getattr__(self, name: str):
         return getattr(self._stream, name)
@@ -58,28 +78,36 @@ class _Terminal:
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str):
-        line = f"{self.prog}: {message}; --help says more\n"
-        self.exit(REFUSED, line.translate(_VISIBLE))
+        self.exit(REFUSED, f"{self.prog}: {message}; --help says more\n")
 
 
 def main(command_line: list[str] | None = None) -> int:
     """Run a command, and return its exit status; an error is one line on standard error."""
+    out, err = _Terminal(sys.stdout), _Terminal(sys.stderr)
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            return _run(command_line)
+        finally:
+            with contextlib.suppress(OSError):  # the disk is full, which a command has reported
+                out.flush()
+
+
+def _run(command_line: list[str] | None) -> int:
+    """Run a command with the streams of `main`, and return its exit status."""
     given = _parser().parse_args(command_line)
     name = " ".join(filter(None, ("known-unknowns", given.command)))
     gc.set_threshold(100_000)  # objects are kept until the end: no cycles to collect
     if command_line is None:  # a request to end, as from a system that shuts down, is like Ctrl-C
         signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        with contextlib.redirect_stdout(_Terminal(sys.stdout)):
-            return globals()[f"_{given.command or 'version'}"](given)
-    except BrokenPipeError:  # the reader closed the pipe
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return HOLDS
+        status = globals()[f"_{given.command or 'version'}"](given)
+        sys.stdout.flush()
+        return status
     except (Exception, SystemExit) as error:  # a scheduler must not take an error for an alarm
         line = " ".join(str(error).split()).replace("treat_as=", "--treat-as ")
         if not isinstance(error, OSError | SyntaxError | ValueError):
             line = f"{type(error).__name__}: {line}".rstrip(": ")
-        print(f"{name}: {line}".translate(_VISIBLE), file=sys.stderr)
+        print(f"{name}: {line}", file=sys.stderr)
         return REFUSED
     except KeyboardInterrupt:
         print(f"{name}: stopped, nothing is written", file=sys.stderr)
@@ -304,7 +332,8 @@ def _watch(given: argparse.Namespace) -> int:
     open_share("share", given.share)
     _check_rejector(given)
     state = given.state or given.rejector.with_suffix(".watch.json")
-    seen = look(given.rejector, given.file, state, acknowledge=given.acknowledge)
+    options = {"most": given.share, "acknowledge": given.acknowledge}
+    seen = look(given.rejector, given.file, state, **options)
     numbers = {"usual": CHANCE, "false_alarms": FALSE_ALARMS, "most": given.share}
     numbers["acknowledged"] = given.acknowledge
     print(*render("watched", file=given.file.name, **seen, **numbers), sep="\n")
@@ -328,7 +357,6 @@ def _accept(given: argparse.Namespace) -> int:
         judged[column] = [_no_formula(value) for value in judged[column]]
     if given.out is None:
         judged.to_csv(sys.stdout, index=False)
-        sys.stdout.flush()
         return HOLDS
     with atomic_path(given.out) as temporary:
         judged.to_csv(temporary, index=False)
@@ -338,12 +366,11 @@ def _accept(given: argparse.Namespace) -> int:
 
 def _check_file(given: argparse.Namespace) -> None:
     """Refuse an output that is there, unless it may be replaced; never replace an input."""
+    from helpers.files import check_no_device
+
     out = given.out
     _check_place(out)
-    if out.is_dir():
-        raise ValueError(f"--out: {out} is a folder; name a file")
-    if out.exists() and not out.is_file():  # a renamed file would take the place of the device
-        raise ValueError(f"--out: {out} is a device or a pipe; name a file")
+    check_no_device(out)
     for path, content in ((given.rejector, "the rejector"), (given.file, "the new outputs")):
         if out.exists() and path.exists() and out.samefile(path):
             raise ValueError(f"--out: {out} holds {content}; name another file")
@@ -371,7 +398,7 @@ def _bench(given: argparse.Namespace) -> int:
     try:
         ranked = contest(entries, packs(given.packs), tell=tell)
     except AssertionError as error:  # the contract of a score is broken: print all lines
-        print(str(error).translate(_VISIBLE), file=sys.stderr)
+        print(error, file=sys.stderr)
         return FAILS
     written = _written(lambda folder_made: [ranked.write(folder_made)], folder)
     tell("is done")

@@ -25,6 +25,8 @@ from known_unknowns.auditing.thresholds import share
 NAMED = 5
 #: Number of parts of a row of outputs, to find rows that agree in a part only.
 PARTS = 5
+#: Decimal digits of a difference of logits that survive the rounding of a softmax.
+DIGITS = 4
 #: Standard deviations above chance of a model that is better than chance.
 DEVIATIONS = 3
 #: Largest number of classes for which the best order is computed.
@@ -152,12 +154,16 @@ def _of_copies(inputs: Inputs) -> Iterator[Doubt]:
     Equal outputs are not equal images: rounded probabilities and trees give many images one output.
     Then, however, many different rows agree in a part of the numbers, and equal rows have different
     labels.  Equal outputs are evidence if they outnumber such rows, or if the names are equal, too.
+    Boosted trees give few values, too, which the sum in the softmax hides in each probability; the
+    differences of neighbouring logits show them.
     """
     part, train = inputs.validation, inputs.train
     parts = [part] if train is None else [part, train]
     digests = _digests(parts)
     whole, learnt = np.split(digests[:, 0], [len(part)])
     crowded = _crowded(digests)[: len(part)]
+    if not part.features.shape[1]:
+        crowded |= _few_differences(parts, digests[:, 0])[: len(part)]
     _, first, which = np.unique(whole, return_index=True, return_inverse=True)
     again = first[which] != np.arange(len(part))
     other_label = part.labels != part.labels[first[which]]
@@ -219,6 +225,19 @@ def _crowded(digests: np.ndarray) -> np.ndarray:
         _, which, count = np.unique(values, return_inverse=True, return_counts=True)
         crowded |= count[which] > 1
     return crowded[inverse]
+
+
+def _few_differences(parts: Sequence[Outputs], digests: np.ndarray) -> np.ndarray:
+    """Return whether other rows share half of the differences of neighbouring logits of a row."""
+    logits = np.concatenate([part.logits for part in parts])
+    _, first, inverse = np.unique(digests, return_index=True, return_inverse=True)
+    distinct = logits[first]
+    shared = np.zeros(len(distinct))
+    for before, after in zip(distinct.T, distinct.T[1:], strict=False):
+        differences = np.subtract(after, before, dtype=np.float64).round(DIGITS)
+        _, which, count = np.unique(differences, return_inverse=True, return_counts=True)
+        shared += count[which] > 1
+    return (2 * shared >= logits.shape[1] - 1)[inverse]
 
 
 def likely_label_errors(outputs: Outputs, temperature: float = 1.0) -> np.ndarray:

@@ -100,7 +100,7 @@ class Rejector:
         if "features" in info.needs and self.width is None:
             raise ValueError(f"width: the number of features expected, which '{info.name}' needs")
         number("threshold", self.threshold)
-        if isinstance(self.threshold, bool) or not abs(self.threshold) < np.inf:
+        if not abs(self.threshold) < np.inf:
             raise ValueError(f"threshold: a finite number expected, got {self.threshold}")
         _check_size("classes", self.classes, least=1)
         if self.width is not None:
@@ -125,7 +125,7 @@ class Rejector:
             if not texts or len(names) != self.classes:
                 raise ValueError(f"class_names: {self.classes} texts expected, one for each class")
         temperature = positive_number("temperature", self.provenance.get("temperature", 1.0))
-        if isinstance(temperature, bool) or not 1e-9 <= temperature <= 1e9:
+        if not 1e-9 <= temperature <= 1e9:
             raise ValueError(f"temperature: a number from 1e-9 to 1e9 expected, got {temperature}")
 
     def score_samples(
@@ -315,8 +315,6 @@ class Rejector:
 
 def _check_size(name: str, value: int, *, least: int) -> None:
     """Refuse a number of classes or features that no model has."""
-    if isinstance(value, bool):
-        raise ValueError(f"{name}: a whole number expected, got {value}")
     if whole_number(name, value, least=least) > MOST:
         raise ValueError(f"{name}: at most {MOST} expected, got {value}")
 

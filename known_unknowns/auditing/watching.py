@@ -26,7 +26,7 @@ from pathlib import Path
 import numpy as np
 from scipy.special import betaincinv, logsumexp
 
-from helpers.files import atomic_path, locked, sha256_file
+from helpers.files import atomic_path, check_no_device, locked, sha256_file
 from known_unknowns.auditing.inputs import read_new
 from known_unknowns.auditing.rejector import Rejector
 
@@ -71,7 +71,12 @@ def evidence(unlike, images, known: int, shares=SHARES) -> np.ndarray:
 
 
 def look(
-    rejector: str | os.PathLike, file: Path, state: Path, *, acknowledge: bool = False
+    rejector: str | os.PathLike,
+    file: Path,
+    state: Path,
+    *,
+    most: float = 0.02,
+    acknowledge: bool = False,
 ) -> dict:
     """Count the unlike images of a file, store the count, and return all counts and a bound.
 
@@ -83,14 +88,17 @@ def look(
     ----------
     rejector, file, state : path
         Rejector with scores of known images, new outputs, and the stored counts.
+    most : float
+        Share of unlike images without alarm.
     acknowledge : bool
         Whether the reason of an alarm is known: the looks so far no longer count after this one.
 
     Raises
     ------
     ValueError
-        No scores of known images in the rejector, outputs of another model, or a state that
-        belongs to another rejector, is damaged or is no state. The state is unchanged.
+        No scores of known images in the rejector, outputs of another model, no alarm to
+        acknowledge, or a state that belongs to another rejector, is damaged or is no state. The
+        state is unchanged.
     """
     rule = Rejector.load(rejector)
     logits, features, _ = read_new(file, rule.provenance.get("class_names") or ())
@@ -99,10 +107,13 @@ def look(
     cut = rule.known[rank_of_cut(len(rule.known)) - 1]
     digest = sha256_file(rejector)
     name = sha256_file(file)[:16]
-    if state.is_dir():
-        raise ValueError(f"{state} is no state of a monitor, but a folder; name another file")
-    if state.exists() and not state.is_file():
-        raise ValueError(f"{state} is no state of a monitor, but a device or a pipe; name a file")
+    check_no_device(state)
+    before, _ = _read_state(state, digest)  # a refused state does not get a lock
+    # a new file must not be acknowledged before anybody has seen its alarm
+    if acknowledge and _summary(before, len(rule.known))["bound"] < most:
+        raise ValueError(
+            f"--acknowledge: {state} has no alarm to acknowledge; call without --acknowledge"
+        )
     with locked(state.with_name(f".{state.name}.lock")):
         looks, acknowledged = _read_state(state, digest)
         counts = acknowledged.get(name) or looks.setdefault(

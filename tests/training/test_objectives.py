@@ -120,13 +120,15 @@ def test_crl_by_hand():
 
 
 def test_mixup_by_hand():
-    """Two images whose four pixels are their logits, and a quarter or half of the other one."""
-    inputs = torch.tensor([[4.0, 0, 0, 0], [0, 0, 0, 0]]).view(2, 4, 1, 1)
-    loss, logits = loss_of(objectives.create("mixup"), inputs, [0, 1], drawn=[0.75, 0.5])
-    assert logits.tolist() == [[3, 0, 0, 0], [2, 0, 0, 0]]
-    # classes 0 and 1, then 1 and 0; the logarithms normalise
-    first, second = np.log(np.exp(3) + 3) - 0.75 * 3, np.log(np.exp(2) + 3) - 0.5 * 2
-    assert loss.item() == pytest.approx((first + second) / 2)
+    """Three images whose four pixels are their logits, and some of the next image."""
+    inputs = torch.tensor([[4.0, 0, 0, 0], [0, 4, 0, 0], [0, 0, 0, 0]]).view(3, 4, 1, 1)
+    loss, logits = loss_of(objectives.create("mixup"), inputs, [0, 1, 2], drawn=[0.75, 0.5, 0.25])
+    assert logits.tolist() == [[3, 1, 0, 0], [0, 2, 0, 0], [3, 0, 0, 0]]
+    # classes 0 and 1, then 1 and 2, then 2 and 0; the logarithms normalise
+    first = np.log(np.exp(3) + np.exp(1) + 2) - (0.75 * 3 + 0.25 * 1)
+    second = np.log(np.exp(2) + 3) - 0.5 * 2
+    third = np.log(np.exp(3) + 3) - 0.75 * 3
+    assert loss.item() == pytest.approx((first + second + third) / 3)
 
 
 @pytest.mark.parametrize("alpha", [0.3, 2.0])

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import background
@@ -96,7 +97,15 @@ def test_a_process_whose_parent_ended_before_it_looked_ends_too():
     assert subprocess.run([sys.executable, "-c", code], **options).returncode == 1
 
 
-def test_a_network_that_another_queue_trains_or_has_finished_is_passed_over(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("outcome", "rest"),
+    [("finished: ", []), ("failed: no pack", []), (None, ["t/p/a"])],
+    ids=["finished", "failed", "killed"],
+)
+def test_a_network_of_another_process_is_trained_only_if_it_was_killed(
+    tmp_path, monkeypatch, outcome, rest
+):
+    """A network that another queue has finished is skipped."""
     first, second, third = (background.Entry(["p", "t", name], tmp_path) for name in "abc")
     held, trained = first.try_lock(), []
     third.record.write_text("finished: accuracy 0.5")
@@ -107,11 +116,26 @@ def test_a_network_that_another_queue_trains_or_has_finished_is_passed_over(tmp_
         return "finished: "
 
     monkeypatch.setattr(background, "train_in", train_in)
-    background.train_all([first, second, third], tmp_path)
-    assert trained == ["t/p/b"]
+    entries = [first, second, third]
     lines = ["t/p/a running: ", "t/p/b waiting", "t/p/c finished: accuracy 0.5"]
-    assert background.status([first, second, third]).splitlines() == lines
+    assert background.status(entries).splitlines() == lines
+    queue = threading.Thread(target=background.train_all, args=(entries, tmp_path))
+    queue.start()
+    queue.join(0.5)
+    assert trained == ["t/p/b"]
+    if outcome:
+        first.record.write_text(outcome)
     held.close()
+    queue.join(60)
+    assert not queue.is_alive()
+    assert trained == ["t/p/b", *rest]
+
+
+def test_the_status_ends_quietly_if_its_reader_closes_the_pipe(tmp_path):
+    command = f"{sys.executable} workflow/background.py --status | head -0"
+    environment = os.environ | PATHS | {"CACHE_ROOT": str(tmp_path)}
+    options = {"shell": True, "cwd": ROOT, "env": environment, "stderr": subprocess.PIPE}
+    assert subprocess.run(command, **options).stderr == b""
 
 
 def test_training_takes_place_in_the_code_of_the_commit(tmp_path, monkeypatch):
@@ -163,6 +187,18 @@ def test_entries_that_differ_in_their_parameters_have_their_own_files(tmp_path):
     assert {plain.lock, plain.log, plain.record}.isdisjoint(
         {copies.lock, copies.log, copies.record}
     )
+
+
+@pytest.mark.parametrize(
+    "values",
+    [[], ["p"], ["p", "t"], "p, t, 0/a", None, ["p", "t", 0], ["p", "t", "0/a", {"jpeg": 75}]],
+    ids=str,
+)
+def test_a_line_of_another_form_is_refused(tmp_path, values):
+    with pytest.raises(
+        ValueError, match=r"lines \[chapter, tier, part, NAME=VALUE, ...\] expected"
+    ):
+        background.Entry(values, tmp_path)
 
 
 def test_every_entry_of_the_list_names_parameters_and_a_part_that_exist():

@@ -15,15 +15,16 @@ from helpers.tables import results
 
 
 def test_parts_and_values_of_the_command_line(capsys):
-    line = ["mini", "openset_calibration", "--only", "digits/resnet8/0", "--set", "device=cpu"]
-    _, parameters, (part,) = sweep.parse([*line, "--set", "keep=0.9", "augmentation=[flip]"])
+    line = ["mini", "openset_calibration", "--only", "digits/resnet8/0"]
+    given = ["--set", "device=cpu", "--set", "keep=0.9", "augmentation=[flip]"]
+    _, parameters, (part,) = sweep.parse([*line, *given])
     assert (part.name, part.identity["run"]) == ("digits/resnet8/0", 0)
     assert (parameters.keep, parameters.device) == (0.9, "cpu")
     assert parameters.recipe({"epochs": 9}).augmentation == ("flip",)
     for words, message in (
         ("--set kepe=1", "unknown parameter 'kepe'; did you mean 'keep'"),
         ("--out /dev/null/table.parquet", "/dev/null"),  # before hours of computing
-        ("--out /tmp", "--out: a file expected, got the folder /tmp"),
+        ("--out /tmp", "/tmp is a folder; name a file"),
         ("--processes 0", "--processes: a whole number, at least 1, expected, got '0'"),
         ("--processes two", "--processes: a whole number, at least 1, expected, got 'two'"),
         ("--set device=gpu", "device: 'cpu', 'cuda' or 'cuda:0'"),

@@ -100,8 +100,6 @@ class Parameters(parameters.Parameters):
             known_name("severity of a shift", severity, [str(level) for level in SEVERITIES])
         if not (self.sets or self.held_out or self.packs):
             raise ValueError("sets, held_out, packs: at least one set of unknown images expected")
-        if twice := sorted({name for name in self.sets if self.sets.count(name) > 1}):
-            raise ValueError(f"sets: twice: {', '.join(twice)}")
         return self
 
     def is_published(self, network: str) -> bool:

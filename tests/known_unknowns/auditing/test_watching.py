@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -67,7 +68,9 @@ def test_the_command_counts_each_file_once_and_keeps_its_state(monitor, capsys):
     for file, state in (("other", "r.watch.json"), ("r", "same.npz"), ("r", ".")):
         assert main(["watch", f"{file}.safetensors", "same.npz", "--state", state]) == REFUSED
     messages = capsys.readouterr().err
-    assert "belongs to another rejector" in messages and messages.count("is no state") == 2
+    assert "belongs to another rejector" in messages and "same.npz is no state" in messages
+    assert ". is a folder; name a file" in messages
+    assert not list(monitor.parent.glob(".*same.npz*"))  # a refused state has no lock
 
 
 @pytest.mark.parametrize(
@@ -108,6 +111,71 @@ def test_an_acknowledged_alarm_does_not_ring_again(monitor, capsys):
     generator = np.random.default_rng(1)
     np.savez("again.npz", logits=np.c_[0.1 * generator.random(800), np.full(800, -1)])
     assert main(["watch", "r.safetensors", "again.npz"]) == FAILS
+
+
+def test_an_alarm_is_acknowledged_after_it_was_seen(monitor, capsys):
+    """A command of a scheduler with --acknowledge would never print an alarm."""
+    for file in ("same.npz", "worse.npz"):
+        assert main(["watch", "r.safetensors", file, "--acknowledge"]) == REFUSED
+        assert "r.watch.json has no alarm to acknowledge" in capsys.readouterr().err
+        assert sorted(path.name for path in monitor.parent.iterdir()) == [
+            "r.safetensors", "same.npz", "worse.npz"
+        ]  # fmt: skip
+    assert main(["watch", "r.safetensors", "same.npz"]) == HOLDS
+    before = monitor.read_bytes()
+    assert main(["watch", "r.safetensors", "worse.npz", "--acknowledge"]) == REFUSED
+    assert monitor.read_bytes() == before
+    assert main(["watch", "r.safetensors", "worse.npz"]) == FAILS
+    assert main(["watch", "r.safetensors", "worse.npz", "--acknowledge"]) == HOLDS
+    assert main(["watch", "r.safetensors", "worse.npz", "--acknowledge"]) == REFUSED
+
+
+def test_counts_agree_with_their_nouns(monitor, capsys):
+    np.savez("one.npz", logits=[[0.9, -1]])
+    assert main(["watch", "r.safetensors", "one.npz"]) == HOLDS
+    assert "In 1 file with 1 image, there is no sign" in " ".join(capsys.readouterr().out.split())
+    assert main(["watch", "r.safetensors", "worse.npz"]) == FAILS
+    assert main(["watch", "r.safetensors", "worse.npz", "--acknowledge"]) == HOLDS
+    capsys.readouterr()
+    assert main(["watch", "r.safetensors", "worse.npz"]) == HOLDS
+    printed = capsys.readouterr().out
+    assert "The alarm with this file is acknowledged, and no later file is counted" in printed
+    assert "In 0" not in printed
+
+
+@pytest.mark.parametrize("reader", ["| head -0", ">&-", "> /dev/null"])
+def test_an_alarm_keeps_its_status_without_a_reader(monitor, reader):
+    command = f"{sys.executable} -m known_unknowns watch r.safetensors worse.npz"
+    script = f"set -o pipefail; {command} {reader}"
+    environment = os.environ | {"PYTHONPATH": str(project_root())}
+    done = subprocess.run(["bash", "-c", script], env=environment, stderr=subprocess.PIPE)
+    assert done.returncode == FAILS and done.stderr == b""
+    assert len(json.loads(monitor.read_text())["looks"]) == 1
+
+
+def test_a_full_disk_is_no_alarm(monitor):
+    command = [sys.executable, "-m", "known_unknowns", "watch", "r.safetensors", "worse.npz"]
+    environment = os.environ | {"PYTHONPATH": str(project_root())}
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, env=environment, stdout=full, stderr=subprocess.PIPE)
+    assert done.returncode == REFUSED and b"No space left on device" in done.stderr
+
+
+def test_watch_works_without_fcntl_as_on_windows(monitor, monkeypatch):
+    """The other lock is waited for; it is held while the state is written."""
+    tries = []
+
+    def locking(descriptor, mode, length):
+        tries.append((os.fstat(descriptor).st_size, mode, length))
+        if len(tries) < 3:
+            raise PermissionError(13, "locked by another process")
+
+    windows = SimpleNamespace(locking=locking, LK_NBLCK=2)
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    monkeypatch.setitem(sys.modules, "msvcrt", windows)
+    assert main(["watch", "r.safetensors", "worse.npz"]) == FAILS
+    assert tries == [(0, 2, 1)] * 3
+    assert len(json.loads(monitor.read_text())["looks"]) == 1
 
 
 def test_looks_at_once_are_all_counted(monitor):
