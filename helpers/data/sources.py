@@ -16,7 +16,7 @@ import pictures
 from helpers import cache
 from helpers.checks import known_name, whole_number
 from helpers.data.cards import Card, find, remedy
-from helpers.data.directories import is_image, list_images
+from helpers.data.directories import is_hidden, is_image, list_images
 from helpers.data.images import Images
 from helpers.data.pixels import resize, stack
 
@@ -238,7 +238,7 @@ def listing(path: str | os.PathLike, split: str) -> tuple[Path, list[str], dict]
             for key, root in splits.items()
             if not (annotated and key == "val")
             for entry in root.iterdir()
-            if entry.is_dir() and not entry.name.startswith(".")
+            if entry.is_dir() and not is_hidden(entry.name)
         }
         | set(annotated.values())
     )
@@ -258,6 +258,12 @@ def listing(path: str | os.PathLike, split: str) -> tuple[Path, list[str], dict]
         pairs = [(0, file) for file in list_images(splits[split])]
     if not pairs:
         raise ValueError(f"image folder {splits[split]}: no images in subfolders, one a class")
+    missing = sorted(set(range(len(names))) - {label for label, _ in pairs})
+    if missing:
+        log.warning(
+            "%s: %d of %d classes have no image: %s",
+            splits[split], len(missing), len(names), ", ".join(names[i] for i in missing[:5]),
+        )  # fmt: skip
     name = path.resolve().name
     description = {
         "labels": np.array([label for label, _ in pairs], np.int64),

@@ -193,6 +193,15 @@ def test_workers_pass_batches_if_the_temporary_folder_has_a_long_path(folder, tm
     assert printed.stdout.split() == ["12"]
 
 
+def test_images_that_are_left_out_and_empty_classes_are_named(folder, caplog):
+    (folder / "bee" / "photo.HEIC").touch()
+    (folder / "dog").mkdir()
+    (folder / "__MACOSX" / "bee").mkdir(parents=True)
+    assert load(f"folder:{folder}", "test", size=8).class_names == ("ant", "bee", "cow", "dog")
+    assert "zoo: 1 images are left out, the first is bee/photo.HEIC; convert" in caplog.text
+    assert "zoo: 1 of 4 classes have no image: dog" in caplog.text
+
+
 def test_subsets_keep_files_sizes_and_labels_together(folder, tmp_path):
     """The digest is of paths, contents and labels, wherever the folder is."""
     stream = ImageStream.scan(folder)
