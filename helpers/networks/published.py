@@ -138,7 +138,10 @@ def read_tensors(path: Path) -> dict[str, torch.Tensor]:
         tensors = load_state_dict(str(path), weights_only=True)
     except Exception as error:  # a damaged file raises almost anything
         reason = str(error) or type(error).__name__  # an empty file ends without a word
-        raise ValueError(f"weights: {path} cannot be read ({reason})") from error
+        raise ValueError(
+            f"weights: {path} cannot be read ({reason}); a file of "
+            "torch.save(network.state_dict(), path) or of safetensors is expected"
+        ) from error
     if tensors and all(str(name).startswith(_WRAPPED) for name in tensors):
         tensors = {name.removeprefix(_WRAPPED): tensor for name, tensor in tensors.items()}
     for name, tensor in tensors.items():
