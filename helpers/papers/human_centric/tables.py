@@ -53,13 +53,14 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
     """Return the scores' error rates over normally trained networks, the paper's in brackets."""
     table = table[table["data_set"] == parameters.data_set]
     primary = table[table["variant"] == "primary"]
-    every = cases(primary)[list(PAPER_METHODS)].dropna()
+    every = cases(primary)
+    every = every[[name for name in PAPER_METHODS if name in every]].dropna()
     ours = every[[ModelName.parse(name).strategy == "normal" for name in every.index]]
     paper_values = cases(published.with_averages(published.load("human_centric")))
-    wide = over_networks(ours) + " (" + over_networks(paper_values) + ")"
+    wide = over_networks(ours) + " (" + over_networks(paper_values[list(ours)]) + ")"
     if FRESH in {*table["variant"].unique()}:
         fresh = cases(table[table["variant"] == FRESH]).loc[ours.index]
-        wide[FRESH] = (100 * fresh.mean()).map("{:.1f}".format)
+        wide[FRESH] = (100 * fresh[list(ours)].mean()).map("{:.1f}".format)
     right = primary[primary["metric"] == "accuracy"].pivot_table("value", "backbone", "test_set")
     right = right.loc[ours.index]  # a label-shifted set has no accuracy: no prediction is correct
     rates = primary[(primary["metric"] == "der99") & (primary["method"] == "msp")]
@@ -76,6 +77,7 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
         input_shifted=", ".join(name for name in sets if name in right and name != "test"),
         label_shifted=", ".join(name for name in sets if name not in right),
         printed=len(paper_values),
+        failures=_failures(primary[primary["method"].isin([*PAPER_METHODS])]),
     )
     cells = wide.rename_axis("method").reset_index().melt("method", value_name="text")
     name = f"{parameters.tier}-error-rates"

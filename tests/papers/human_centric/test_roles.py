@@ -79,3 +79,13 @@ def test_classes_that_the_model_knows_by_another_name_are_left_out():
     assert set(np.array(images.class_names)[images.labels]) == set("12345689")
     with pytest.raises(ValueError, match="unknown class of digits '10'"):
         roles(left_out.replace(excluded={"digits": ["10"]}))
+
+
+def test_training_images_of_another_set_fit_the_scores(pets):
+    """An ID set that has only test images names it; without a name, its own are asked for."""
+    id_set = SMALL.data_set
+    shift = roles(SMALL.replace(training_sets={id_set: "digits"}))
+    assert (shift.train.name, shift.test.name) == ("digits", "pets")
+    assert roles(SMALL).train.name == "pets"
+    with pytest.raises(ValueError, match="unknown ID set 'mnist'"):
+        SMALL.replace(training_sets={"mnist": "digits"})
