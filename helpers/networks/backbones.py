@@ -10,8 +10,7 @@ import torch
 from torch import nn
 
 from helpers.networks import safe_convolutions, spectral
-from helpers.networks.heads import Native, equip
-from helpers.networks.published_imagenet import ClassMaps
+from helpers.networks.heads import ClassMaps, Native, equip
 from helpers.networks.recipe import FOUR_STAGES, Recipe
 from helpers.outputs import Head
 

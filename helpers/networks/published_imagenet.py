@@ -10,6 +10,7 @@ from PIL import Image
 from torch import nn
 
 from helpers.data.stream import MARGIN
+from helpers.networks.heads import ClassMaps
 
 _MOBILENET = (48, 96, 96, 192, 192, 384, 384, 384, 384, 384, 384, 768, 768)  # channels of the pairs
 _SKIPPING = (2, 4, 6, 12)  # the pairs that keep every second pixel
@@ -105,21 +106,6 @@ class _Fire(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         x = self.squeeze(x).relu()
         return torch.cat([self.expand1(x), self.expand3(x)], dim=1).relu()
-
-
-class ClassMaps(nn.Module):
-    """The end of a SqueezeNet: the mean of one map a class after its ReLU.
-
-    It reads maps of features as rows, [B, C H W].  Their means alone do not determine the logits.
-    """
-
-    def __init__(self, channels: int, num_classes: int):
-        super().__init__()
-        self.channels = channels
-        self.conv = nn.Conv2d(channels, num_classes, 1, padding=1)
-
-    def forward(self, maps: torch.Tensor) -> torch.Tensor:
-        return self.conv(maps).relu().mean((2, 3))
 
 
 class SqueezeNet(nn.Module):

@@ -32,8 +32,9 @@ from helpers.networks import published, published_cifar, timm_weights
 from helpers.networks.backbones import Classifier
 from helpers.networks.chosen_device import chosen_device
 from helpers.networks.devices import VERSIONS, device_name
+from helpers.networks.heads import ClassMaps
 from helpers.networks.inference import compute_once
-from helpers.networks.published_imagenet import CentreCrop, ClassMaps
+from helpers.networks.published_imagenet import CentreCrop
 from helpers.outputs import Head, Outputs
 
 CENTRE = "centre crop"  # a photograph is seen as `CentreCrop` shows it

@@ -13,7 +13,8 @@ from safetensors.torch import load_file
 
 from helpers import data
 from helpers.networks import published, zoo
-from helpers.networks.published_imagenet import CentreCrop, ClassMaps
+from helpers.networks.heads import ClassMaps
+from helpers.networks.published_imagenet import CentreCrop
 
 MOBILENET = "mobilenet_v1_075.howard_imagenet"
 SQUEEZENETS = ("squeezenet_1_0.iandola_imagenet", "squeezenet_1_1.iandola_imagenet")
@@ -64,7 +65,7 @@ def squeezenet(weights, x):
     return layer(x, "conv_final" if old else "conv10", padding=1).mean((2, 3))
 
 
-def found(name):
+def opened(name):
     """Return a published network and the tensors of its file, as 32-bit numbers."""
     try:
         path = published.find(name).locate()
@@ -83,7 +84,7 @@ def photographs(name, split):
 
 @pytest.mark.parametrize("name", PRINTED)
 def test_a_few_lines_of_plain_torch_compute_the_same_logits(name):
-    network, tensors = found(name)
+    network, tensors = opened(name)
     size = network.preprocessing["input_size"][1]
     pixels = torch.from_numpy(photographs(*SETS[0]).images[:12]).permute(0, 3, 1, 2)
     pixels = pixels[:, :, 1:-2, 1:-2] if size == 224 else pixels
@@ -102,7 +103,7 @@ def test_a_few_lines_of_plain_torch_compute_the_same_logits(name):
 @pytest.mark.parametrize("number", range(len(SETS)))
 def test_accuracies_are_those_that_other_code_measured(name, number):
     """Images of 224 pixels are enlarged without rounding, as there; ours are rounded to bytes."""
-    network, _ = found(name)
+    network, _ = opened(name)
     images = photographs(*SETS[number])
     size = network.preprocessing["input_size"][1]
     if images.images.shape[1] < size:
@@ -124,7 +125,7 @@ def test_accuracies_are_those_that_other_code_measured(name, number):
 @pytest.mark.parametrize("name", SQUEEZENETS)
 def test_a_squeezenet_has_no_linear_head(name):
     """Its scores are not negative, and no score that needs the head is computed."""
-    network, _ = found(name)
+    network, _ = opened(name)
     images = photographs(*SETS[0]).subset(slice(0, 4))
     outputs = network.outputs(images)
     assert network.head is None and len(network.class_names) == 1000
