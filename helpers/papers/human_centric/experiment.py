@@ -28,6 +28,7 @@ from helpers.training.fitted import fit
 __all__ = ["models", "outputs", "parts", "roles", "rows"]
 
 log = logging.getLogger(__name__)
+_OF_LINEAR_HEADS = ("gradnorm",)  # its formula is the norm of that layer's gradient
 
 
 @dataclass(frozen=True)
@@ -210,7 +211,8 @@ def _rows_of_score(
         ]
 
     heads = [outputs.head for outputs in variants.values()]
-    if None in heads and "head" in scores.create(method).info.needs:
+    needs = scores.create(method).info.needs
+    if None in heads and ("head" in needs or method in _OF_LINEAR_HEADS):
         return failed(f"'{method}' {LACKING['head']}")
     try:
         widest = max(variants.values(), key=lambda outputs: len(outputs.sets))

@@ -231,8 +231,8 @@ def test_a_network_without_a_linear_head_has_the_scores_that_need_none(seen):
     """The others are rows with the reason, which is no error."""
     seen = replace(seen, head=None)
     assert rows_of(seen, "max_logit")["value"]["test", "der99"] > 0
-    rows = rows_of(seen, "react")
-    assert rows.index.tolist() == [("test", "failed")]
-    assert rows["notes"].tolist() == [
-        "'react' needs a linear layer as the last one, of one network"
-    ]
+    for method in ("react", "gradnorm"):
+        rows = rows_of(seen, method)
+        assert rows.index.tolist() == [("test", "failed")]
+        reason = f"'{method}' needs a linear layer as the last one, of one network"
+        assert rows["notes"].tolist() == [reason]

@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
-from helpers.data import Images
+from helpers.data import Images, class_lists, wordnet_rules
+from helpers.data.hypernyms import Hypernyms
 from helpers.papers.human_centric import roles as human_centric
 from helpers.papers.human_centric.roles import corrupt_images, roles
+from helpers.papers.parameters import load
 from tests.papers.toys import tiny
 
 SMALL = tiny("roles", "human_centric")
@@ -89,3 +91,12 @@ def test_training_images_of_another_set_fit_the_scores(pets):
     assert roles(SMALL).train.name == "pets"
     with pytest.raises(ValueError, match="unknown ID set 'mnist'"):
         SMALL.replace(training_sets={"mnist": "digits"})
+
+
+def test_dishes_that_wordnet_finds_among_imagenets_nouns_are_left_out_at_small():
+    """And kinds of them, and soups: 18 of Food-101's 101 classes."""
+    excluded = load("human_centric", "small").excluded["food101_64"]
+    dishes = class_lists.names_of("food101")
+    nouns = wordnet_rules.named_nodes(dishes, Hypernyms.span(class_lists.wnids_of("imagenet")))
+    assert {*nouns} < {*excluded} < {*dishes}
+    assert len(excluded) == 18
