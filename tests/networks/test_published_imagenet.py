@@ -13,7 +13,6 @@ from safetensors.torch import load_file
 
 from helpers import data
 from helpers.networks import published, zoo
-from helpers.networks.heads import ClassMaps
 from helpers.networks.published_imagenet import CentreCrop
 
 MOBILENET = "mobilenet_v1_075.howard_imagenet"
@@ -95,6 +94,7 @@ def test_a_few_lines_of_plain_torch_compute_the_same_logits(name):
         features, logits = network.classifier.answer(pixels)
     assert torch.allclose(logits, expected, atol=1e-4 * expected.abs().max().item())
     assert features.shape == (12, 768 if name == MOBILENET else 512)
+    assert (network.head is None) == (name in SQUEEZENETS)
     few = photographs(*SETS[0]).subset(slice(0, 12))
     np.testing.assert_allclose(network.outputs(few).logits, logits, atol=1e-3)
 
@@ -120,17 +120,6 @@ def test_accuracies_are_those_that_other_code_measured(name, number):
     ranked = np.argsort(-logits, axis=1)[:, :5] == images.labels[:, None]
     shares = 100 * ranked[:, 0].mean(), 100 * ranked.any(axis=1).mean()
     assert tuple(round(share, 1) for share in shares) == PRINTED[name][number]
-
-
-@pytest.mark.parametrize("name", SQUEEZENETS)
-def test_a_squeezenet_has_no_linear_head(name):
-    """Its scores are not negative, and no score that needs the head is computed."""
-    network, _ = opened(name)
-    images = photographs(*SETS[0]).subset(slice(0, 4))
-    outputs = network.outputs(images)
-    assert network.head is None and len(network.class_names) == 1000
-    assert outputs.logits.min() >= 0 and outputs.features.shape == (4, 512)
-    assert isinstance(network.classifier.backbone.get_classifier(), ClassMaps)
 
 
 def test_a_photograph_of_nearly_the_size_is_cropped_and_any_other_is_resized():
