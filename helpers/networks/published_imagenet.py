@@ -64,6 +64,7 @@ class MobileNet(nn.Module):
 
     def __init__(self, num_classes: int):
         super().__init__()
+        self.num_classes = num_classes
         inputs = 24
         self.stem = _Convolution(3, inputs, 3, stride=2)
         self.depthwise = nn.ModuleList()
@@ -116,6 +117,7 @@ class SqueezeNet(nn.Module):
 
     def __init__(self, num_classes: int, version: str):
         super().__init__()
+        self.num_classes = num_classes
         inputs, size = {"1.0": (96, 7), "1.1": (64, 3)}[version]
         self.conv1 = nn.Conv2d(3, inputs, size, stride=2)
         self.pooled = _POOLED[version]

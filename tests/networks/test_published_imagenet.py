@@ -95,6 +95,7 @@ def test_a_few_lines_of_plain_torch_compute_the_same_logits(name):
     assert torch.allclose(logits, expected, atol=1e-4 * expected.abs().max().item())
     assert features.shape == (12, 768 if name == MOBILENET else 512)
     assert (network.head is None) == (name in SQUEEZENETS)
+    assert network.classifier.backbone.num_classes == len(network.class_names) == 1000
     few = photographs(*SETS[0]).subset(slice(0, 12))
     np.testing.assert_allclose(network.outputs(few).logits, logits, atol=1e-3)
 
