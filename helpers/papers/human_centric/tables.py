@@ -87,7 +87,8 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
 
 def each_network(table: pd.DataFrame) -> dict[str, Table]:
     """Return the paper's scores on each network by the source of the threshold, as `zoo`."""
-    table = table[table["method"].isin(["network", *PAPER_METHODS])]
+    chosen = table["method"].isin(PAPER_METHODS) & (table["metric"] != "failed")
+    table = table[chosen | (table["method"] == "network")]
     variants = [name for name in ("primary", FRESH) if table["variant"].eq(name).any()]
     return {name: zoo(table[table["variant"] == name], methods=PAPER_METHODS) for name in variants}
 
@@ -123,6 +124,8 @@ def _failures(table: pd.DataFrame) -> str:
     failed = table[table["metric"] == "failed"]
     of_network, on_test = failed["method"] == "network", failed["test_set"] == "test"
     names = failed["method"] + " of " + failed["backbone"]
+    everywhere = failed.groupby("method")["backbone"].transform("nunique")
+    names = names.mask(everywhere == table["backbone"].nunique(), failed["method"])
     names = names.where(~of_network, failed["backbone"].where(on_test, failed["test_set"]))
     groups = names.groupby(failed["notes"], sort=False).unique()
     return "".join(f" Failed: {', '.join(group)} ({why})." for why, group in groups.items())
