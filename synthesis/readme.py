@@ -44,9 +44,17 @@ def details() -> str:
 def section(paper: str, tier: str, table: pd.DataFrame, judged: pd.DataFrame) -> str:
     """Return a chapter's main table of one tier, with its caption above it, and the verdicts."""
     main = PAPERS[paper].tables.main_table(table, load(paper, tier))
+    each_network = getattr(PAPERS[paper].tables, "each_network", None)
+    of_networks = each_network(table) if each_network else {}
+    networks = [
+        f"**Each network, {variant}.** {each.caption}\n\n{each.markdown()}"
+        for variant, each in of_networks.items()
+    ]
     rows = judged.query("paper == @paper and tier == @tier")[["text", "verdict"]].to_numpy()
     verdicts = markdown_table(["the paper's sentence", "verdict at this tier"], rows)
-    return f"**{openings.TITLES[paper]}.** {main.caption}\n\n{main.markdown()}\n\n{verdicts}"
+    return "\n\n".join(
+        [f"**{openings.TITLES[paper]}.** {main.caption}", main.markdown(), *networks, verdicts]
+    )
 
 
 def filled(text: str) -> str:

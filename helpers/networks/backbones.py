@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from helpers.networks import safe_convolutions, spectral
-from helpers.networks.heads import Native, equip
+from helpers.networks.heads import ClassMaps, Native, equip
 from helpers.networks.recipe import FOUR_STAGES, Recipe
 from helpers.outputs import Head
 
@@ -169,10 +169,22 @@ class Classifier(nn.Module):
 
         A network of several inputs also accepts that number of concatenated images, [B, 3 M, H, W].
         """
+        return self._features(self._maps(images))
+
+    def answer(self, images: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the features, [B, D], and the logits, [B, K], for uint8 images [B, 3, H, W]."""
+        maps = self._maps(images)
+        features = self._features(maps)
+        head = self.backbone.get_classifier()
+        return features, head(maps if isinstance(head, ClassMaps) else features)
+
+    def _maps(self, images: torch.Tensor) -> torch.Tensor:
         mean, std = (value.repeat(images.shape[1] // 3, 1, 1) for value in (self.mean, self.std))
         x = (images.to(mean.dtype) - mean) / std
-        x = self.backbone.forward_features(x)
-        return self.dropout(self.backbone.forward_head(x, pre_logits=True))
+        return self.backbone.forward_features(x)
+
+    def _features(self, maps: torch.Tensor) -> torch.Tensor:
+        return self.dropout(self.backbone.forward_head(maps, pre_logits=True))
 
     def sample_dropout(self) -> None:
         """Go into evaluation mode, except for dropout, whose draws then make members."""
@@ -183,7 +195,7 @@ class Classifier(nn.Module):
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
         """Return the logits, [B, K], for uint8 images [B, 3, H, W]."""
-        return self.backbone.get_classifier()(self.features(images))
+        return self.answer(images)[1]
 
     @property
     def head(self) -> Head:

@@ -55,6 +55,22 @@ class RBFHead(nn.Module):
         return (-self.linear(features).square()).exp()
 
 
+class ClassMaps(nn.Module):
+    """The end of a SqueezeNet: the mean of one map a class after its ReLU.
+
+    The means of the maps, the features, do not determine the logits.
+    """
+
+    def __init__(self, channels: int, num_classes: int):
+        super().__init__()
+        self.channels = channels
+        self.conv = nn.Conv2d(channels, num_classes, 1, padding=1)
+
+    def forward(self, maps: torch.Tensor) -> torch.Tensor:
+        """Return the logits, [B, K], of maps [B, D, H, W]."""
+        return self.conv(maps).relu().mean((2, 3))
+
+
 class MultiInput(nn.Conv2d):
     """A first convolution that sees M images at once, one after another in its channels.
 

@@ -95,8 +95,7 @@ def compute(
         for batch in batches:
             batch = batch.to(device)
             classifier.eval()
-            hidden = classifier.features(batch).float()
-            answers = head(hidden)  # type: ignore[operator]
+            hidden, answers = (values.float() for values in classifier.answer(batch))
             if logits is None:  # filled in place: a copy at the end would take twice the memory
                 logits = np.empty((count, answers.shape[1]), np.float32)
                 features = np.empty((count, hidden.shape[1]), np.float32)

@@ -1,4 +1,4 @@
-"""Published networks of small images by other authors: their records and their weights.
+"""Published networks by other authors: their records and their weights.
 
 Each network has a record in ``published.yaml``.  Its file is searched below `network_root`, under
 the author's file name or as safetensors; this package contains one small network.
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import yaml
 
 from helpers.checks import known_name
-from helpers.data.class_lists import names_of
+from helpers.data.class_lists import names_of, wnids_of
 from helpers.files import folder, sha256_file
 
 if TYPE_CHECKING:
@@ -56,11 +56,14 @@ class Published:
     digest: str = ""
     bytes: int = 0
     accuracy: float = 0.0
+    size: int = 32
     note: str = ""
 
     @property
     def class_names(self) -> tuple[str, ...]:
-        """Names of its classes, in the order of its outputs."""
+        """Names of its classes, in the order of its outputs; ImageNet's are wnids."""
+        if self.data_set == "imagenet":
+            return tuple(wnids_of(self.data_set))
         return names_of(self.data_set)
 
     def locate(self) -> Path:
@@ -106,9 +109,9 @@ class Published:
             )  # fmt: skip
 
     @property
-    def id_sets(self) -> tuple[str, str]:
-        """The data set that it has learnt, and the embedded part of that, of the same classes."""
-        return self.data_set, f"{self.data_set}_mini"
+    def id_sets(self) -> tuple[str, ...]:
+        """The data set that it has learnt, and the packs of parts of that, of the same classes."""
+        return self.data_set, f"{self.data_set}_mini", f"{self.data_set}_val_224"
 
     def _differs(self, path: Path, tensors: Mapping[str, torch.Tensor]) -> str:
         """Return how a file differs from the author's file; "" if it does not, or is unknown."""

@@ -1,4 +1,4 @@
-"""Architectures of published networks for images of 32 pixels: timm's modules, changed."""
+"""Architectures of published networks; for images of 32 pixels timm's modules, changed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import nn
 
-from helpers.networks import backbones
+from helpers.networks import backbones, published_imagenet
 from helpers.networks.recipe import Recipe
 
 
@@ -64,10 +64,12 @@ def _densenet_name(name: str) -> str:
     return re.sub(r"^fc\.", "classifier.", name)
 
 
-#: Builders by architecture, and functions from an author's name of a tensor to timm's name.
+#: Builders by architecture, and functions from an author's name of a tensor to its name here.
 BUILDERS: Mapping[str, tuple[Callable[..., nn.Module], Callable[[str], str]]] = {
     "densenet_bc": (densenet_bc, _densenet_name),
+    "mobilenet": (published_imagenet.MobileNet, published_imagenet.mobilenet_name),
     "resnet_a": (resnet_a, _resnet_name),
+    "squeezenet": (published_imagenet.SqueezeNet, published_imagenet.squeezenet_name),
 }
 
 
@@ -87,7 +89,8 @@ def create(
         for name, tensor in model.state_dict().items()
         if not name.endswith("num_batches_tracked")
     }
-    given = {name_of(name): tensor for name, tensor in tensors.items()}
+    from_keras = published_imagenet.from_keras
+    given = {name_of(name): from_keras(name, tensor) for name, tensor in tensors.items()}
     missing, superfluous = expected.keys() - given, given.keys() - expected
     for problem, names in (("has no", missing), ("has more:", superfluous)):
         if names:

@@ -32,9 +32,12 @@ from helpers.networks import published, published_cifar, timm_weights
 from helpers.networks.backbones import Classifier
 from helpers.networks.chosen_device import chosen_device
 from helpers.networks.devices import VERSIONS, device_name
+from helpers.networks.heads import ClassMaps
 from helpers.networks.inference import compute_once
+from helpers.networks.published_imagenet import CentreCrop
 from helpers.outputs import Head, Outputs
 
+CENTRE = "centre crop"  # a photograph is seen as `CentreCrop` shows it
 TOLERANCE = 1e-3  # of the largest logit, between a network's own logits and its head's
 
 # read now, when the code is loaded: the files may change before a long run uses them
@@ -83,9 +86,10 @@ class Pretrained:
     seconds = 0.0  # of training, here
 
     @property
-    def head(self) -> Head:
-        """The last linear layer: weight [K, D] and bias [K]."""
-        return self.classifier.head
+    def head(self) -> Head | None:
+        """The last linear layer, weight [K, D] and bias [K]; None if it has another end."""
+        linear = not isinstance(self.classifier.backbone.get_classifier(), ClassMaps)
+        return self.classifier.head if linear else None
 
     @property
     def parameters(self) -> int:
@@ -207,7 +211,7 @@ timm.list_models() and helpers.networks.published.records() name all
 
 
 def _published(name: str, weights: Path | str | None) -> tuple[nn.Module, str, dict, tuple]:
-    """Make a published network for images of 32 pixels; other images are resized.
+    """Make a published network for images of its size; other images are resized or cropped.
 
     Return the network, the source of its weights, its preprocessing, and the names of its classes.
     """
@@ -220,9 +224,10 @@ def _published(name: str, weights: Path | str | None) -> tuple[nn.Module, str, d
         )
     except ValueError as error:
         raise ValueError(f"weights: {path} are not those of '{name}': {error}") from error
+    interpolation = "bicubic" if record.size == 32 else CENTRE
     preprocessing = {
-        "input_size": (3, 32, 32), "interpolation": "bicubic", "crop_pct": 1.0,
-        "mean": record.mean, "std": record.std,
+        "input_size": (3, record.size, record.size), "interpolation": interpolation,
+        "crop_pct": 1.0, "mean": record.mean, "std": record.std,
     }  # fmt: skip
     return model, f"{record.source}, file {path.name}", preprocessing, record.class_names
 
@@ -279,6 +284,8 @@ def _check_name(name: str) -> None:
 
 
 def _transform(preprocessing: Mapping) -> Callable[[Image.Image], torch.Tensor]:
+    if preprocessing["interpolation"] == CENTRE:
+        return CentreCrop(preprocessing["input_size"][1])
     return timm.data.create_transform(**preprocessing, is_training=False, use_prefetcher=True)
 
 
@@ -312,7 +319,10 @@ class _TwoTokens(nn.Module):
 
 
 def _classifier(model: nn.Module, name: str, preprocessing: Mapping) -> Classifier:
-    """Return a model as a classifier; refuse one whose logits are not linear in its features."""
+    """Return a model as a classifier; refuse one whose logits are not linear in its features.
+
+    A SqueezeNet is accepted: its logits are computed from maps (`ClassMaps`).
+    """
     pixels = np.random.default_rng(0).integers(0, 256, (2, *preprocessing["input_size"]), np.uint8)
     images = torch.from_numpy(pixels)
     mean, std = (255 * torch.tensor(preprocessing[key]).view(3, 1, 1) for key in ("mean", "std"))
@@ -322,6 +332,8 @@ def _classifier(model: nn.Module, name: str, preprocessing: Mapping) -> Classifi
     classifier = Classifier(_TwoTokens(model) if distilled else model).eval()
     classifier.mean.copy_(mean)
     classifier.std.copy_(std)
+    if isinstance(model.get_classifier(), ClassMaps):
+        return classifier
     try:
         head = classifier.head
         with torch.inference_mode():

@@ -35,7 +35,7 @@ def show_images(
 ) -> Inputs:
     """Return the inputs of an audit of a network; earlier outputs are read from the cache."""
     names = tuple(class_names) or network.class_names
-    classes = len(network.classifier.head.bias)
+    classes = len(network.class_names)
     if len(names) != classes:
         raise ValueError(
             f"class_names: {classes} expected, as many as the head has outputs, got {len(names)}"
@@ -73,7 +73,7 @@ def show_images(
         validation=outputs["validation"],
         class_names=tuple(titles.get(name, name) for name in names),
         train=outputs.get("train"),
-        head=network.classifier.head,
+        head=network.head,
         ood=ood_outputs,
         families=family_outputs,
         production=outputs.get("production"),

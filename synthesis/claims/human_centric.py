@@ -72,9 +72,13 @@ def derive(table: pd.DataFrame) -> pd.DataFrame:
     for data_set, part in table.groupby("data_set", sort=False):
         numbers, counted = read_numbers(part), part[part["metric"] == "parameters"]
         sizes = dict(zip(counted["backbone"], counted["value"], strict=True))
-        complete = {model for _, model in numbers}
-        models = [model for model in part["backbone"].unique() if model in complete]
-        for quantity in quantities(models, sizes):
+        complete = {
+            m for (_, m), values in numbers.items() if not np.isnan(values[_ERRORS, 0]).any()
+        }
+        names = part["backbone"].unique()
+        models = [model for model in names if model in complete]
+        with_msp = [model for model in names if model in {name for _, name in numbers}]
+        for quantity in quantities(models, sizes, with_msp):
             runs = {
                 run: np.stack([numbers[run, model] for model in quantity.models])
                 for run in sorted({run for run, _ in numbers})
@@ -112,7 +116,7 @@ def at_paper_weights(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def read_numbers(table: pd.DataFrame) -> dict[tuple[int, str], np.ndarray]:
-    """Return the numbers of each run and network that has all of the paper's scores.
+    """Return the numbers of each run and network that has MSP.
 
     From rows of one data set to [numbers, 1 + replicates]; other missing numbers are NaN.
     """
@@ -124,16 +128,19 @@ def read_numbers(table: pd.DataFrame) -> dict[tuple[int, str], np.ndarray]:
         numbers = index_numbers(part, ["backbone", *levels])
         for model, values in numbers.groupby(level="backbone", sort=False):
             values = values.droplevel("backbone").reindex(every)
-            if values[0].iloc[_ERRORS].notna().all():
+            if not np.isnan(values[0].iloc[_MSP]):
                 arrays[run, model] = values.to_numpy()
     return arrays
 
 
-def quantities(models: Sequence[str], sizes: Mapping[str, float]) -> Iterator[Quantity]:
+def quantities(
+    models: Sequence[str], sizes: Mapping[str, float], with_msp: Sequence[str] = ()
+) -> Iterator[Quantity]:
     """Yield every number for which there are enough networks.
 
     `models` are the networks of one data set with all of the paper's scores, `sizes` their numbers
-    of parameters.  A function has numbers x [networks, numbers, 1 + replicates].
+    of parameters; `with_msp` are the networks that have MSP, by default the same.  A function has
+    numbers x [networks, numbers, 1 + replicates].
     """
     parsed = {name: ModelName.parse(name) for name in models}
     normal = [name for name in models if parsed[name].strategy == "normal"]
@@ -146,9 +153,10 @@ def quantities(models: Sequence[str], sizes: Mapping[str, float]) -> Iterator[Qu
             yield Quantity(score, "rank_gain", normal, rank)
         # the largest loss on a network by the score that is best on average
         yield Quantity("network", "regret", normal, _regret)
-    if len(models) >= FEWEST:  # Spearman's, of accuracy and MSP; 0 if one of them is constant
+    with_msp = with_msp or models
+    if len(with_msp) >= FEWEST:  # Spearman's, of accuracy and MSP; 0 if one of them is constant
         yield Quantity(
-            "msp", "accuracy_correlation", models,
+            "msp", "accuracy_correlation", with_msp,
             lambda x: spearman(x[:, _ACCURACY], x[:, _MSP], constant=0.0),
         )  # fmt: skip
     families: dict[str, list[str]] = {}  # each from the smallest network to the largest

@@ -21,12 +21,14 @@ from helpers.papers.human_centric import parameters as names
 from helpers.papers.human_centric.parameters import ModelName, Parameters
 from helpers.papers.human_centric.roles import RoleOutputs, ShiftRoles, outputs_with, roles
 from helpers.papers.run import Draw, Part
+from helpers.scores.info import LACKING
 from helpers.tables import results
 from helpers.training.fitted import fit
 
 __all__ = ["models", "outputs", "parts", "roles", "rows"]
 
 log = logging.getLogger(__name__)
+_OF_LINEAR_HEADS = ("gradnorm",)  # its formula is the norm of that layer's gradient
 
 
 @dataclass(frozen=True)
@@ -199,8 +201,19 @@ def _rows_of_score(
 ) -> list[dict]:
     """Return the rows of a score in all variants, for which it is fitted once.
 
-    If the score fails, the rows hold the reason.
+    If the score does not apply or fails, the rows hold the reason.
     """
+
+    def failed(notes: str) -> list[dict]:
+        return [
+            {"variant": variant} | results.row("test", "failed", 1.0, len(o.test), notes=notes)
+            for variant, o in variants.items()
+        ]
+
+    heads = [outputs.head for outputs in variants.values()]
+    needs = scores.create(method).info.needs
+    if None in heads and ("head" in needs or method in _OF_LINEAR_HEADS):
+        return failed(f"'{method}' {LACKING['head']}")
     try:
         widest = max(variants.values(), key=lambda outputs: len(outputs.sets))
         values, rows = apply_score(widest, method, parameters), []
@@ -215,11 +228,7 @@ def _rows_of_score(
         return rows
     except Exception as error:  # of one score; the other scores go on
         log.warning("score %s: %s", method, error)
-        notes = f"{type(error).__name__}: {error}"
-        return [
-            {"variant": variant} | results.row("test", "failed", 1.0, len(o.test), notes=notes)
-            for variant, o in variants.items()
-        ]
+        return failed(f"{type(error).__name__}: {error}")
 
 
 def error_rates(

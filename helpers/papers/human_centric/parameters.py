@@ -79,6 +79,8 @@ class Parameters(parameters.Parameters):
     own_classes: list[str] = Field(default_factory=list)
     # ID sets of published networks, by their record
     other_data_sets: list[DataSet] = Field(default_factory=list)
+    # set of the training images of an ID set that has only test images; its classes are the same
+    training_sets: dict[str, DataSet] = Field(default_factory=dict)
     corrupted: list[str]  # ID and input-shifted sets that are also corrupted as in ImageNet-C
     # of other classes; without a set that shares classes with the ID set.  In an input-shifted set,
     # images of unknown classes
@@ -117,6 +119,7 @@ class Parameters(parameters.Parameters):
             ("set of own classes", self.own_classes, self.input_shifted),
             ("near set", self.near, self.label_shifted),
             ("ID set", self.score_arguments_of, id_sets),
+            ("ID set", self.training_sets, id_sets),
             ("average_weights", KINDS if self.average_weights else (), self.average_weights),
         ):
             for name in names:

@@ -65,14 +65,17 @@ def roles(parameters: Parameters, part: Part | None = None) -> ShiftRoles:
     """
     data_set = part.identity["data_set"] if part else parameters.data_set
     seed, plain, missing, drawn_from = parameters.seed, {}, {}, {}
-    train = _list(data_set, "train", parameters)
-    test = _open(_list(data_set, _test_split(data_set), parameters))
+    training_set = parameters.training_sets.get(data_set, data_set)
+    train = _list(
+        training_set, "train" if training_set == data_set else _split(training_set), parameters
+    )
+    test = _open(_list(data_set, _split(data_set), parameters))
     if parameters.train_per_class:
         train = train.subset(choose_of_each(train.labels, parameters.train_per_class, seed))
     train = _open(train)
     for name in parameters.input_shifted if data_set == parameters.data_set else []:
         try:
-            images = _list(name, _test_split(name), parameters)
+            images = _list(name, _split(name), parameters)
         except FileNotFoundError as error:
             missing[name] = str(error)
             continue
@@ -98,10 +101,10 @@ def roles(parameters: Parameters, part: Part | None = None) -> ShiftRoles:
                 images = plain[name]
             elif near:
                 size, download = test.images.shape[1], parameters.download
-                images = load(name, _test_split(name), size=size, download=download)
+                images = load(name, _split(name), size=size, download=download)
                 excluded = [*excluded, *overlaps.find_related(images, data_set)]
             else:
-                images = _list(name, _test_split(name), parameters)
+                images = _list(name, _split(name), parameters)
         except FileNotFoundError as error:
             missing[name] = str(error)
             continue
@@ -169,8 +172,8 @@ def versions_of(images: Images | ImageStream, test: Images | ImageStream) -> np.
     return versions if (versions >= 0).all() else None
 
 
-def _test_split(name: str) -> str:
-    """Return the split of test images: ``test``, else ``val``, else the only one."""
+def _split(name: str) -> str:
+    """Return the split of a set that has one role: ``test``, else ``val``, else the only one."""
     card = find(name)
     there = card.splits if card is not None and card.streamed else splits(name)
     return next(split for split in ("test", "val", *there) if split in there)

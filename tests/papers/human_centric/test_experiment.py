@@ -225,3 +225,14 @@ def test_members_answer_together():
     whole = Outputs(np.zeros((1, 3)), np.zeros((1, 2)), np.array([0]), members)
     assert OwnClasses.of(whole, [0, 1]).correct.tolist() == [True]
     assert OwnClasses.of(whole, [1, 2]).correct.tolist() == [False]
+
+
+def test_a_network_without_a_linear_head_has_the_scores_that_need_none(seen):
+    """The others are rows with the reason, which is no error."""
+    seen = replace(seen, head=None)
+    assert rows_of(seen, "max_logit")["value"]["test", "der99"] > 0
+    for method in ("react", "gradnorm"):
+        rows = rows_of(seen, method)
+        assert rows.index.tolist() == [("test", "failed")]
+        reason = f"'{method}' needs a linear layer as the last one, of one network"
+        assert rows["notes"].tolist() == [reason]

@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
-from helpers.data import Images
+from helpers.data import Images, class_lists, wordnet_rules
+from helpers.data.hypernyms import Hypernyms
 from helpers.papers.human_centric import roles as human_centric
 from helpers.papers.human_centric.roles import corrupt_images, roles
+from helpers.papers.parameters import load
 from tests.papers.toys import tiny
 
 SMALL = tiny("roles", "human_centric")
@@ -79,3 +81,22 @@ def test_classes_that_the_model_knows_by_another_name_are_left_out():
     assert set(np.array(images.class_names)[images.labels]) == set("12345689")
     with pytest.raises(ValueError, match="unknown class of digits '10'"):
         roles(left_out.replace(excluded={"digits": ["10"]}))
+
+
+def test_training_images_of_another_set_fit_the_scores(pets):
+    """An ID set that has only test images names it; without a name, its own are asked for."""
+    id_set = SMALL.data_set
+    shift = roles(SMALL.replace(training_sets={id_set: "digits"}))
+    assert (shift.train.name, shift.test.name) == ("digits", "pets")
+    assert roles(SMALL).train.name == "pets"
+    with pytest.raises(ValueError, match="unknown ID set 'mnist'"):
+        SMALL.replace(training_sets={"mnist": "digits"})
+
+
+def test_dishes_that_wordnet_finds_among_imagenets_nouns_are_left_out_at_small():
+    """And kinds of them, and soups: 18 of Food-101's 101 classes."""
+    excluded = load("human_centric", "small").excluded["food101_64"]
+    dishes = class_lists.names_of("food101")
+    nouns = wordnet_rules.named_nodes(dishes, Hypernyms.span(class_lists.wnids_of("imagenet")))
+    assert {*nouns} < {*excluded} < {*dishes}
+    assert len(excluded) == 18

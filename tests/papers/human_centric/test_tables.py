@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from helpers.papers.human_centric import tables
+from helpers.papers.parameters import load
 from helpers.tables import results
 
 METHODS = {"msp": "MSP", "energy": "Energy", "ash": "ASH"}
@@ -38,3 +39,26 @@ def test_the_zoo(table_of):
     assert tables.zoo(both, methods=METHODS).frame().index.tolist() == lines
     with pytest.raises(ValueError, match="table: no average der99 of these scores"):
         tables.zoo(table, methods={"gen": "GEN"})
+
+
+def test_the_main_table_leaves_out_what_a_score_lacks_and_has_both_rules_without_a_score(table_of):
+    """A score that no network has is no line; a network that lacks a score is in no mean."""
+    parameters = load("human_centric", "mini")
+    records = []
+    for model, share in (("resnet8", 0.75), ("resnet14", 0.5), ("vit2", 0.5)):
+        records.append(record("network", "accuracy", "test", share, model=model))
+        records.append(record("knn", "der99", "average", 0.125, model=model))
+        for test_set in ("test", "digits", "average"):
+            records.append(record("msp", "der99", test_set, 0.25, model=model))
+    failed = {"metric": "failed", "test_set": "test", "notes": "it failed"}
+    records[-4] |= failed  # KNN of vit2
+    table = table_of(records, paper="human_centric")
+    shown = tables.main_table(table, parameters)
+    rows = shown.frame()
+    assert rows.index.tolist() == ["MSP", "KNN", "accept everything", "reject everything"]
+    # accuracies of 75 and 50 % on one of two sets: 31.25 % of the images are known
+    column = [text.partition(" ")[0] for text in rows.iloc[:, 0]]
+    assert column == ["25.0", "12.5", "68.8", "31.2"]
+    assert shown.caption.startswith("Average DER99 (detection error rate) of 2 networks")
+    assert shown.caption.endswith("Failed: knn of vit2 (it failed).")
+    assert len(tables.each_network(table)["primary"].frame()) == 3

@@ -59,3 +59,12 @@ def test_siblings_decide_nothing_about_many_models(gone, undecided):
     table = made_up()
     judged = verdicts("human_centric", table[~table["backbone"].str.match(gone)])
     assert [name for name, verdict in judged.items() if verdict == "undecided"] == undecided.split()
+
+
+def test_accuracy_needs_msp_and_no_other_score():
+    """A network that lacks a score of the paper counts for it, and for no other claim here."""
+    table = made_up()
+    lacking = table[(table["backbone"] != "resnet8") | (table["method"] != "vim")]
+    networks = derive(lacking).groupby("metric")["networks"].first()
+    assert "resnet8" in networks["accuracy_correlation"]
+    assert "resnet8" not in networks["least_gain"]

@@ -1,0 +1,133 @@
+"""Published networks of photographs: a few lines of plain torch compute the same logits.
+
+`mobilenet` and `squeezenet` use nothing of this project.  The printed shares of correct first and
+first five answers were measured with other code.
+"""
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from PIL import Image
+from safetensors.torch import load_file
+
+from helpers import data
+from helpers.networks import published, zoo
+from helpers.networks.published_imagenet import CentreCrop
+
+MOBILENET = "mobilenet_v1_075.howard_imagenet"
+SQUEEZENETS = ("squeezenet_1_0.iandola_imagenet", "squeezenet_1_1.iandola_imagenet")
+SETS = (
+    ("imagenet_val_224", "val"),
+    ("imagenet_val_224", "val_ten_classes"),
+    ("imagenet_nips2017_224", "test"),
+)
+#: Per cent of `SETS`: first answers, first five.
+PRINTED = {
+    MOBILENET: ((77.5, 94.2), (64.8, 88.0), (81.4, 95.2)),
+    SQUEEZENETS[0]: ((70.4, 90.4), (57.0, 81.4), (52.5, 78.9)),
+    SQUEEZENETS[1]: ((72.3, 90.3), (56.2, 81.4), (53.1, 77.2)),
+}
+
+
+def mobilenet(weights, x):
+    def layer(x, kernel, name, stride=1, groups=1):
+        side = kernel.shape[2] // 2
+        padding = (0, 1, 0, 1) if stride == 2 else (side, side, side, side)
+        x = F.conv2d(F.pad(x, padding), kernel, stride=stride, groups=groups)
+        moments = weights[f"{name}_bn/moving_mean"], weights[f"{name}_bn/moving_variance"]
+        scale = weights[f"{name}_bn/gamma"], weights[f"{name}_bn/beta"]
+        return F.relu6(F.batch_norm(x, *moments, *scale, eps=0.001))
+
+    x = layer(x / 127.5 - 1, weights["conv1/kernel"].permute(3, 2, 0, 1), "conv1", 2)
+    for number in range(1, 14):
+        depthwise = weights[f"conv_dw_{number}/depthwise_kernel"].permute(2, 3, 0, 1)
+        stride = 2 if number in (2, 4, 6, 12) else 1
+        x = layer(x, depthwise, f"conv_dw_{number}", stride, len(depthwise))
+        pointwise = weights[f"conv_pw_{number}/kernel"].permute(3, 2, 0, 1)
+        x = layer(x, pointwise, f"conv_pw_{number}")
+    return x.mean((2, 3)) @ weights["conv_preds/kernel"][0, 0] + weights["conv_preds/bias"]
+
+
+def squeezenet(weights, x):
+    def layer(x, name, **options):
+        return F.conv2d(x, weights[f"{name}.weight"], weights[f"{name}.bias"], **options).relu()
+
+    old = "conv_final.weight" in weights
+    names = ("conv1x1_1", "conv1x1_2", "conv3x3_2") if old else ()
+    narrow, small, large = names or ("squeeze1x1", "expand1x1", "expand3x3")
+    x = x[:, [2, 1, 0]] - torch.tensor([104.0, 117.0, 123.0]).view(3, 1, 1)
+    x = F.max_pool2d(layer(x, "conv1", stride=2), 3, 2, ceil_mode=True)
+    for number in range(2, 10):
+        fire = f"fire{number}"
+        x = layer(x, f"{fire}/{narrow}")
+        x = torch.cat([layer(x, f"{fire}/{small}"), layer(x, f"{fire}/{large}", padding=1)], 1)
+        if number in ((4, 8) if old else (3, 5)):
+            x = F.max_pool2d(x, 3, 2, ceil_mode=True)
+    return layer(x, "conv_final" if old else "conv10", padding=1).mean((2, 3))
+
+
+def opened(name):
+    """Return a published network and the tensors of its file, as 32-bit numbers."""
+    try:
+        path = published.find(name).locate()
+    except FileNotFoundError as error:
+        pytest.skip(str(error))
+    tensors = {key: tensor.float() for key, tensor in load_file(path).items()}
+    return zoo.load(name, device="cpu", progress=False), tensors
+
+
+def photographs(name, split):
+    try:
+        return data.load(name, split)
+    except (FileNotFoundError, ValueError) as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_a_few_lines_of_plain_torch_compute_the_same_logits(name):
+    network, tensors = opened(name)
+    size = network.preprocessing["input_size"][1]
+    pixels = torch.from_numpy(photographs(*SETS[0]).images[:12]).permute(0, 3, 1, 2)
+    pixels = pixels[:, :, 1:-2, 1:-2] if size == 224 else pixels
+    assert pixels.shape == (12, 3, size, size)
+    compute = mobilenet if name == MOBILENET else squeezenet
+    with torch.inference_mode():
+        expected = compute(tensors, pixels.float())
+        features, logits = network.classifier.answer(pixels)
+    assert torch.allclose(logits, expected, atol=1e-4 * expected.abs().max().item())
+    assert features.shape == (12, 768 if name == MOBILENET else 512)
+    assert (network.head is None) == (name in SQUEEZENETS)
+    assert network.classifier.backbone.num_classes == len(network.class_names) == 1000
+
+
+@pytest.mark.parametrize("name", PRINTED)
+@pytest.mark.parametrize("number", range(len(SETS)))
+def test_accuracies_are_those_that_other_code_measured(name, number):
+    """Images of 224 pixels are enlarged without rounding, as there; ours are rounded to bytes."""
+    network, _ = opened(name)
+    images = photographs(*SETS[number])
+    size = network.preprocessing["input_size"][1]
+    if images.images.shape[1] < size:
+        pixels = torch.from_numpy(images.images).permute(0, 3, 1, 2)
+        with torch.inference_mode():
+            blocks = [
+                F.interpolate(b.float(), (size, size), mode="bilinear") for b in pixels.split(50)
+            ]
+            logits = torch.cat([network.classifier(block) for block in blocks]).numpy()
+        ours = 100 * network.outputs(images).correct.mean()
+        assert ours == pytest.approx(PRINTED[name][number][0], abs=0.5)
+    else:
+        logits = network.outputs(images).logits
+    ranked = np.argsort(-logits, axis=1)[:, :5] == images.labels[:, None]
+    shares = 100 * ranked[:, 0].mean(), 100 * ranked.any(axis=1).mean()
+    assert tuple(round(share, 1) for share in shares) == PRINTED[name][number]
+
+
+def test_a_photograph_of_nearly_the_size_is_cropped_and_any_other_is_resized():
+    pixels = np.random.default_rng(0).integers(0, 256, (227, 240, 3), np.uint8)
+    cropped = CentreCrop(224)(Image.fromarray(pixels)).transpose(1, 2, 0)
+    np.testing.assert_array_equal(cropped, pixels[1:225, 8:232])
+    small = Image.fromarray(pixels).resize((32, 32))
+    enlarged = np.asarray(small.resize((227, 227), Image.Resampling.BILINEAR))
+    np.testing.assert_array_equal(CentreCrop(227)(small).transpose(1, 2, 0), enlarged)
