@@ -1,4 +1,4 @@
-"""Architectures of published networks for images of 32 pixels: timm's modules, changed."""
+"""Architectures of published networks for images of 32 pixels; most are timm's modules, changed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import nn
 
-from helpers.networks import backbones
+from helpers.networks import backbones, published_families
 from helpers.networks.recipe import Recipe
 
 
@@ -67,7 +67,9 @@ def _densenet_name(name: str) -> str:
 #: Builders by architecture, and functions from an author's name of a tensor to timm's name.
 BUILDERS: Mapping[str, tuple[Callable[..., nn.Module], Callable[[str], str]]] = {
     "densenet_bc": (densenet_bc, _densenet_name),
+    "lmfrnet": (published_families.LMFRNet, str),
     "resnet_a": (resnet_a, _resnet_name),
+    "tiniest": (published_families.Tiniest, str),
 }
 
 
