@@ -1,7 +1,6 @@
 """Further published networks for CIFAR-10, held against plain functional calls without our code.
 
-Networks that are not under NETWORK_ROOT, and data sets that are not under DATA_ROOT, skip their
-test.
+Networks that are not under NETWORK_ROOT skip their test.
 """
 
 import pytest
@@ -10,12 +9,6 @@ from torch.nn import functional as F
 
 from helpers import data
 from helpers.networks import published, zoo
-
-# Correct of the 10,000 test images, with kernels rounded to 16 bits.
-CORRECT = {
-    "resnet20.kejeon_cifar10": 9212,
-    "resnet20.zlatasm_cifar10": 9290,
-}
 
 
 def weights_of(name):
