@@ -58,8 +58,10 @@ def lmfrnet(w, x):
 
 def tiniest(w, x):
     def layer_norm(x, at):
-        weight, bias = w[f"{at}.ln.weight"], w[f"{at}.ln.bias"]
-        return F.layer_norm(x.movedim(1, -1), weight.shape, weight, bias).movedim(-1, 1)
+        weight = w[f"{at}.ln.weight"]
+        return F.layer_norm(x.movedim(1, -1), weight.shape, weight, w[f"{at}.ln.bias"]).movedim(
+            -1, 1
+        )
 
     x = layer_norm(conv(w, x, "conv1"), "ln1")
     for block in range(1, 7):
