@@ -1,4 +1,4 @@
-"""Architectures of published networks; for images of 32 pixels timm's modules, changed."""
+"""Architectures of published networks; for images of 32 pixels mostly timm's modules, changed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import nn
 
-from helpers.networks import backbones, published_imagenet
+from helpers.networks import backbones, published_families, published_imagenet
 from helpers.networks.recipe import Recipe
 
 
@@ -67,9 +67,11 @@ def _densenet_name(name: str) -> str:
 #: Builders by architecture, and functions from an author's name of a tensor to its name here.
 BUILDERS: Mapping[str, tuple[Callable[..., nn.Module], Callable[[str], str]]] = {
     "densenet_bc": (densenet_bc, _densenet_name),
+    "lmfrnet": (published_families.LMFRNet, str),
     "mobilenet": (published_imagenet.MobileNet, published_imagenet.mobilenet_name),
     "resnet_a": (resnet_a, _resnet_name),
     "squeezenet": (published_imagenet.SqueezeNet, published_imagenet.squeezenet_name),
+    "tiniest": (published_families.Tiniest, str),
 }
 
 
