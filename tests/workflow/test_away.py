@@ -12,7 +12,7 @@ import pytest
 
 from helpers import checkpoints
 from helpers.training import parcels
-from known_unknowns import chapters
+from synthesis import chapters
 
 ENTRY = ["unknown_detection", "mini", "0/baseline"]
 FEW = {"epochs": 2, "external": ["gratings"], "far": ["digits"], "resized": ""}
