@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parent.parent
 #: Tokens of each part. Comments, docstrings and line breaks do not count, so that a statement costs
 #: the same on one line as on three.
 TOKENS = {
-    "helpers": 130_000,
+    "helpers": 134_000,
     "synthesis": 33_000,
     "known_unknowns": 46_000,
     "workflow": 20_500,
