@@ -49,21 +49,27 @@ def install(folder: Path) -> None:
     source, packages = folder / "source", folder / "packages"
     for name in ("helpers", "known_unknowns", "pictures"):  # a copy: a build writes into its folder
         shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
     pip = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "install")
     offline = ("--no-deps", "--no-build-isolation", "--target", packages)
     subprocess.run([*pip, *offline, source], check=True)
+    names = {path.name for path in packages.iterdir()} - {"bin"}
+    assert [name for name in names if ".dist-info" not in name] == ["known_unknowns"], names
     link_declared(packages, distribution("known-unknowns").requires)
     absent = "import importlib.util as u; assert not any(map(u.find_spec, ['torch', 'sklearn']))"
     run("-c", absent, folder=folder)
 
 
 def main() -> None:
-    """Check that demo, audit, accept and bench work."""
+    """Check that demo, audit, accept and bench work, beside files of the user with usual names."""
     with tempfile.TemporaryDirectory() as name:
         folder, tool = Path(name), ("-m", "known_unknowns")
         install(folder)
+        (folder / "pictures.py").write_text("raise ImportError('the file of a user')\n")
+        (folder / "helpers").mkdir()
+        for user in ("helpers.py", "helpers/__init__.py"):
+            (folder / user).write_text("raise ImportError('the file of a user')\n")
         run(*tool, "demo", folder=folder)
         generator = np.random.default_rng(0)
         labels, noise = generator.integers(5, size=1000), generator.normal(size=(1000, 16))
@@ -79,11 +85,11 @@ def main() -> None:
         assert len(rows.splitlines()) == 1001
         (folder / "packs").mkdir()
         shutil.copy(ROOT / PACK, folder / "packs")
-        text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-        score = re.search(r"^# median_gap.*?^```$", text, re.M | re.S)[0].removesuffix("```")
+        text = (ROOT / "book" / "how_to_run.md").read_text(encoding="utf-8")
+        score = re.search(r"^```python\n(# my_score\.py.*?)^```$", text, re.M | re.S)[1]
         (folder / "my_score.py").write_text(score, encoding="utf-8")
         report = run(*tool, "bench", "my_score.py", "--packs", "packs", folder=folder)
-        assert "median_gap, near images: AUROC" in report
+        assert "my_score, near images: AUROC" in report
     print("the tool works with the packages that it declares")
 
 

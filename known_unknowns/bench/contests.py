@@ -261,7 +261,7 @@ def entries_of(path: str | os.PathLike) -> dict[str, Score]:
     names = [name for name in scores.names() if name not in before]
     if not names:
         raise ValueError(
-            f"{path}: it registers no score; put @helpers.scores.register above a class with an "
-            "info (helpers.scores.info.Info) and score_samples"
+            f"{path}: it registers no score; put @known_unknowns.scores.register above a class "
+            "with an info (known_unknowns.scores.Info) and score_samples"
         )
     return {name: scores.create(name) for name in names}

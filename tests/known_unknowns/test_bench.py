@@ -112,7 +112,7 @@ def test_the_readme_shows_what_the_command_prints(names, tmp_path, monkeypatch, 
     page = (folder / "index.html").read_text()
     assert page.count("<svg") == 2 and "my_score (new)" in page and "Mean ranks, far" in page
     (tmp_path / "empty.py").write_text("x = 1\n")
-    with pytest.raises(ValueError, match=r"registers no score; put @helpers\.scores"):
+    with pytest.raises(ValueError, match=r"registers no score; put @known_unknowns\.scores"):
         entries_of(tmp_path / "empty.py")
     with pytest.raises(FileNotFoundError, match=r"workflow/feature_packs\.py makes them"):
         packs(folder)

@@ -1,0 +1,60 @@
+"""Build a wheel with one name, `known_unknowns`.
+
+A user may have files named `helpers.py` or `pictures.py`.  So the wheel contains `helpers` and
+`pictures` as `known_unknowns._helpers` and `known_unknowns._pictures`, with changed imports.  An
+editable installation keeps the folders of the checkout.
+"""
+
+import re
+import shutil
+from pathlib import Path
+
+from setuptools import setup
+from setuptools.command.build_py import build_py
+
+TOOL = "known_unknowns"
+MOVED = ("helpers", "pictures")
+
+
+def renamed(source: str) -> str:
+    """Return a module's source with the names of moved packages as they are in the wheel.
+
+    >>> print(renamed("from helpers.data import load\\nimport pictures\\nname = f'helpers.{x}'"))
+    from known_unknowns._helpers.data import load
+    from known_unknowns import _pictures as pictures
+    name = f'known_unknowns._helpers.{x}'
+    """
+    moved = "|".join(MOVED)
+    new = rf"{TOOL}._\1"
+    source = re.sub(rf"(?m)^(\s*)from ({moved})\b", rf"\1from {TOOL}._\2", source)
+    source = re.sub(rf"(?m)^(\s*)import ({moved})$", rf"\1from {TOOL} import _\2 as \2", source)
+    source = re.sub(
+        rf"(?m)^(\s*)import ((?:{moved})\.[\w.]+) as ", rf"\1import {TOOL}._\2 as ", source
+    )
+    source = re.sub(
+        rf"(?m)^(\s*)import ({moved})(\.[\w.]+)$",
+        rf"\1import {TOOL}._\2\3\n\1from {TOOL} import _\2 as \2",
+        source,
+    )
+    return re.sub(rf"(?<=[\"'])({moved})(?=\.[\w{{])", new, source)
+
+
+class Build(build_py):
+    """Build the packages, then move them below the tool's name."""
+
+    def run(self):
+        super().run()
+        if self.editable_mode:
+            return
+        library = Path(self.build_lib)
+        for name in MOVED:
+            target = library / TOOL / f"_{name}"
+            shutil.rmtree(target, ignore_errors=True)
+            shutil.move(library / name, target)
+        shutil.rmtree(library / "synthesis", ignore_errors=True)  # about the papers, not the tool
+        for file in (library / TOOL).rglob("*.py"):
+            file.write_text(renamed(file.read_text("utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    setup(cmdclass={"build_py": Build})
