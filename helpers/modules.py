@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-#: The checkout; of the installed tool, the folder of its package.
+# the checkout; of the installed tool, the folder of its package
 ROOT = Path(__file__).resolve().parents[__name__.count(".")]
 PACKAGES = ("helpers", "known_unknowns", "pictures", "synthesis")
 #: Modules that store or load content that keys contain; the code of these modules does not count.
