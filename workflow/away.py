@@ -28,13 +28,14 @@ from sweep import VISIBLE, gpus, positive, values_of
 
 from helpers.cache import MissingError
 from helpers.files import cache_root
+from helpers.modules import PACKAGES
 from helpers.papers import run
 from helpers.training import parcels
 from synthesis.chapters import load
 
 #: What travels of the repository: no images, no results.
 CODE = (
-    "helpers", "known_unknowns", "params", "pictures", "workflow", "pyproject.toml",
+    *PACKAGES, "params", "workflow", "pyproject.toml",
     ":(exclude)helpers/data/embedded", ":(exclude)known_unknowns/bench/packs",
 )  # fmt: skip
 SECONDS = 60.0  # between two writings of the results
@@ -61,13 +62,18 @@ def pack(folder: Path, only: Sequence[str]) -> None:
     for name in networks & published.records().keys():
         shutil.copy(published.find(name).locate(), folder / "networks")
     parcels.write_shards(cache_root(), folder, STATE)
+    write_code(folder, commit)
+    for file in sorted(folder.glob("*.*")):
+        print(f"{file} {file.stat().st_size / 1e6:.1f} MB")
+
+
+def write_code(folder: Path, commit: str) -> None:
+    """Write the code of a commit that trains into the folder ``code`` of a parcel."""
     archive = folder / "code.tar"
     subprocess.run(["git", "archive", "--output", archive, commit, *CODE], cwd=ROOT, check=True)
     with tarfile.open(archive) as files:
         files.extractall(folder / "code", filter="data")
     archive.unlink()
-    for file in sorted(folder.glob("*.*")):
-        print(f"{file} {file.stat().st_size / 1e6:.1f} MB")
 
 
 def unfinished(only: Sequence[str]) -> Iterator[tuple[Entry, Any, run.Part, Any]]:

@@ -31,6 +31,10 @@ import away
 import timm.models
 for chapter in ("uimnet", "unknown_detection", "human_centric", "openset_calibration"):
     away.run.experiment_of(away.load(chapter, "small"))
+code = str(away.ROOT)
+ours = {name: module for name, module in sys.modules.items()
+        if name.partition(".")[0] in away.PACKAGES and module.__file__}
+assert not (outside := [name for name in ours if not ours[name].__file__.startswith(code)]), outside
 """
 #: A process of the queue: it ends no training, and writes a checkpoint.
 STUB = """
@@ -154,11 +158,16 @@ def test_a_parcel_is_a_new_folder_with_some_network(few, tmp_path):
     assert not (tmp_path / "parcel").exists()
 
 
-def test_a_machine_needs_no_other_package_than_the_page_names():
+def test_a_machine_needs_no_other_package_than_the_page_names(tmp_path):
+    """And no code of the project that the parcel does not have."""
+    away.write_code(tmp_path, "HEAD")
     page = (background.ROOT / "book" / "large_runs.md").read_text("utf-8")
     for name in NEEDED:
         assert f"`{name}`" in page
-    paths = os.pathsep.join(map(str, [background.ROOT, background.ROOT / "workflow"]))
+    paths = os.pathsep.join([str(tmp_path / "code"), str(tmp_path / "code" / "workflow")])
     subprocess.run(
-        [sys.executable, "-c", HIDING], env=os.environ | {"PYTHONPATH": paths}, check=True
+        [sys.executable, "-c", HIDING],
+        env=os.environ | {"PYTHONPATH": paths},
+        cwd=tmp_path,
+        check=True,
     )
