@@ -198,9 +198,11 @@ class Classifier(nn.Module):
         return self.answer(images)[1]
 
     @property
-    def head(self) -> Head:
-        """The last linear layer: weight [K, D] and bias [K]."""
+    def head(self) -> Head | None:
+        """The last linear layer: weight [K, D] and bias [K]; None if the logits need the maps."""
         layer = self.backbone.get_classifier()
+        if isinstance(layer, ClassMaps):
+            return None
         if not isinstance(layer, nn.Linear):
             raise ValueError(
                 f"backbone: no linear head, but {type(layer).__name__}; scores of features and "

@@ -71,6 +71,25 @@ class ClassMaps(nn.Module):
         return self.conv(maps).relu().mean((2, 3))
 
 
+class Pooled(nn.Module):
+    """A network of maps, their means, and a last layer; subclasses make the maps and the layer.
+
+    It has the methods of timm's networks that `helpers.networks.backbones.Classifier` calls.
+    """
+
+    def forward_head(self, x: torch.Tensor, pre_logits: bool = False) -> torch.Tensor:
+        """Return the means of the maps, or the logits."""
+        means = x.mean((2, 3))
+        if pre_logits:
+            return means
+        head = self.get_classifier()
+        return head(x if isinstance(head, ClassMaps) else means)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the logits."""
+        return self.forward_head(self.forward_features(x))
+
+
 class MultiInput(nn.Conv2d):
     """A first convolution that sees M images at once, one after another in its channels.
 

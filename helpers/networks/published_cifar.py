@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 import torch
 from torch import nn
@@ -64,14 +65,25 @@ def _densenet_name(name: str) -> str:
     return re.sub(r"^fc\.", "classifier.", name)
 
 
-#: Builders by architecture, and functions from an author's name of a tensor to its name here.
-BUILDERS: Mapping[str, tuple[Callable[..., nn.Module], Callable[[str], str]]] = {
-    "densenet_bc": (densenet_bc, _densenet_name),
-    "lmfrnet": (published_families.LMFRNet, str),
-    "mobilenet": (published_imagenet.MobileNet, published_imagenet.mobilenet_name),
-    "resnet_a": (resnet_a, _resnet_name),
-    "squeezenet": (published_imagenet.SqueezeNet, published_imagenet.squeezenet_name),
-    "tiniest": (published_families.Tiniest, str),
+class Architecture(NamedTuple):
+    """How a network is made, and how the tensors of its author's file become its tensors."""
+
+    build: Callable[..., nn.Module]
+    name_of: Callable[[str], str] = str
+    layout_of: Callable[[str, torch.Tensor], torch.Tensor] = lambda name, tensor: tensor
+
+
+BUILDERS: Mapping[str, Architecture] = {
+    "densenet_bc": Architecture(densenet_bc, _densenet_name),
+    "lmfrnet": Architecture(published_families.LMFRNet),
+    "mobilenet": Architecture(
+        published_imagenet.MobileNet,
+        published_imagenet.mobilenet_name,
+        published_imagenet.from_keras,
+    ),
+    "resnet_a": Architecture(resnet_a, _resnet_name),
+    "squeezenet": Architecture(published_imagenet.SqueezeNet, published_imagenet.squeezenet_name),
+    "tiniest": Architecture(published_families.Tiniest),
 }
 
 
@@ -83,7 +95,7 @@ def create(
     Raises a ValueError that names the first tensor that is missing, left over or of another shape;
     counters of batches may be left out.
     """
-    build, name_of = BUILDERS[architecture]
+    build, name_of, layout_of = BUILDERS[architecture]
     with torch.random.fork_rng(devices=[]):  # weights are drawn before they are replaced
         model = build(num_classes, **arguments).eval()
     expected = {
@@ -91,8 +103,7 @@ def create(
         for name, tensor in model.state_dict().items()
         if not name.endswith("num_batches_tracked")
     }
-    from_keras = published_imagenet.from_keras
-    given = {name_of(name): from_keras(name, tensor) for name, tensor in tensors.items()}
+    given = {name_of(name): layout_of(name, tensor) for name, tensor in tensors.items()}
     missing, superfluous = expected.keys() - given, given.keys() - expected
     for problem, names in (("has no", missing), ("has more:", superfluous)):
         if names:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import torch
 from torch import nn
 
+from helpers.networks.heads import Pooled
+
 _LAYERS = (3, 4, 8, 3)  # of the blocks of LMFRNet
 _WIDTHS = (48, 80)  # channels of the two stages of Tiniest
 
@@ -59,20 +61,7 @@ def _lmfrnet_features() -> nn.Sequential:
     return features
 
 
-class _Pooled(nn.Module):
-    """The mean of the maps of features, and a last layer."""
-
-    def forward_head(self, x: torch.Tensor, pre_logits: bool = False) -> torch.Tensor:
-        """Return the features, or the logits."""
-        features = x.mean((2, 3))
-        return features if pre_logits else self.get_classifier()(features)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the logits."""
-        return self.forward_head(self.forward_features(x))
-
-
-class LMFRNet(_Pooled):
+class LMFRNet(Pooled):
     """A network of 0.5 million weights whose layers append features of several sizes."""
 
     def __init__(self, num_classes: int):
@@ -123,7 +112,7 @@ class _Gated(nn.Module):
         return self.fc2(first.exp().tanh() * first * second) + x * self.rs
 
 
-class Tiniest(_Pooled):
+class Tiniest(Pooled):
     """A network of 0.1 million weights with large depthwise kernels."""
 
     def __init__(self, num_classes: int):

@@ -10,7 +10,7 @@ from PIL import Image
 from torch import nn
 
 from helpers.data.stream import MARGIN
-from helpers.networks.heads import ClassMaps
+from helpers.networks.heads import ClassMaps, Pooled
 
 _MOBILENET = (48, 96, 96, 192, 192, 384, 384, 384, 384, 384, 384, 768, 768)  # channels of the pairs
 _SKIPPING = (2, 4, 6, 12)  # the pairs that keep every second pixel
@@ -59,7 +59,7 @@ class _Convolution(nn.Sequential):
         self.act = nn.ReLU6()
 
 
-class MobileNet(nn.Module):
+class MobileNet(Pooled):
     """MobileNet v1 of width 0.75 (Howard et al. 2017)."""
 
     def __init__(self, num_classes: int):
@@ -83,15 +83,6 @@ class MobileNet(nn.Module):
             x = pointwise(depthwise(x))
         return x
 
-    def forward_head(self, x: torch.Tensor, pre_logits: bool = False) -> torch.Tensor:
-        """Return the means of the maps, or the logits."""
-        means = x.mean((2, 3))
-        return means if pre_logits else self.fc(means)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the logits."""
-        return self.forward_head(self.forward_features(x))
-
     def get_classifier(self) -> nn.Linear:
         """Return the head."""
         return self.fc
@@ -109,7 +100,7 @@ class _Fire(nn.Module):
         return torch.cat([self.expand1(x), self.expand3(x)], dim=1).relu()
 
 
-class SqueezeNet(nn.Module):
+class SqueezeNet(Pooled):
     """SqueezeNet 1.0 or 1.1 (Iandola et al. 2016) for channels in the order blue, green, red.
 
     Its logits are not linear in its features, the means of 512 maps.
@@ -137,14 +128,6 @@ class SqueezeNet(nn.Module):
             if name in self.pooled:
                 x = nn.functional.max_pool2d(x, 3, 2, ceil_mode=True)
         return x
-
-    def forward_head(self, x: torch.Tensor, pre_logits: bool = False) -> torch.Tensor:
-        """Return the means of the maps, or the logits."""
-        return x.mean((2, 3)) if pre_logits else self.classifier(x)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the logits."""
-        return self.forward_head(self.forward_features(x))
 
     def get_classifier(self) -> ClassMaps:
         """Return the head."""

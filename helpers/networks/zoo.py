@@ -32,7 +32,6 @@ from helpers.networks import published, published_cifar, timm_weights
 from helpers.networks.backbones import Classifier
 from helpers.networks.chosen_device import chosen_device
 from helpers.networks.devices import VERSIONS, device_name
-from helpers.networks.heads import ClassMaps
 from helpers.networks.inference import compute_once
 from helpers.networks.published_imagenet import CentreCrop
 from helpers.outputs import Head, Outputs
@@ -88,8 +87,7 @@ class Pretrained:
     @property
     def head(self) -> Head | None:
         """The last linear layer, weight [K, D] and bias [K]; None if it has another end."""
-        linear = not isinstance(self.classifier.backbone.get_classifier(), ClassMaps)
-        return self.classifier.head if linear else None
+        return self.classifier.head
 
     @property
     def parameters(self) -> int:
@@ -332,10 +330,10 @@ def _classifier(model: nn.Module, name: str, preprocessing: Mapping) -> Classifi
     classifier = Classifier(_TwoTokens(model) if distilled else model).eval()
     classifier.mean.copy_(mean)
     classifier.std.copy_(std)
-    if isinstance(model.get_classifier(), ClassMaps):
-        return classifier
     try:
         head = classifier.head
+        if head is None:
+            return classifier
         with torch.inference_mode():
             features = classifier.features(images).numpy()
         logits = features @ head.weight.T + head.bias

@@ -8,7 +8,8 @@ import torch
 from torch.nn import functional as F
 
 from helpers import data
-from helpers.networks import published, zoo
+from helpers.networks import published, published_cifar, zoo
+from tests.networks.test_published_imagenet import drawn
 
 
 def conv(w, x, name, padding="same", **options):
@@ -86,6 +87,21 @@ PLAIN = {
     "lmfrnet.santosantonio1_cifar10": lmfrnet,
     "tiniest.thales_cifar10": tiniest,
 }
+
+
+@pytest.mark.parametrize("plain", [lmfrnet, tiniest])
+def test_an_architecture_with_random_weights_computes_what_plain_calls_compute(plain):
+    """Everywhere, also without the files of the authors."""
+    architecture = plain.__name__
+    weights = published_cifar.BUILDERS[architecture].build(10).state_dict()
+    shapes = {name: tensor.shape for name, tensor in weights.items() if tensor.ndim}
+    tensors = drawn(shapes)
+    images = torch.randn((2, 3, 32, 32), generator=torch.Generator().manual_seed(1))
+    network = published_cifar.create(architecture, 10, tensors)
+    with torch.inference_mode():
+        expected, computed = plain(tensors, images), network(images)
+    assert expected.std() > 0
+    torch.testing.assert_close(computed, expected, atol=1e-5, rtol=1e-3)
 
 
 @pytest.mark.parametrize("name", PLAIN)

@@ -12,7 +12,7 @@ from PIL import Image
 from safetensors.torch import load_file
 
 from helpers import data
-from helpers.networks import published, zoo
+from helpers.networks import published, published_cifar, published_imagenet, zoo
 from helpers.networks.published_imagenet import CentreCrop
 
 MOBILENET = "mobilenet_v1_075.howard_imagenet"
@@ -65,6 +65,69 @@ def squeezenet(weights, x):
         if number in ((4, 8) if old else (3, 5)):
             x = F.max_pool2d(x, 3, 2, ceil_mode=True)
     return layer(x, "conv_final" if old else "conv10", padding=1).mean((2, 3))
+
+
+def drawn(shapes):
+    """Return random tensors; the largest axes of a kernel are the sums of its inputs."""
+    generator = torch.Generator().manual_seed(0)
+    values = {name: torch.randn(shape, generator=generator) for name, shape in shapes.items()}
+    return {
+        name: value / (value.numel() / max(value.shape)) ** 0.5 if value.ndim > 1 else value.abs()
+        for name, value in values.items()
+    }
+
+
+def mobilenets():
+    """Return random tensors as Keras stores them."""
+    shapes = {"conv_preds/kernel": (1, 1, 768, 1000), "conv_preds/bias": (1000,)}
+
+    def layer(name, kernel, shape, channels):
+        shapes[f"{name}/{kernel}"] = shape
+        for kind in ("gamma", "beta", "moving_mean", "moving_variance"):
+            shapes[f"{name}_bn/{kind}"] = (channels,)
+
+    layer("conv1", "kernel", (3, 3, 3, 24), 24)
+    inputs = 24
+    for number, outputs in enumerate((48, 96, 96, 192, 192, *6 * [384], 768, 768), start=1):
+        layer(f"conv_dw_{number}", "depthwise_kernel", (3, 3, inputs, 1), inputs)
+        layer(f"conv_pw_{number}", "kernel", (1, 1, inputs, outputs), outputs)
+        inputs = outputs
+    return drawn(shapes)
+
+
+def squeezenets(version):
+    """Return random tensors under the names of each version."""
+    end, names = {
+        "1.0": ("conv_final", ("conv1x1_1", "conv1x1_2", "conv3x3_2")),
+        "1.1": ("conv10", ("squeeze1x1", "expand1x1", "expand3x3")),
+    }[version]
+    ours = {"classifier.conv": end, ".squeeze": f"/{names[0]}"}
+    ours |= {".expand1": f"/{names[1]}", ".expand3": f"/{names[2]}"}
+    shapes = {}
+    for name, tensor in published_imagenet.SqueezeNet(1000, version).state_dict().items():
+        for old, new in ours.items():
+            name = name.replace(old, new)
+        shapes[name] = tensor.shape
+    return drawn(shapes)
+
+
+@pytest.mark.parametrize("version", ["", "1.0", "1.1"])
+def test_an_architecture_with_random_weights_computes_what_plain_calls_compute(version):
+    """Everywhere, also without the files of the authors; with their names and layouts."""
+    tensors = squeezenets(version) if version else mobilenets()
+    name, options = ("squeezenet", {"version": version}) if version else ("mobilenet", {})
+    network = published_cifar.create(name, 1000, tensors, **options)
+    pixels = torch.randint(256, (2, 3, 227, 227), generator=torch.Generator().manual_seed(1))
+    pixels = pixels.float()
+    if version:
+        x = pixels - torch.tensor([123.0, 117.0, 104.0]).view(3, 1, 1)
+    else:
+        x = pixels / 127.5 - 1
+    with torch.inference_mode():
+        expected = (squeezenet if version else mobilenet)(tensors, pixels)
+        computed = network(x)
+    assert expected.std() > 0
+    assert torch.allclose(computed, expected, atol=1e-5 * expected.abs().max().item())
 
 
 def opened(name):
