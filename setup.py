@@ -5,12 +5,14 @@ A user may have files named `helpers.py` or `pictures.py`.  So the wheel contain
 editable installation keeps the folders of the checkout.
 """
 
+import ast
 import re
 import shutil
 from pathlib import Path
 
 from setuptools import setup
 from setuptools.command.build_py import build_py
+from setuptools.command.egg_info import egg_info
 
 TOOL = "known_unknowns"
 MOVED = ("helpers", "pictures")
@@ -39,6 +41,17 @@ def renamed(source: str) -> str:
     return re.sub(rf"(?<=[\"'])({moved})(?=\.[\w{{])", new, source)
 
 
+def unmoved(source: str) -> list[str]:
+    """Return the imports of packages that the wheel does not have, which `renamed` has left."""
+    names = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names.append(node.module)
+    return [name for name in names if name.partition(".")[0] in (*MOVED, "synthesis")]
+
+
 class Build(build_py):
     """Build the packages, then move them below the tool's name."""
 
@@ -53,8 +66,19 @@ class Build(build_py):
             shutil.move(library / name, target)
         shutil.rmtree(library / "synthesis", ignore_errors=True)  # about the papers, not the tool
         for file in (library / TOOL).rglob("*.py"):
-            file.write_text(renamed(file.read_text("utf-8")), encoding="utf-8")
+            source = renamed(file.read_text("utf-8"))
+            if names := unmoved(source):
+                raise ValueError(f"{file}: imports {names}; write one plain import on a line")
+            file.write_text(source, encoding="utf-8")
+
+
+class Names(egg_info):
+    """Write the one name of the wheel; by default, `helpers` of a user would count as ours."""
+
+    def run(self):
+        super().run()
+        Path(self.egg_info, "top_level.txt").write_text(f"{TOOL}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
-    setup(cmdclass={"build_py": Build})
+    setup(cmdclass={"build_py": Build, "egg_info": Names})

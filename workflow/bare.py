@@ -56,6 +56,8 @@ def install(folder: Path) -> None:
     subprocess.run([*pip, *offline, source], check=True)
     names = {path.name for path in packages.iterdir()} - {"bin"}
     assert [name for name in names if ".dist-info" not in name] == ["known_unknowns"], names
+    (record,) = packages.glob("*.dist-info")
+    assert (record / "top_level.txt").read_text("utf-8").split() == ["known_unknowns"]
     link_declared(packages, distribution("known-unknowns").requires)
     absent = "import importlib.util as u; assert not any(map(u.find_spec, ['torch', 'sklearn']))"
     run("-c", absent, folder=folder)
@@ -66,10 +68,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder, tool = Path(name), ("-m", "known_unknowns")
         install(folder)
-        (folder / "pictures.py").write_text("raise ImportError('the file of a user')\n")
-        (folder / "helpers").mkdir()
-        for user in ("helpers.py", "helpers/__init__.py"):
+        for user in ("pictures.py", "helpers.py"):
             (folder / user).write_text("raise ImportError('the file of a user')\n")
+        run(*tool, "--help", folder=folder)
+        (folder / "helpers").mkdir()  # it hides helpers.py
+        (folder / "helpers.py").rename(folder / "helpers" / "__init__.py")
         run(*tool, "demo", folder=folder)
         generator = np.random.default_rng(0)
         labels, noise = generator.integers(5, size=1000), generator.normal(size=(1000, 16))

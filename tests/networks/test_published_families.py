@@ -94,8 +94,7 @@ def test_an_architecture_with_random_weights_computes_what_plain_calls_compute(p
     """Everywhere, also without the files of the authors."""
     architecture = plain.__name__
     weights = published_cifar.BUILDERS[architecture].build(10).state_dict()
-    shapes = {name: tensor.shape for name, tensor in weights.items() if tensor.ndim}
-    tensors = drawn(shapes)
+    tensors = drawn({name: tensor.shape for name, tensor in weights.items() if tensor.ndim})
     images = torch.randn((2, 3, 32, 32), generator=torch.Generator().manual_seed(1))
     network = published_cifar.create(architecture, 10, tensors)
     with torch.inference_mode():

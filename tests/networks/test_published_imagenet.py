@@ -117,8 +117,7 @@ def test_an_architecture_with_random_weights_computes_what_plain_calls_compute(v
     tensors = squeezenets(version) if version else mobilenets()
     name, options = ("squeezenet", {"version": version}) if version else ("mobilenet", {})
     network = published_cifar.create(name, 1000, tensors, **options)
-    pixels = torch.randint(256, (2, 3, 227, 227), generator=torch.Generator().manual_seed(1))
-    pixels = pixels.float()
+    pixels = torch.from_numpy(np.random.default_rng(1).integers(256, size=(2, 3, 227, 227))).float()
     if version:
         x = pixels - torch.tensor([123.0, 117.0, 104.0]).view(3, 1, 1)
     else:

@@ -164,10 +164,6 @@ def test_a_machine_needs_no_other_package_than_the_page_names(tmp_path):
     page = (background.ROOT / "book" / "large_runs.md").read_text("utf-8")
     for name in NEEDED:
         assert f"`{name}`" in page
-    paths = os.pathsep.join([str(tmp_path / "code"), str(tmp_path / "code" / "workflow")])
-    subprocess.run(
-        [sys.executable, "-c", HIDING],
-        env=os.environ | {"PYTHONPATH": paths},
-        cwd=tmp_path,
-        check=True,
-    )
+    code = tmp_path / "code"
+    paths = {"PYTHONPATH": f"{code}:{code}/workflow"}
+    subprocess.run([sys.executable, "-c", HIDING], env=os.environ | paths, cwd=code, check=True)
