@@ -89,13 +89,13 @@ def array(kind: str, key: str, make: Callable[[], np.ndarray]) -> np.ndarray:
     return load_or_make(path_of(kind, key, ".safetensors"), load, write)
 
 
-def value(kind: str, key: str, make: Callable[[], object]) -> object:
+def value(kind: str, key: str, make: Callable[[], Kept]) -> Kept:
     """Return what JSON can hold, kept as ``cache_root()/kind/key.json``; compute it if not.
 
     The first line of the file is a checksum of the second, so that an altered file is made again.
     """
 
-    def load(path: Path) -> object:
+    def load(path: Path) -> Kept:
         checksum, _, text = path.read_text(encoding="utf-8").partition("\n")
         if checksum != hashlib.sha256(text.encode()).hexdigest():
             raise ValueError(f"{path}: altered since it was written")

@@ -8,9 +8,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
@@ -32,12 +32,14 @@ def digest(tensors: Mapping[str, Tensor]) -> str:
     for name in sorted(tensors):
         tensor = tensors[name]
         if isinstance(tensor, np.ndarray):
-            kind, content = f"torch.{tensor.dtype}", tensor.tobytes()
+            kind = f"torch.{tensor.dtype}"
+            content = tensor.tobytes()
         else:
             import torch
 
             flat = tensor.detach().cpu().contiguous().reshape(-1)
-            kind, content = tensor.dtype, flat.view(torch.uint8).numpy().tobytes()
+            kind = str(tensor.dtype)
+            content = flat.view(torch.uint8).numpy().tobytes()
         total.update(f"{name} {kind} {tuple(tensor.shape)}\n".encode())
         total.update(content)
     return total.hexdigest()
@@ -45,14 +47,19 @@ def digest(tensors: Mapping[str, Tensor]) -> str:
 
 def save(path: str | os.PathLike, tensors: Mapping[str, Tensor], **information) -> None:
     """Write tensors and JSON values, whole or not at all."""
+    copies: dict[str, Any]
+    save_file: Callable
     if all(isinstance(tensor, np.ndarray) for tensor in tensors.values()):
-        from safetensors.numpy import save_file
+        import safetensors.numpy
 
+        save_file = safetensors.numpy.save_file
         copies = {name: np.asarray(tensor, order="C") for name, tensor in tensors.items()}
     else:
-        from safetensors.torch import save_file
+        import safetensors.torch
+        import torch
 
-        copies = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+        save_file = safetensors.torch.save_file
+        copies = {n: torch.as_tensor(t).detach().cpu().contiguous() for n, t in tensors.items()}
     text = json.dumps(information)
     metadata = {"information": text, "sha256": _checksum(copies, text)}
     with atomic_path(path) as temporary:
@@ -62,7 +69,15 @@ def save(path: str | os.PathLike, tensors: Mapping[str, Tensor], **information) 
             raise OSError(str(error)) from error
 
 
-def load(path: str | os.PathLike, *, framework: str = "pt") -> tuple[dict[str, Tensor], dict]:
+@overload
+def load(
+    path: str | os.PathLike, *, framework: Literal["pt"] = "pt"
+) -> tuple[dict[str, torch.Tensor], dict]: ...
+@overload
+def load(
+    path: str | os.PathLike, *, framework: Literal["np"]
+) -> tuple[dict[str, np.ndarray], dict]: ...
+def load(path, *, framework="pt"):
     """Read and verify a file of `save`. No code in the file is executed.
 
     Parameters

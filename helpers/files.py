@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import importlib
 import os
 import shutil
 import tempfile
@@ -116,8 +117,7 @@ def _wait_for_lock(descriptor: int) -> None:
 
 
 def _wait_on_windows(descriptor: int) -> None:
-    import msvcrt
-
+    msvcrt = importlib.import_module("msvcrt")  # a type checker finds it on Windows alone
     while True:
         with contextlib.suppress(PermissionError, BlockingIOError):
             msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)

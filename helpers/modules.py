@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import functools
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from pathlib import Path
 from typing import NamedTuple
 
@@ -81,15 +81,16 @@ def files(source: str, *names: str) -> list[Path]:
 
 
 def _closure(
-    names: Iterable[str], root: Path, *, beyond: set[str] = frozenset(), on_demand: bool = False
+    names: Iterable[str], root: Path, *, beyond: Set[str] = frozenset(), on_demand: bool = False
 ) -> dict[str, Module]:
     """Return named modules and all that they import, but no module `beyond` that is not named."""
-    waiting, reached = [], {}
+    waiting: list[str] = []
+    reached: dict[str, Module] = {}
     for name in names:
-        module = name if read(name, root) else name.rpartition(".")[0]
-        if not read(module, root):
+        dotted = name if read(name, root) else name.rpartition(".")[0]
+        if not read(dotted, root):
             raise ValueError(f"no module '{name}' in {', '.join(PACKAGES)}")
-        waiting += _whole(module, root) if module in PACKAGES else [module]
+        waiting += _whole(dotted, root) if dotted in PACKAGES else [dotted]
     beyond = beyond - set(waiting)
     while waiting:
         name = waiting.pop()
@@ -126,6 +127,8 @@ def _imported(tree: ast.AST, root: Path) -> Iterator[str]:
     if isinstance(tree, ast.Import):
         yield from (alias.name for alias in tree.names)
     elif isinstance(tree, ast.ImportFrom):
+        if tree.module is None or tree.level:
+            raise ValueError(f"line {tree.lineno}: an absolute import expected, got a relative one")
         for alias in tree.names:
             name = f"{tree.module}.{alias.name}"
             yield name if read(name, root) else tree.module
@@ -146,8 +149,8 @@ def _canonical(node: object) -> str:
     fields = {name: value for name, value in ast.iter_fields(node) if value not in (None, [])}
     if isinstance(node, ast.JoinedStr):
         fields["values"] = [part for part in node.values if getattr(part, "value", None) != ""]
-    if isinstance(fields.get("body"), list):
-        fields["body"] = [each for each in node.body if not _is_text(each)]
+    if isinstance(body := fields.get("body"), list):
+        fields["body"] = [each for each in body if not _is_text(each)]
     shown = ", ".join(f"{name}={_canonical(value)}" for name, value in fields.items())
     return f"{type(node).__name__}({shown})"
 

@@ -246,7 +246,7 @@ def _checksum(arrays: Mapping[str, np.ndarray]) -> str:
     total = hashlib.sha256()
     for name in sorted(arrays):
         total.update(f"{name} {arrays[name].dtype} {arrays[name].shape}\n".encode())
-        total.update(arrays[name])  # type: ignore[arg-type]
+        total.update(arrays[name].data)
     return total.hexdigest()
 
 
@@ -258,11 +258,8 @@ def _finite(array: np.ndarray) -> bool:
 
 def _is_writeable(array: np.ndarray) -> bool:
     """Tell whether the array, or an array whose memory it shows, can be written."""
-    while isinstance(array, np.ndarray):
-        if array.flags.writeable:
-            return True
-        array = array.base
-    return False
+    shown = array.base
+    return array.flags.writeable or (isinstance(shown, np.ndarray) and _is_writeable(shown))
 
 
 def distinct_classes(classes: Sequence[int], total: int) -> list[int]:
