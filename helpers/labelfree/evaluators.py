@@ -58,7 +58,8 @@ def gscores(
                 "or leave out the evaluators whose names begin with 'ude_' or 'statistic_'"
             )
         if split == "statistic":
-            value = _statistic(scores.values, parts.check_spread("validation", validation), kind)
+            held_out = parts.check_spread("validation", validation)
+            value = np.full(taus.shape, _statistic(scores.values, held_out, kind))
         else:
             if split not in splits:  # once for all distances
                 splits[split] = _split(scores, split, mixture, taus, validation, one_sided)

@@ -78,7 +78,8 @@ def _em_step(parameters: np.ndarray, powers: np.ndarray, totals: list) -> np.nda
         precision = math.exp(-width)
         log = -math.log1p(math.exp(-odd)) - (width + mean**2 * precision) / 2
         logs.append((log, mean * precision, -precision / 2))
-    shares = expit(np.subtract(*logs) @ powers)
+    first, second = logs
+    shares = expit(np.subtract(first, second) @ powers)
     sums, moments = (powers @ shares).tolist(), []
     for count, *powered in (sums, [a - b for a, b in zip(totals, sums, strict=True)]):
         mean, square = (value / max(count, 1e-15) for value in powered)
