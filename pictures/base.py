@@ -69,6 +69,8 @@ def family(
         name = draw.__name__
         if name in FAMILIES:
             raise ValueError(f"generated family '{name}' is registered already")
+        if not draw.__doc__:
+            raise ValueError(f"generated family '{name}': a docstring expected, which describes it")
         what = " ".join(draw.__doc__.split())
         sizes = splits or {"train": 2000, "test": 500}
         FAMILIES[name] = Family(name, title, what, draw, sizes, citation_key)
