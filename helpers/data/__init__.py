@@ -11,7 +11,7 @@ from pathlib import Path
 
 from helpers.checks import known_name
 from helpers.data import sources
-from helpers.data.cards import Card, cards, find, remedy
+from helpers.data.cards import Card, card_of, cards, find, remedy
 from helpers.data.draws import hold_out, subsample
 from helpers.data.images import Images, concatenate
 from helpers.data.listing import Listing
@@ -70,18 +70,21 @@ def load(
     if not isinstance(name, str):
         raise ValueError(f"name: that of a data set expected, got {name!r}")
     sources.check_size(size)
-    resizing = {"size": size, "antialias": antialias}
     if name.startswith("folder:"):
-        return sources.folder(name.removeprefix("folder:"), split, **resizing)
+        path = name.removeprefix("folder:")
+        return sources.folder(path, split, size=size, antialias=antialias)
     if name in sources.BUILT_IN:
-        return sources.BUILT_IN[name](split, **resizing)
+        return sources.BUILT_IN[name](split, size=size, antialias=antialias)
     pack = locate(name, download=download)
     if pack is not None:
-        return read_pack(pack, split, **resizing)
-    if find(name).streamed:
+        return read_pack(pack, split, size=size, antialias=antialias)
+    card = card_of(name)
+    if card.streamed:
         raise ValueError(f"data set '{name}': too large for memory, open it with `open_stream`")
     folder = data_root() / "torchvision"
-    return sources.torchvision_set(find(name), split, folder, download=download, **resizing)
+    return sources.torchvision_set(
+        card, split, folder, size=size, antialias=antialias, download=download
+    )
 
 
 def open_stream(name: str, split: str, **chosen) -> ImageStream:
@@ -124,7 +127,7 @@ def splits(name: str) -> list[str]:
     if name.startswith("folder:"):
         return list(sources.folder_splits(name.removeprefix("folder:")))
     pack = locate(name, download=True)
-    return list(find(name).splits) if pack is None else pack_splits(pack)
+    return list(card_of(name).splits) if pack is None else pack_splits(pack)
 
 
 def locate(name: str, *, download: bool = False) -> Path | None:

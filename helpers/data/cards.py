@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pictures
+from helpers.checks import known_name
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,12 @@ def cards() -> tuple[Card, ...]:
 def find(name: str) -> Card | None:
     """Return the card of the data set `name`, or None without a card."""
     return next((card for card in cards() if card.name == name), None)
+
+
+def card_of(name: str) -> Card:
+    """Return the card of the data set `name`; refuse a name without a card."""
+    known_name("card", name, [card.name for card in cards()])
+    return next(card for card in cards() if card.name == name)
 
 
 def remedy(name: str) -> str:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 from PIL import Image
@@ -22,6 +21,15 @@ if TYPE_CHECKING:
 
 class Labelled:
     """Methods on labels that `Images` and `ImageStream` share."""
+
+    __dataclass_fields__: ClassVar[dict]
+    labels: np.ndarray
+    class_names: tuple[str, ...]
+    name: str
+
+    def subset(self, indices) -> Self:
+        """Return the images at `indices` (integers in any order, or a boolean mask [N])."""
+        raise NotImplementedError
 
     def unknown(self) -> Self:
         """Return these images for a model that knows none of their classes: all labels are -1."""
@@ -117,11 +125,11 @@ class Images(Labelled):
     def sha256(self) -> str:
         """Hexadecimal SHA-256 of the images (shape and bytes) and the labels: a content key."""
         digest = hashlib.sha256(repr(self.images.shape).encode())
-        digest.update(np.ascontiguousarray(self.images))
-        digest.update(np.ascontiguousarray(self.labels, dtype="<i8"))
+        digest.update(np.ascontiguousarray(self.images).data)
+        digest.update(np.ascontiguousarray(self.labels, dtype="<i8").data)
         return digest.hexdigest()
 
-    def subset(self, indices) -> Images:
+    def subset(self, indices) -> Self:
         """Return the images at `indices` (integers in any order, or a boolean mask [N])."""
         coarse = None if self.coarse_labels is None else self.coarse_labels[indices]
         return replace(
@@ -147,7 +155,7 @@ class Images(Labelled):
         import torch
 
         # Pillow resizes outside Python's lock; without a transform, no thread is started
-        with nullcontext() if transform is None else ThreadPoolExecutor() as pool:
+        with ThreadPoolExecutor() as pool:
             for start in range(0, len(self), batch_size):
                 block = self.images[start : start + batch_size]
                 if transform is not None:

@@ -88,8 +88,4 @@ class Listing(Labelled):
         """Return the images at `indices` (integers in any order, or a boolean mask [N])."""
         chosen = np.arange(len(self))[indices]
         files = tuple(self.files[index] for index in chosen)
-        return replace(self, files=files, labels=self.labels[chosen], **self._of(chosen))
-
-    def _of(self, chosen: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the additional fields of a subclass for the chosen files."""
-        return {}
+        return replace(self, files=files, labels=self.labels[chosen])

@@ -28,9 +28,11 @@ def find(images: Images, data_set: str, external: Iterable[str] = ()) -> tuple[s
             )
         others = [*known, *(name for name in external if _are_wnids([name]))]
         graph = Hypernyms.span([*images.class_names, *others])
-        hit = wordnet_rules.find_covered(images.class_names, others, graph)
+        hit = set(wordnet_rules.find_covered(images.class_names, others, graph))
+    elif known:
+        hit = set(wordnet_rules.named_nodes(images.class_names, Hypernyms.span(known)))
     else:
-        hit = wordnet_rules.named_nodes(images.class_names, Hypernyms.span(known)) if known else ()
+        hit = set()
     return tuple(name for name in images.class_names if name in hit)
 
 
@@ -96,7 +98,7 @@ def check_disjoint(external: Sequence[Images], tests: Mapping[str, Images]) -> N
 
 
 def _digest(image: np.ndarray) -> bytes:
-    return hashlib.blake2b(np.ascontiguousarray(image), digest_size=16).digest()
+    return hashlib.blake2b(np.ascontiguousarray(image).data, digest_size=16).digest()
 
 
 def _are_wnids(names: Sequence[str]) -> bool:

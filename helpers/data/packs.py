@@ -94,8 +94,8 @@ def read_pack(
         **{key: row[column] for key, column in ROW_TO_ORIGIN.items() if column in row},
     }
     part = meta["splits"][split]
-    labels = {key: part[key] for key in ("labels", "coarse_labels") if key in part}
-    names = {key: meta[key] for key in ("class_names", "coarse_class_names") if key in meta}
+    coarse_labels = part.get("coarse_labels")
+    coarse_names = meta.get("coarse_class_names")
     try:
         loaded = Images(
             images,
@@ -103,8 +103,10 @@ def read_pack(
             split=split,
             origin=origin,
             words=meta.get("words"),
-            **{key: np.array(values, np.int64) for key, values in labels.items()},
-            **{key: tuple(values) for key, values in names.items()},
+            labels=np.array(part["labels"], np.int64),
+            class_names=tuple(meta["class_names"]),
+            coarse_labels=None if coarse_labels is None else np.array(coarse_labels, np.int64),
+            coarse_class_names=None if coarse_names is None else tuple(coarse_names),
         )
     except (ValueError, *UNREADABLE) as error:
         raise _damaged(path, f"meta.json, split '{split}': {error}") from error
@@ -166,8 +168,10 @@ def write_pack(
         raise ValueError("splits: at least one expected, got none")
     if len({*class_names}) != len(class_names):
         raise ValueError(f"class_names: each name once expected, got {list(class_names)}")
-    meta = {"name": name, "class_names": list(class_names), "cols": COLUMNS, "per_sheet": PER_SHEET}
-    meta |= {"origin": dict(origin), "splits": {}, "sha256": {}}
+    meta: dict = {
+        "name": name, "class_names": list(class_names), "cols": COLUMNS, "per_sheet": PER_SHEET,
+        "origin": dict(origin), "splits": {}, "sha256": {},
+    }  # fmt: skip
     if coarse_class_names is not None:
         meta["coarse_class_names"] = list(coarse_class_names)
     for split, (images, *labels) in splits.items():
@@ -217,7 +221,8 @@ def _describe(name: str, split: str, images, labels: list, meta: dict) -> dict:
     arrays = [np.asarray(values) for values in labels]
     arrays = [a.astype(np.int64) if a.dtype.kind in "iu" else a for a in arrays]
     Images(
-        images, arrays[0], meta["class_names"], name, split, {}, *arrays[1:2],
+        images, arrays[0], meta["class_names"], name, split,
+        coarse_labels=arrays[1] if arrays[1:] else None,
         coarse_class_names=meta.get("coarse_class_names"),
     )  # fmt: skip
     part["labels"] = arrays[0].tolist()

@@ -76,7 +76,7 @@ def resize(
     if antialias:
         method = Image.Resampling[kernel.upper()]
         for target, image in zip(resized, images, strict=True):
-            target[:] = ImageOps.fit(Image.fromarray(image), (size, size), method)
+            target[:] = np.asarray(ImageOps.fit(Image.fromarray(image), (size, size), method))
     else:
         for start in range(0, len(images), BLOCK):
             resized[start : start + BLOCK] = _interpolate(images[start : start + BLOCK], size)

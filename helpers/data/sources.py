@@ -15,7 +15,7 @@ from PIL import Image
 import pictures
 from helpers import cache
 from helpers.checks import known_name, whole_number
-from helpers.data.cards import Card, find, remedy
+from helpers.data.cards import Card, card_of, remedy
 from helpers.data.directories import is_hidden, is_image, list_images
 from helpers.data.images import Images
 from helpers.data.pixels import resize, stack
@@ -51,7 +51,7 @@ def digits(split: str, *, size: int | None = None, antialias: bool = True) -> Im
     images = resize(np.repeat(pixels, 3, axis=3), 32)
     images = images if size is None else resize(images, size, antialias=antialias)
     numbers = labels[chosen].astype(np.int64)
-    return Images(images, numbers, tuple("0123456789"), "digits", split, find("digits").record)
+    return Images(images, numbers, tuple("0123456789"), "digits", split, card_of("digits").record)
 
 
 def photographs(split: str, *, size: int | None = None, antialias: bool = True) -> Images:
@@ -82,7 +82,7 @@ def photographs(split: str, *, size: int | None = None, antialias: bool = True) 
             yield names[label], picture.crop((left, top, left + side, top + side))
 
     images = stack(patches(), size, "data set 'photographs'", antialias=antialias)
-    return Images(images, labels, names, "photographs", split, find("photographs").record)
+    return Images(images, labels, names, "photographs", split, card_of("photographs").record)
 
 
 def generated_set(
@@ -100,7 +100,7 @@ def generated_set(
     images = cache.array("drawn", _drawing(name, split), lambda: pictures.draw(name, split))
     images = images if size is None else resize(images, size, antialias=antialias)
     labels = np.zeros(len(images), np.int64)
-    return Images(images, labels, (name,), name, split, find(name).record)
+    return Images(images, labels, (name,), name, split, card_of(name).record)
 
 
 def _drawing(name: str, split: str) -> str:
@@ -136,7 +136,7 @@ def torchvision_set(
     known_name(f"split of {card.name}", split, card.splits)
     from torchvision import datasets
 
-    kind = getattr(datasets, card.torchvision)
+    kind = getattr(datasets, str(card.torchvision))
     by_flag = "train" in inspect.signature(kind).parameters
     usual = {"train": split == "train"} if by_flag else {"split": split}
     arguments = card.torchvision_arguments.get(split, usual)

@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import PIL
@@ -130,8 +130,11 @@ class ImageStream(Listing):
             digest.update(f"{file}\n{size} {content} {label}\n".encode())
         return digest.hexdigest()
 
-    def _of(self, chosen: np.ndarray) -> dict[str, np.ndarray]:
-        return {"sizes": self.sizes[chosen], "contents": self.contents[chosen]}
+    def subset(self, indices) -> Self:
+        """Return the images at `indices` (integers in any order, or a boolean mask [N])."""
+        chosen = np.arange(len(self))[indices]
+        rest = super().subset(chosen)
+        return replace(rest, sizes=self.sizes[chosen], contents=self.contents[chosen])
 
     def pictures(self, indices, *, size: int | None = None) -> np.ndarray:
         """Return some of the images to look at, uint8 [M, size, size, 3]; 64 pixels by default."""
@@ -176,13 +179,13 @@ class ImageStream(Listing):
             raise ValueError(
                 f"indices: 0 to {len(self) - 1} expected, got {indices.min()} to {indices.max()}"
             )
-        decoded = _Batches(
+        decoded: Any = _Batches(  # torch needs no base class
             self, indices.astype(np.int64), batch_size, size, augment, seed, transform
         )
         workers = min(_processors(), 16) if workers is None else workers
         if socket_folder(SOCKET) is None:
             workers = 0  # a worker's batches would never arrive
-        loader = DataLoader(
+        loader: DataLoader = DataLoader(
             decoded,
             batch_size=None,  # each item is a batch already, made whole by one worker
             num_workers=min(workers, len(decoded)),
@@ -200,7 +203,8 @@ class ImageStream(Listing):
         from tqdm import tqdm
 
         chunks = [self.files[start : start + CHUNK] for start in range(0, len(self), CHUNK)]
-        contents, broken = [], {}
+        contents: list[str] = []
+        broken: dict[str, str] = {}
         with ThreadPoolExecutor(_processors()) as pool:  # Pillow decodes outside Python's lock
             results = pool.map(self._verify_some, chunks)
             bar = tqdm(results, f"verify {self.name}/{self.split}", len(chunks), disable=None)
@@ -210,7 +214,8 @@ class ImageStream(Listing):
         return contents, broken
 
     def _verify_some(self, files: Sequence[str]) -> tuple[list[str], dict[str, str]]:
-        contents, broken = [], {}
+        contents: list[str] = []
+        broken: dict[str, str] = {}
         for file in files:
             with open(self.root / file, "rb") as opened:  # decoding then reads it from memory
                 digest = hashlib.file_digest(opened, partial(hashlib.blake2b, digest_size=8))
@@ -264,11 +269,13 @@ class _Batches:
         width, height = image.size
         if self.augment:
             generator = np.random.default_rng((self.seed, position))
-            box, flip = random_crop(width, height, generator), generator.random() < 0.5
+            box: tuple[float, float, float, float] = random_crop(width, height, generator)
+            flip = generator.random() < 0.5
         else:
             side = min(width, height) / MARGIN
             left, top = (width - side) / 2, (height - side) / 2
-            box, flip = (left, top, left + side, top + side), False
+            box = (left, top, left + side, top + side)
+            flip = False
         resized = image.resize((self.size, self.size), Image.Resampling.BILINEAR, box)
         if flip:  # by Pillow, in a fifth of the time that it takes to copy an array backwards
             resized = resized.transpose(Image.Transpose.FLIP_LEFT_RIGHT)

@@ -162,8 +162,8 @@ def _unpack() -> Path:
         try:
             with atomic_folder(folder) as temporary, tarfile.open(ARCHIVE) as archive:
                 # Python 3.11 before 3.11.4 has no filters; the archive is part of this package
-                safely = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
-                archive.extractall(temporary, **safely)
+                archive.extraction_filter = getattr(tarfile, "data_filter", None)
+                archive.extractall(temporary)
         except OSError:
             if not folder.is_dir():  # else another process was quicker
                 raise

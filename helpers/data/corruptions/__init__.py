@@ -121,7 +121,7 @@ def corrupt(images: np.ndarray, name: str, severity: int, *, seed: int) -> np.nd
     settings = setting if isinstance(setting, list) else [setting]
     recipe = f"{name}/{severity}/{seed}/{shape[1:]}/".encode()
     result = np.empty_like(images, order="C")
-    block = max(1, _BLOCK_VALUES // np.prod(shape[1:]))
+    block = max(1, _BLOCK_VALUES // math.prod(shape[1:]))
     for start in range(0, len(images), block):
         part = np.ascontiguousarray(images[start : start + block])
         generators = [

@@ -49,10 +49,10 @@ def glass_blur(
     blur = (0, sigma, sigma, 0)
     n, height, width, channels = images.shape
     images = gaussian_filter(images, blur, mode="nearest").reshape(n, -1, channels)
-    pixels = np.arange(height * width).reshape(height, width)
-    inside = np.zeros(pixels.shape, bool)
-    inside[delta + 1 : height - delta + 1, delta + 1 : width - delta + 1] = True
-    inside, pixels = inside.ravel(), pixels.ravel()
+    pixels = np.arange(height * width)
+    grid = np.zeros((height, width), bool)
+    grid[delta + 1 : height - delta + 1, delta + 1 : width - delta + 1] = True
+    inside = grid.ravel()
     for _ in range(iterations):
         rows, columns = np.stack(
             [g.integers(-delta, delta, (2, height * width)) for g in generators], axis=1
