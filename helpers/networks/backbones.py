@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +11,7 @@ import torch
 from torch import nn
 
 from helpers.networks import safe_convolutions, spectral
-from helpers.networks.heads import ClassMaps, Native, equip
+from helpers.networks.heads import Backbone, ClassMaps, Native, equip
 from helpers.networks.recipe import FOUR_STAGES, Recipe
 from helpers.outputs import Head
 
@@ -127,7 +128,7 @@ def _resmlp(recipe: Recipe, num_classes: int) -> nn.Module:
     )
 
 
-_BUILDERS = {
+_BUILDERS: dict[str, Callable[[Recipe, int], Backbone]] = {
     "densenet": _densenet,
     "efficientnet": _efficientnet,
     "resmlp": _resmlp,
@@ -143,13 +144,15 @@ class Classifier(nn.Module):
     is complete.
     """
 
+    backbone: Backbone
     mean: torch.Tensor
     std: torch.Tensor
 
-    def __init__(self, backbone: nn.Module, *, dropout: float = 0.0, native: Native | None = None):
+    def __init__(self, backbone: Backbone, *, dropout: float = 0.0, native: Native | None = None):
         super().__init__()
         safe_convolutions.protect(backbone)
-        self.backbone, self.native = backbone, native
+        self.backbone = backbone
+        self.native = native
         self.dropout = nn.Dropout(dropout)
         self.register_buffer("mean", torch.zeros(3, 1, 1))
         self.register_buffer("std", torch.ones(3, 1, 1))

@@ -7,7 +7,7 @@ import platform
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -77,7 +77,8 @@ def reproducible(device: str, threads: int) -> Iterator[None]:
     The caller's random state does not change either.
     """
     on_cpu = torch.device(device).type == "cpu"
-    settings, cudnn = torch.utils.deterministic, torch.backends.cudnn
+    settings: Any = torch.utils.deterministic  # its attributes have no hints
+    cudnn = torch.backends.cudnn
     before = (
         torch.get_num_threads(),
         torch.are_deterministic_algorithms_enabled(),

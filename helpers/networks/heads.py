@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,6 +13,9 @@ from torch import nn
 from helpers.checks import positive_number
 from helpers.networks.spectral import shaped_by
 
+#: A network with timm's methods: forward_features, forward_head and get_classifier.  timm declares
+#: no class or protocol for such modules.
+Backbone = Any
 #: Parameter of Mixup's Beta distribution, by default.
 ALPHA = 0.3
 #: The soft labeler's probability of the correct class.
@@ -77,6 +81,14 @@ class Pooled(nn.Module):
     It has the methods of timm's networks that `helpers.networks.backbones.Classifier` calls.
     """
 
+    def forward_features(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the maps of features."""
+        raise NotImplementedError
+
+    def get_classifier(self) -> nn.Module:
+        """Return the last layer."""
+        raise NotImplementedError
+
     def forward_head(self, x: torch.Tensor, pre_logits: bool = False) -> torch.Tensor:
         """Return the means of the maps, or the logits."""
         means = x.mean((2, 3))
@@ -97,14 +109,12 @@ class MultiInput(nn.Conv2d):
     """
 
     def __init__(self, stem: nn.Conv2d, images: int):
-        super().__init__(
-            images * stem.in_channels,
-            stem.out_channels,
-            stem.kernel_size,
-            stem.stride,
-            stem.padding,
-            bias=stem.bias is not None,
-        )
+        height, width = stem.kernel_size
+        bias = stem.bias is not None
+        channels = images * stem.in_channels
+        super().__init__(channels, stem.out_channels, (height, width), bias=bias)
+        self.stride = stem.stride
+        self.padding = stem.padding
         nn.init.kaiming_normal_(self.weight, mode="fan_out", nonlinearity="relu")
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -168,6 +178,10 @@ class MixingGap(Native):
     images; the authors' code draws five and replaces the mean image by single images.
     """
 
+    shares: torch.Tensor
+    mean_label: torch.Tensor
+    mean_image: torch.Tensor
+
     def __init__(self, classes: int, *, alpha: float = ALPHA):
         super().__init__()
         self.register_buffer("shares", torch.from_numpy(beta_quantiles(alpha, 5)))
@@ -217,6 +231,10 @@ class Imitation(Native):
         """Return the student's output minus the teacher's, [B, width]."""
         return (self.student(features) - self.teacher(features)).float()
 
+    def penalty(self) -> torch.Tensor:
+        """Return what a training keeps small in addition to the errors, a scalar; here 0."""
+        return torch.zeros(())
+
     def forward(self, classifier, images, features, logits):
         """Return minus the squared length of the error, [B]."""
         return -self.errors(features).square().sum(dim=1)
@@ -253,13 +271,14 @@ class Certificates(Imitation):
         penalty from the law that they search diverge.  A layer that widens has :math:`W^\top W`
         there, which alone can be the identity.
         """
-        total = 0.0
+        penalties = []
         for layer in self.student:
             if isinstance(layer, nn.Linear):
                 weight = layer.weight if layer.out_features <= layer.in_features else layer.weight.T
                 gram = (weight @ weight.T).float()
-                total = total + (gram - torch.eye(len(gram), device=gram.device)).square().mean()
-        return total
+                gap = gram - torch.eye(len(gram), device=gram.device)
+                penalties.append(gap.square().mean())
+        return sum(penalties[1:], start=penalties[0])
 
 
 class TargetGap(Native):
@@ -271,6 +290,8 @@ class TargetGap(Native):
     -----
     Belghazi and Lopez-Paz 2021.
     """
+
+    positive: torch.Tensor
 
     def __init__(self, *, positive: float = POSITIVE):
         super().__init__()
@@ -294,7 +315,7 @@ EQUIPPED = ("mimo", "mixup", "oc", "rbf", "rnd", "soft_labels")
 
 
 def equip(
-    network: nn.Module, num_classes: int, objective: str, arguments: dict[str, float]
+    network: Backbone, num_classes: int, objective: str, arguments: dict[str, float]
 ) -> Native | None:
     """Put an objective's kind of head, and of first convolution, into a network in place."""
 

@@ -78,50 +78,53 @@ def compute(
         Dropout passes through a network of several heads.
     """
     classifier = classifier.to(device).eval()
-    head = classifier.backbone.get_classifier()  # type: ignore[operator]
-    count, start = len(images), 0
-    logits = features = members = native = None
+    head = classifier.backbone.get_classifier()
+    count = len(images)
+    start = 0
+    logits: np.ndarray  # the first batch defines the widths of all arrays
+    features: np.ndarray
+    members: np.ndarray
+    native: np.ndarray
     several = isinstance(head, MultiHead)
     if several and passes:
         raise ValueError(f"passes: 0 expected, since the heads are the members, got {passes}")
     torch.manual_seed(0)  # for dropout
     bar = tqdm(total=count, desc="outputs", unit="image", disable=not progress)
-    view = {"size": image_size, "transform": transform}
     if batch_size is None:
-        batch_size = devices.batch_size(classifier, images, **view)
-    # for the checks of types below: arrays are None until the first batch defines their widths
-    batches = images.in_order(batch_size=batch_size, **view)  # type: ignore[arg-type]
+        batch_size = devices.batch_size(classifier, images, size=image_size, transform=transform)
+    batches = images.in_order(batch_size=batch_size, size=image_size, transform=transform)
     with torch.inference_mode(), bar:
         for batch in batches:
             batch = batch.to(device)
             classifier.eval()
             hidden, answers = (values.float() for values in classifier.answer(batch))
-            if logits is None:  # filled in place: a copy at the end would take twice the memory
+            if not start:  # filled in place: a copy at the end would take twice the memory
                 logits = np.empty((count, answers.shape[1]), np.float32)
                 features = np.empty((count, hidden.shape[1]), np.float32)
                 count_members = head.heads if several else passes
                 members = np.empty((count_members, *logits.shape), np.float32)
                 native = np.empty(count, np.float32)
             end = start + len(batch)
-            features[start:end], logits[start:end] = hidden.cpu().numpy(), answers.cpu().numpy()  # type: ignore[index]
+            features[start:end] = hidden.cpu().numpy()
+            logits[start:end] = answers.cpu().numpy()
             if several:
-                drawn = head.members(hidden).softmax(dim=2)
-                members[:, start:end] = drawn.transpose(0, 1).cpu().numpy()  # type: ignore[index]
+                of_heads = head.members(hidden).softmax(dim=2)
+                members[:, start:end] = of_heads.transpose(0, 1).cpu().numpy()
             if classifier.native is not None:
                 measure = classifier.native(classifier, batch, hidden, answers)
-                native[start:end] = measure.cpu().numpy()  # type: ignore[index]
+                native[start:end] = measure.cpu().numpy()
             if passes:
                 classifier.sample_dropout()
                 drawn = [classifier(batch).float().softmax(dim=1) for _ in range(passes)]
-                members[:, start:end] = torch.stack(drawn).cpu().numpy()  # type: ignore[index]
+                members[:, start:end] = torch.stack(drawn).cpu().numpy()
             bar.update(len(batch))
             start = end
     classifier.eval()
     for array in (logits, features, members, native):
         array.flags.writeable = False  # so that it is not copied
     return Outputs(
-        logits,  # type: ignore[arg-type]
-        features,  # type: ignore[arg-type]
+        logits,
+        features,
         images.labels,
         members=members if several or passes else None,
         native=None if classifier.native is None else native,

@@ -36,14 +36,22 @@ class Network(Protocol):
         Wall-clock time of the training, here.
     """
 
-    classifier: Classifier
-    preprocessing: Mapping
-    view: Mapping
-    sha256: str
-    device: str
-    device_name: str
-    threads: int
-    seconds: float
+    @property
+    def classifier(self) -> Classifier: ...
+    @property
+    def preprocessing(self) -> Mapping: ...
+    @property
+    def view(self) -> Mapping: ...
+    @property
+    def sha256(self) -> str: ...
+    @property
+    def device(self) -> str: ...
+    @property
+    def device_name(self) -> str: ...
+    @property
+    def threads(self) -> int: ...
+    @property
+    def seconds(self) -> float: ...
 
     def outputs(self, images: Images | ImageStream, *, passes: int = 0) -> Outputs:
         """Return the outputs of a data set, from the cache if the network has seen it."""

@@ -47,8 +47,9 @@ def _lmfrnet_features() -> nn.Sequential:
     channels = 32
     features = nn.Sequential()
     stem = nn.Sequential(nn.Conv2d(3, channels, 3, padding=1), nn.BatchNorm2d(channels), nn.ReLU())
-    features.add_module("stemBlock", nn.Sequential())
-    features.stemBlock.add_module("stemConv", stem)
+    stem_block = nn.Sequential()
+    stem_block.add_module("stemConv", stem)
+    features.add_module("stemBlock", stem_block)
     for number, layers in enumerate(_LAYERS, start=1):
         block = nn.Sequential()
         for layer in range(1, layers + 1):
@@ -114,6 +115,13 @@ class _Gated(nn.Module):
 
 class Tiniest(Pooled):
     """A network of 0.1 million weights with large depthwise kernels."""
+
+    l1: _Gated
+    l2: _Gated
+    l3: _Gated
+    l4: _Gated
+    l5: _Gated
+    l6: _Gated
 
     def __init__(self, num_classes: int):
         super().__init__()

@@ -19,9 +19,9 @@ def convolve(
     x: torch.Tensor,
     weight: torch.Tensor,
     bias: torch.Tensor | None = None,
-    stride: tuple[int, int] = (1, 1),
-    padding: tuple[int, int] | str = (0, 0),
-    dilation: tuple[int, int] = (1, 1),
+    stride: tuple[int, ...] = (1, 1),
+    padding: tuple[int, ...] | str = (0, 0),
+    dilation: tuple[int, ...] = (1, 1),
     groups: int = 1,
 ) -> torch.Tensor:
     """Return what ``torch.nn.functional.conv2d`` does, without the kernel of this module's issue.
@@ -43,7 +43,7 @@ def convolve(
 
 
 def meets_the_kernel(
-    shape: tuple[int, ...], stride: tuple[int, int], padding: tuple[int, int] | str
+    shape: tuple[int, ...], stride: tuple[int, ...], padding: tuple[int, ...] | str
 ) -> bool:
     """Whether a convolution with weights of a shape [D, C, h, w] may run that kernel.
 

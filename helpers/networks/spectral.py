@@ -13,6 +13,7 @@ from helpers.networks.safe_convolutions import convolve
 
 _LEAST = 1e-12  # of a norm that is divided by: weights of zero stay zero
 _FIRST = 20  # iterations with which the search for the most stretched input begins
+Layer = nn.Conv2d | nn.Linear | nn.BatchNorm2d  #: what `SpectralNorm` can be put around
 
 
 class SpectralNorm(nn.Module):
@@ -37,11 +38,12 @@ class SpectralNorm(nn.Module):
 
     direction: torch.Tensor
 
-    def __init__(self, layer: nn.Module, coefficient: float, *, bound: bool):
+    def __init__(self, layer: Layer, coefficient: float, *, bound: bool):
         super().__init__()
         if not coefficient > 0:
             raise ValueError(f"coefficient: a positive number expected, got {coefficient}")
-        self.layer, self.coefficient = layer, coefficient
+        self.layer = layer
+        self.coefficient = coefficient
         self.least = 1 if bound else _LEAST
         if not isinstance(layer, nn.BatchNorm2d):
             self.register_buffer("direction", torch.empty(0))
@@ -64,6 +66,8 @@ class SpectralNorm(nn.Module):
         """
         layer = self.layer
         if isinstance(layer, nn.BatchNorm2d):
+            if layer.running_var is None:
+                raise ValueError("layer: a batch normalisation with running statistics expected")
             return (layer.weight.abs() / (layer.running_var + layer.eps).sqrt()).amax()
         if not self.direction.numel():
             # not an inference tensor, which no later training step could change
@@ -81,7 +85,8 @@ class SpectralNorm(nn.Module):
         channels = self._kernel().shape[1] * getattr(self.layer, "groups", 1)
         size = shape[2:] if isinstance(self.layer, nn.Conv2d) else (1, 1)
         noise = torch.randn((1, channels, *size), generator=torch.Generator().manual_seed(0))
-        self.direction = nn.functional.normalize(noise, dim=(1, 2, 3)).to(self.layer.weight.device)
+        length = torch.linalg.vector_norm(noise, dim=(1, 2, 3), keepdim=True)
+        self.direction = (noise / length).to(self.layer.weight.device)
         for _ in range(_FIRST):
             self._improve(self._apply_weight(self.direction))
 
@@ -119,7 +124,7 @@ def normalise(
     tensor([[1.5000, 0.5000]])
     """
     known_name("form", form, SPECTRAL_FORMS)
-    kinds = nn.Conv2d | nn.Linear if form == "weights" else nn.Conv2d | nn.Linear | nn.BatchNorm2d
+    kinds = nn.Conv2d | nn.Linear if form == "weights" else Layer
     kept = set() if keep is None else set(keep.modules())
     for name, layer in list(network.named_modules()):
         if isinstance(layer, kinds) and layer not in kept:

@@ -35,7 +35,8 @@ _ORDERED = {  # names of networks begin so, and a tensor's name tells whose file
 @functools.cache
 def names() -> frozenset[str]:
     """Return the names of timm's networks, read from its files: to import it takes seconds."""
-    if (timm := importlib.util.find_spec("timm")) is None:
+    timm = importlib.util.find_spec("timm")
+    if timm is None or timm.origin is None:
         return frozenset()
     files = Path(timm.origin).with_name("models").glob("*.py")
     pattern = re.compile(r"^@register_model\ndef (\w+)\(", re.MULTILINE)
@@ -121,7 +122,7 @@ def rename(
 def _packaged(package: str) -> Path | None:
     """Return the file of weights in an installed package, without importing that."""
     spec = importlib.util.find_spec(package.replace("-", "_"))
-    folders = spec.submodule_search_locations if spec else []
+    folders = (spec and spec.submodule_search_locations) or []
     return next((path for folder in folders for path in Path(folder).glob("models/*.pth")), None)
 
 

@@ -32,6 +32,7 @@ from helpers.networks import published, published_cifar, timm_weights
 from helpers.networks.backbones import Classifier
 from helpers.networks.chosen_device import chosen_device
 from helpers.networks.devices import VERSIONS, device_name
+from helpers.networks.heads import Backbone
 from helpers.networks.inference import compute_once
 from helpers.networks.published_imagenet import CentreCrop
 from helpers.outputs import Head, Outputs
@@ -103,7 +104,7 @@ class Pretrained:
         return device_name(self.device, self.threads)
 
     @cached_property
-    def transform(self) -> Callable[[Image.Image], torch.Tensor]:
+    def transform(self) -> Callable[[Image.Image], np.ndarray]:
         """The preprocessing of its authors' evaluation: a Pillow image to uint8 [3, H, W].
 
         The classifier normalises the pixels.
@@ -208,7 +209,7 @@ timm.list_models() and helpers.networks.published.records() name all
     )
 
 
-def _published(name: str, weights: Path | str | None) -> tuple[nn.Module, str, dict, tuple]:
+def _published(name: str, weights: Path | str | None) -> tuple[Backbone, str, dict, tuple]:
     """Make a published network for images of its size; other images are resized or cropped.
 
     Return the network, the source of its weights, its preprocessing, and the names of its classes.
@@ -281,7 +282,7 @@ def _check_name(name: str) -> None:
         known_name(f"weights of '{base}'", tag, tags)
 
 
-def _transform(preprocessing: Mapping) -> Callable[[Image.Image], torch.Tensor]:
+def _transform(preprocessing: Mapping) -> Callable[[Image.Image], np.ndarray]:
     if preprocessing["interpolation"] == CENTRE:
         return CentreCrop(preprocessing["input_size"][1])
     return timm.data.create_transform(**preprocessing, is_training=False, use_prefetcher=True)
@@ -295,7 +296,7 @@ class _TwoTokens(nn.Module):
     head's weights and the mean of their biases.
     """
 
-    def __init__(self, model: nn.Module):
+    def __init__(self, model: Backbone):
         super().__init__()
         heads = model.get_classifier()
         weight = torch.cat([head.weight.detach() / 2 for head in heads], dim=1)
@@ -316,7 +317,7 @@ class _TwoTokens(nn.Module):
         return self.head
 
 
-def _classifier(model: nn.Module, name: str, preprocessing: Mapping) -> Classifier:
+def _classifier(model: Backbone, name: str, preprocessing: Mapping) -> Classifier:
     """Return a model as a classifier; refuse one whose logits are not linear in its features.
 
     A SqueezeNet is accepted: its logits are computed from maps (`ClassMaps`).
