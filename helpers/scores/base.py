@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 import scipy.sparse
@@ -23,16 +23,24 @@ _REGISTRY: dict[str, type[Score]] = {}
 class Score(Protocol):
     """One number per image, higher = more likely known, independent of the sign in the paper.
 
-    `info` is its record.  A score that reads images is a `helpers.scores.images.ImageScore`.
+    `info` is its record.  A score that reads images is a `ReadsImages`, too.
     """
 
     info: Info
 
-    def fit(self, train_outputs: Outputs, head: Head) -> Score:
+    def fit(self, train_outputs: Outputs, head: Head | None) -> Score:
         """Learn from the outputs of the training images, and return itself."""
 
     def score_samples(self, outputs: Outputs) -> np.ndarray:
         """Return float64 [N]; no score depends on the other images of the batch."""
+
+
+@runtime_checkable
+class ReadsImages(Score, Protocol):
+    """A score that shows the images to the model again, as `helpers.scores.images.ImageScore`."""
+
+    def score_images(self, model: Model, images: Images | ImageStream) -> np.ndarray:
+        """Return the score of each image, float64 [N], higher = more likely known."""
 
 
 def register(score: type[Score]) -> type[Score]:
@@ -73,7 +81,8 @@ def create(name: str, *, offered: Mapping[str, object] | None = None, **argument
     {'copies': 3, 'seed': 1}
     """
     score = _REGISTRY[known_name("score", name, _REGISTRY)]
-    taken = (offered or {}).keys() & set(score.info.hyper_parameters)
+    offered = offered or {}
+    taken = offered.keys() & set(score.info.hyper_parameters)
     arguments = {argument: offered[argument] for argument in taken} | arguments
     known_arguments(f"score '{name}'", score, arguments)
     return score(**arguments)
@@ -86,7 +95,7 @@ def create_as_published(name: str, data_set: str) -> Score:
     (200, 50)
     """
     published = create(name).info.published
-    return create(name, **published.get(_SETTINGS.get(data_set, ""), {}))
+    return create(name, offered=published.get(_SETTINGS.get(data_set, "")))
 
 
 def score(
@@ -97,6 +106,10 @@ def score(
     They are based on the model's `outputs`, computed if not given, or on the images.
     """
     if "images" in score.info.needs:
+        if not isinstance(score, ReadsImages):
+            raise ValueError(
+                f"score '{score.info.name}': a method score_images expected, since it needs images"
+            )
         return score.score_images(model, images)
     return score.score_samples(model.outputs(images) if outputs is None else outputs)
 
@@ -135,8 +148,8 @@ def in_blocks(
     """
     values = np.empty(len(outputs))
     for start in range(0, len(outputs), size):
-        rows = slice(start, start + size)
-        if filled and rows.stop > len(outputs):
+        rows: slice | np.ndarray = slice(start, start + size)
+        if filled and start + size > len(outputs):
             rows = np.minimum(np.arange(start, start + size), len(outputs) - 1)
         # a whole block is passed itself, so that intermediate results serve the next score, too
         part = outputs if len(outputs) == size else outputs.subset(rows)

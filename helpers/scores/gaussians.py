@@ -69,7 +69,7 @@ def moments(outputs: Outputs, *, normalised: bool = False) -> Moments:
         means, counts = class_means(
             outputs, lambda part: (rows(part), part.labels % (classes + 1)), classes + 1
         )
-        within = 0.0
+        within = np.zeros((means.shape[1],) * 2)
         for part in parts(outputs):
             centred = rows(part) - means[part.labels]
             within = within + centred.T @ centred

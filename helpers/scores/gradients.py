@@ -65,8 +65,8 @@ class ODIN(ImageScore):
             raise ValueError(f"model: one network expected, got {len(model.networks)}")
         steps = [float(epsilon) for epsilon in epsilons]
 
-        def step(networks: Sequence[Classifier], *shown, **options) -> np.ndarray:
-            return stepped_logits(*networks, *shown, **options)
+        def step(networks: Sequence[Classifier], images, **options) -> np.ndarray:
+            return stepped_logits(networks[0], images, **options)
 
         settings = {"temperature": float(self.temperature), "epsilons": steps}
         return self._kept(step, model, images, **settings)

@@ -97,8 +97,8 @@ def log_probabilities(classifiers: Sequence[Classifier], pixels: torch.Tensor) -
 
 def as_list(classifier: Classifier | Sequence[Classifier]) -> list[Classifier]:
     """Return one network or several as a list, in evaluation mode."""
-    several = isinstance(classifier, Sequence)
-    return [network.eval() for network in (classifier if several else [classifier])]
+    networks = classifier if isinstance(classifier, Sequence) else [classifier]
+    return [network.eval() for network in networks]
 
 
 @recorded("tta")
@@ -164,7 +164,8 @@ def augmented_probabilities(
     seeds = np.random.SeedSequence(seed).generate_state(copies)
     blocks = []
     for batch in images.in_order(batch_size=batch_size, **view):
-        batch, total = batch.to(device), 0.0
+        batch = batch.to(device)
+        total = torch.zeros((), dtype=torch.float64, device=device)
         changed = v2.Compose(
             [
                 v2.RandomResizedCrop(batch.shape[2:], scale=(0.7, 1.0)),

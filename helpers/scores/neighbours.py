@@ -105,7 +105,8 @@ class Bank:
 
     def _candidates(self, queries, count):
         """Return the `count` largest products in single precision, and their rows in the bank."""
-        bank, factors, offsets = self.rounded, *self.exact[1:]
+        bank = self.rounded
+        _, factors, offsets = self.exact
         queries = queries.astype(np.float32)
         values = np.empty((len(queries), 0), np.float32)
         places = np.empty((len(queries), 0), np.int64)
