@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import torch
 
@@ -27,16 +29,17 @@ def crop_and_flip(
 
     One gather does selection, crop and flip together; no image is touched twice.
     """
-    device, batch = images.device, len(indices)
+    device = images.device
+    batch = len(indices)
     rows = torch.arange(size[0], device=device).expand(batch, -1)
     columns = torch.arange(size[1], device=device).expand(batch, -1)
-    draw = {"device": device, "generator": generator}
     if "flip" in names:
-        flipped = torch.rand((batch, 1), **draw) < 0.5
+        flipped = torch.rand((batch, 1), device=device, generator=generator) < 0.5
         columns = torch.where(flipped, size[1] - 1 - columns, columns)
     if "crop" in names or "crop_zeros" in names:
-        rows = rows + torch.randint(2 * PADDING + 1, (batch, 1), **draw)
-        columns = columns + torch.randint(2 * PADDING + 1, (batch, 1), **draw)
+        draw = partial(torch.randint, 2 * PADDING + 1, (batch, 1), device=device)
+        rows = rows + draw(generator=generator)
+        columns = columns + draw(generator=generator)
     height, width = images.shape[1:3]
     pixels = ((indices[:, None] * height + rows) * width)[:, :, None] + columns[:, None, :]
     picked = images.reshape(-1, 3).index_select(0, pixels.flatten())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -60,8 +61,9 @@ Batches = DeviceBatches | StreamedBatches
 
 def batches_of(images: Images | ImageStream, recipe: Recipe, device: str) -> Batches:
     """Return the source of batches for these images on the device."""
-    kind = DeviceBatches if isinstance(images, Images) else StreamedBatches
-    return kind(images, recipe, device)
+    if isinstance(images, Images):
+        return DeviceBatches(images, recipe, device)
+    return StreamedBatches(images, recipe, device)
 
 
 def sample_of(images: Images | ImageStream, recipe: Recipe, *, count: int = 2000) -> np.ndarray:
@@ -85,6 +87,6 @@ def shuffled(images: int, count: int, generator: torch.Generator) -> torch.Tenso
     >>> order.bincount().sort().values
     tensor([2, 2, 3])
     """
-    draw = {"device": generator.device, "generator": generator}
-    rounds = [torch.randperm(images, **draw) for _ in range(-(-count // images))]
+    draw = partial(torch.randperm, images, device=generator.device, generator=generator)
+    rounds = [draw() for _ in range(-(-count // images))]
     return torch.cat(rounds)[:count]

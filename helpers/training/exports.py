@@ -88,8 +88,9 @@ def save(network: Fitted, test: Images | ImageStream, path: Path, **about) -> fl
 
 
 def _accuracy(classifier: Classifier, test: Images | ImageStream, network: Fitted) -> float:
-    options = {"device": network.device, "image_size": network.recipe.image_size}
-    return float(compute(classifier, test, **options).correct.mean())
+    size = network.recipe.image_size
+    outputs = compute(classifier, test, device=network.device, image_size=size)
+    return float(outputs.correct.mean())
 
 
 @functools.cache

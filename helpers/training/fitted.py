@@ -208,8 +208,8 @@ def fit(
             network = fit(images, erm, seed=seed, device=device, progress=progress)
             classifier.load_state_dict(network.weights, strict=False)  # all except the measure
             with reproducible(device, recipe.threads):
-                options = {"seed": seed, "device": device}
-                after = objective.finish(classifier.to(device), images, recipe, **options)
+                on_device = classifier.to(device)
+                after = objective.finish(on_device, images, recipe, seed=seed, device=device)
             history = network.history.assign(**after)
         else:
             history = train(

@@ -159,18 +159,17 @@ def train(
 
 def optimiser_of(network: nn.Module, recipe: Recipe, device: str) -> torch.optim.Optimizer:
     """Return the recipe's optimiser of all parameters of a network on the device."""
-    rate, on_gpu = recipe.learning_rate, torch.device(device).type == "cuda"
-    options = {
-        # a recorded step reads its learning rate from the device
-        "lr": torch.tensor(rate, device=device) if on_gpu else rate,
-        "weight_decay": recipe.weight_decay,
-        "fused": True,
-    }
+    on_gpu = torch.device(device).type == "cuda"
+    decay = recipe.weight_decay
+    rate: float | torch.Tensor = recipe.learning_rate
+    if on_gpu:  # a recorded step reads its learning rate from the device
+        rate = torch.tensor(rate, device=device)
+    weights = network.parameters()
     if recipe.optimiser == "adamw":
-        return torch.optim.AdamW(network.parameters(), capturable=on_gpu, **options)
+        return torch.optim.AdamW(weights, rate, weight_decay=decay, fused=True, capturable=on_gpu)
     nesterov = recipe.nesterov and recipe.momentum > 0
     return torch.optim.SGD(
-        network.parameters(), momentum=recipe.momentum, nesterov=nesterov, **options
+        weights, rate, recipe.momentum, weight_decay=decay, nesterov=nesterov, fused=True
     )
 
 

@@ -32,23 +32,27 @@ def augmix(
     are chosen at random, so that no shape depends on a draw.  Each image's operations have the same
     distribution as with separate draws.
     """
-    count, draw = len(images), {"device": images.device, "generator": generator}
+    count = len(images)
+    device = images.device
     chains = images.repeat(width, 1, 1, 1)
-    length = torch.randint(1, depth + 1, (len(chains), 1, 1, 1), **draw)
+    every = (len(chains), 1, 1, 1)
+    length = torch.randint(1, depth + 1, every, device=device, generator=generator)
     for position in range(depth):
-        order = torch.randperm(len(chains), **draw)
+        order = torch.randperm(len(chains), device=device, generator=generator)
         changed = torch.empty_like(chains)
         for name, part in zip(OPERATIONS, order.tensor_split(len(OPERATIONS)), strict=True):
             # a level of 0.1 up to the severity, as a share of the highest, 10
-            level = 0.1 + (severity - 0.1) * torch.rand((len(part), 1, 1, 1), **draw)
-            sign = 2.0 * torch.randint(2, (len(part), 1, 1, 1), **draw) - 1
+            some = (len(part), 1, 1, 1)
+            level = torch.rand(some, device=device, generator=generator)
+            level = 0.1 + (severity - 0.1) * level
+            sign = 2.0 * torch.randint(2, some, device=device, generator=generator) - 1
             changed[part] = apply(name, chains[part], level / 10, sign, shear_centre)
         chains = torch.where(position < length, changed, chains)
     # exponentials divided by their sum are Dirichlet; a uniform number is Beta(1, 1)
-    weights = torch.empty((width, count, 1, 1, 1), device=images.device)
+    weights = torch.empty((width, count, 1, 1, 1), device=device)
     weights.exponential_(generator=generator)
     weights /= weights.sum(dim=0)
-    share = torch.rand((count, 1, 1, 1), **draw)
+    share = torch.rand((count, 1, 1, 1), device=device, generator=generator)
     mixture = (weights * chains.view(width, count, *images.shape[1:])).sum(dim=0)
     return (1 - share) * images + share * mixture
 

@@ -44,7 +44,7 @@ KEPT = (
 class Writer:
     """Collects the images of trainings, each image once, and writes a parcel."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.places: dict[bytes, int] = {}
         self.pixels: list[np.ndarray] = []
         self.sets: dict[str, dict] = {}
@@ -182,10 +182,12 @@ def unpack(shard: Path, root: Path) -> int:
     with tarfile.open(shard, "r:") as archive:
         for member in filter(tarfile.TarInfo.isfile, archive):
             target = root / tarfile.data_filter(member, str(root)).name
-            if target.exists() and target.stat().st_mtime >= member.mtime:
+            content = archive.extractfile(member)
+            newer = target.exists() and target.stat().st_mtime >= member.mtime
+            if newer or content is None:
                 continue
             with atomic_path(target) as temporary:
-                temporary.write_bytes(archive.extractfile(member).read())
+                temporary.write_bytes(content.read())
                 os.utime(temporary, (member.mtime, member.mtime))
             count += 1
     return count

@@ -185,15 +185,15 @@ def arguments_of(objective: str) -> tuple[str, ...]:
     file = Path(__file__).with_name("objectives") / f"{objective}.py"
     body = ast.parse(file.read_text(encoding="utf-8")).body
     parents = {
-        alias.asname or alias.name: node.module.removeprefix(_OBJECTIVES)[1:] or "erm"
+        alias.asname or alias.name: str(node.module).removeprefix(_OBJECTIVES)[1:] or "erm"
         for node in body
         if isinstance(node, ast.ImportFrom) and str(node.module).startswith(_OBJECTIVES)
         for alias in node.names
     }
-    for node in body:
-        bases = [base.id for base in getattr(node, "bases", ()) if isinstance(base, ast.Name)]
+    for kind in (node for node in body if isinstance(node, ast.ClassDef)):
+        bases = [base.id for base in kind.bases if isinstance(base, ast.Name)]
         for base in parents.keys() & {*bases}:
-            for method in node.body:
+            for method in kind.body:
                 if isinstance(method, ast.FunctionDef) and method.name == "__init__":
                     given = method.args
                     return tuple(arg.arg for arg in (*given.args[1:], *given.kwonlyargs))

@@ -27,7 +27,9 @@ class Step:
         device: str,
         precision: str = "auto",
     ):
-        self.classifier, self.objective, self.optimiser = classifier, objective, optimiser
+        self.classifier = classifier
+        self.objective = objective
+        self.optimiser = optimiser
         self.kind = torch.device(device).type
         self.mixed = precision_on(device, precision) == "bfloat16"
         self.steps = 0
@@ -39,7 +41,7 @@ class Step:
         if self.kind != "cuda" or self.steps <= _WARM_UP:
             return self._step(batch)
         if self.graph is None:
-            self._record(batch)
+            self.graph = self._record(batch)
         for name, kept in vars(self.kept).items():
             kept.copy_(getattr(batch, name))
         self.graph.replay()
@@ -53,12 +55,13 @@ class Step:
         self.optimiser.step()
         return loss.detach(), (logits.detach().argmax(dim=1) == batch.labels).sum()
 
-    def _record(self, batch: Batch) -> None:
-        """Record a step without doing it."""
+    def _record(self, batch: Batch) -> torch.cuda.CUDAGraph:
+        """Record a step without doing it, and return the record."""
         self.kept = Batch(*(tensor.clone() for tensor in vars(batch).values()))
         self.optimiser.zero_grad(set_to_none=True)
         torch.cuda.synchronize()
-        self.graph = torch.cuda.CUDAGraph()
+        graph = torch.cuda.CUDAGraph()
         # other threads, such as one that pins a stream's batches, continue during this time
-        with torch.cuda.graph(self.graph, capture_error_mode="thread_local"):
+        with torch.cuda.graph(graph, capture_error_mode="thread_local"):
             self.results = self._step(self.kept)
+        return graph

@@ -32,10 +32,15 @@ def teach(
     """
     outputs = compute(classifier, images, device=device, image_size=recipe.image_size)
     features = torch.from_numpy(outputs.features).to(device)
+    if classifier.native is None:
+        raise ValueError(
+            f"classifier: a native measure for '{recipe.objective}' expected, got none"
+        )
     native = classifier.native.train()
     optimiser = optimiser_of(native, recipe, device)
     size = min(recipe.batch_size, len(features))
-    steps, errors = len(features) // size, []
+    steps = len(features) // size
+    errors = []
     for epoch in range(recipe.epochs):
         generator = torch.Generator(device).manual_seed(seed * 100_003 + epoch)
         order = torch.randperm(len(features), generator=generator, device=device)[: steps * size]

@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from helpers.checks import at_least_zero
+from helpers.networks.backbones import Classifier
 from helpers.networks.heads import whole
 from helpers.training.objectives.erm import ERM, Batch
 
@@ -25,9 +26,10 @@ class AdversarialTraining(ERM):
     """
 
     def __init__(self, radius: float = 0.5, steps: int = 3):
-        self.radius, self.steps = at_least_zero("radius", radius), whole("steps", steps)
+        self.radius = at_least_zero("radius", radius)
+        self.steps = whole("steps", steps)
 
-    def __call__(self, classifier: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
+    def __call__(self, classifier: Classifier, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the loss and the logits of the changed images."""
         if self.radius:
             changed = attack(
@@ -63,7 +65,8 @@ def attack(
         right = logits.gather(1, labels[:, None])
         wrong = logits.scatter(1, labels[:, None], -torch.inf).logsumexp(dim=1, keepdim=True)
         (gradient,) = torch.autograd.grad((wrong - right).sum(), changed)
-        direction = nn.functional.normalize(gradient, dim=(1, 2, 3))
+        length = torch.linalg.vector_norm(gradient, dim=(1, 2, 3), keepdim=True)
+        direction = gradient / length.clamp(min=1e-12)
         difference = changed.detach() + 2 * radius / steps * direction - images
         changed = (images + difference.renorm(2, 0, radius)).clamp(0, 255)
     return changed

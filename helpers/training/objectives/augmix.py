@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import torch
 from torch import nn
 
@@ -30,15 +32,17 @@ class AugMix(ERM):
         shear_centre: float = 0.5,
     ):
         closed_share("shear_centre", shear_centre)
-        self.weight, self.chains = weight, {"severity": severity, "width": width, "depth": depth}
-        self.chains["shear_centre"] = shear_centre
+        self.weight = weight
+        self.mix = partial(
+            augmix, severity=severity, width=width, depth=depth, shear_centre=shear_centre
+        )
 
     def views(
         self, images: torch.Tensor, outliers: torch.Tensor | None, generator: torch.Generator
     ) -> torch.Tensor:
         """Return the images, then two mixed versions of each, in float32 of [0, 255]."""
         clean = images.float()
-        mixed = augmix(torch.cat([clean, clean]), generator, **self.chains)
+        mixed = self.mix(torch.cat([clean, clean]), generator)
         return torch.cat([clean, mixed]).contiguous(memory_format=torch.channels_last)
 
     def __call__(self, classifier: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:

@@ -6,6 +6,7 @@ import torch
 from torch import nn
 
 from helpers.checks import closed_share, positive_number
+from helpers.networks.backbones import Classifier
 from helpers.training.objectives.erm import ERM, Batch
 
 
@@ -30,7 +31,7 @@ class Distillation(ERM):
         self.weight = closed_share("weight", weight)
         self.temperature = positive_number("temperature", temperature)
 
-    def __call__(self, classifier: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
+    def __call__(self, classifier: Classifier, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the loss, and the logits of the network that learns."""
         loss, logits = super().__call__(classifier, batch)
         with torch.no_grad():

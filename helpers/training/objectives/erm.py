@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 import torch
 from torch import nn
 
+from helpers.networks.backbones import Classifier
+
 
 @dataclass(frozen=True)
 class Batch:
@@ -43,7 +45,8 @@ class ERM:
     beside = False  # whether the network is ERM's, and a measure is trained after it
     needs_outliers = False
     needs_teacher = False
-    teacher: nn.Module | None = None  # if needed: a network in evaluation mode
+    teacher: nn.Module  # if needed: a network in evaluation mode
+    ratio: int  # if outliers are needed: their number for each image
 
     def start(self, images: int, epochs: int, device: str) -> None:
         """Prepare a training of `epochs` epochs on `images` images."""
@@ -61,7 +64,7 @@ class ERM:
         """
         return torch.empty(0, device=generator.device)
 
-    def __call__(self, classifier: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
+    def __call__(self, classifier: Classifier, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the loss, a scalar, and the logits [B, K] of the images themselves."""
         logits = classifier(batch.inputs).float()
         return nn.functional.cross_entropy(logits, batch.labels), logits

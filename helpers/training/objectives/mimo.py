@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import torch
 from torch import nn
 
 from helpers.checks import closed_share
+from helpers.networks.backbones import Classifier
 from helpers.networks.heads import SUBNETWORKS, whole
 from helpers.training.objectives.erm import ERM, Batch
 
@@ -38,16 +41,16 @@ class MIMO(ERM):
 
     def draw(self, images: int, generator: torch.Generator) -> torch.Tensor:
         """Return which image of the batch each head is shown in each example, int64 [M, V]."""
-        options = {"device": generator.device, "generator": generator}
+        order = partial(torch.randperm, device=generator.device, generator=generator)
         examples = self.batch_repetition * images
         rows = torch.arange(examples, device=generator.device) % images
         shown = rows.repeat(self.subnetworks, 1)
-        free = torch.randperm(examples, **options)[round(self.input_repetition * examples) :]
+        free = order(examples)[round(self.input_repetition * examples) :]
         for head in range(1, self.subnetworks):
-            shown[head, free] = rows[free[torch.randperm(len(free), **options)]]
+            shown[head, free] = rows[free[order(len(free))]]
         return shown
 
-    def __call__(self, classifier: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
+    def __call__(self, classifier: Classifier, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the loss, and the first head's logits of the batch."""
         together = batch.inputs[batch.drawn].transpose(0, 1).flatten(1, 2)
         together = together.contiguous(memory_format=torch.channels_last)

@@ -38,8 +38,8 @@ class Mixup(ERM):
 
     def draw(self, images: int, generator: torch.Generator) -> torch.Tensor:
         """Return the share of each image in its pair, float32 [B]."""
-        options = {"device": generator.device, "generator": generator}
-        return self.levels[torch.randint(_LEVELS, (images,), **options)]
+        device = generator.device
+        return self.levels[torch.randint(_LEVELS, (images,), device=device, generator=generator)]
 
     def __call__(self, classifier: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the loss, and the logits of the blended images."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from helpers.checks import at_least_zero
-from helpers.networks.heads import DEPTH, WIDTH, Certificates
+from helpers.networks.heads import DEPTH, WIDTH, Imitation
 from helpers.training.objectives.rnd import RND
 
 
@@ -33,6 +33,6 @@ class OC(RND):
         super().__init__(weight, width, depth)
         self.penalty = at_least_zero("penalty", penalty)
 
-    def error(self, native: Certificates, features: torch.Tensor) -> torch.Tensor:
+    def error(self, native: Imitation, features: torch.Tensor) -> torch.Tensor:
         """Return the loss of the certificates, a scalar, for features [B, D]."""
         return super().error(native, features) + self.penalty * native.penalty()

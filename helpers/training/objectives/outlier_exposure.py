@@ -24,12 +24,15 @@ class OutlierExposure(ERM):
     needs_outliers = True
 
     def __init__(self, weight: float = 0.5, ratio: int = 2):
-        self.weight, self.ratio = weight, ratio
+        self.weight = weight
+        self.ratio = ratio
 
     def views(
         self, images: torch.Tensor, outliers: torch.Tensor | None, generator: torch.Generator
     ) -> torch.Tensor:
         """Return the images, then the outliers."""
+        if outliers is None:
+            raise ValueError("outliers: images of none of the classes expected, got none")
         return torch.cat([images, outliers])
 
     def __call__(self, classifier: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:

@@ -31,8 +31,8 @@ class Stylised(ERM):
         count = round(self.share * len(images))
         if count:  # there is no Fourier transform of no images
             others = shown.roll(-1, dims=0)[:count]
-            draw = {"device": images.device, "generator": generator}
-            weight = self.strength * torch.rand((count, 1, 1, 1), **draw)
+            weight = torch.rand((count, 1, 1, 1), device=images.device, generator=generator)
+            weight = self.strength * weight
             shown[:count] = mix_amplitudes(shown[:count], others, weight).clamp(0, 255)
         return shown
 
