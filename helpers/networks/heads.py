@@ -44,7 +44,8 @@ def beta_quantiles(alpha: float, count: int) -> np.ndarray:
     array([0.25, 0.75], dtype=float32)
     """
     positive_number("alpha", alpha)
-    return betaincinv(alpha, alpha, (np.arange(count) + 0.5) / count).astype(np.float32)
+    middles = (np.arange(count) + 0.5) / count
+    return np.asarray(betaincinv(alpha, alpha, middles), np.float32)
 
 
 class RBFHead(nn.Module):
