@@ -125,8 +125,8 @@ class Contest:
                 use_style()
                 ax = critical_difference(*self.ranking(side)[:2])
                 ax.set_title(f"Mean ranks, {side} images")
-                ax.figure.savefig(file := folder / f"ranks_{side}.svg")
-                plt.close(ax.figure)
+                plt.savefig(file := folder / f"ranks_{side}.svg")
+                plt.close()
             pictures.append(file.read_text(encoding="utf-8"))
         for name in self.entries:
             table = self.differences(name)
@@ -246,10 +246,10 @@ def values_on(pack: FeaturePack, score: Score) -> dict[str, np.ndarray]:
 def entries_of(path: str | os.PathLike) -> dict[str, Score]:
     """Return the scores that a Python file registers, by name.  The file is executed."""
     path = Path(path)
-    if not (path.is_file() and path.suffix == ".py"):
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if not (path.is_file() and path.suffix == ".py" and spec and spec.loader):
         raise FileNotFoundError(f"{path}: a Python file (.py) with a score expected here")
     before = set(scores.names())
-    spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     sys.modules.setdefault(path.stem, module)  # classes look for their module here
     try:

@@ -12,6 +12,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
@@ -122,7 +123,8 @@ def packs(folder: str | os.PathLike | None = None) -> Iterator[FeaturePack]:
 
 def _unpack(about: Mapping, arrays: Mapping[str, np.ndarray]) -> FeaturePack:
     head = Head(arrays["head/weight"], arrays["head/bias"])
-    parts, sides = {}, {side: {} for side in SIDES}
+    parts: dict[str, Any] = {}
+    sides: dict[str, Any] = {side: {} for side in SIDES}
     for name in arrays:
         subset, _, kind = name.rpartition("/")
         if kind != "labels":

@@ -115,7 +115,8 @@ def parametrize_with_checks(objects: Iterable):
     tests = {}
     for each in objects:
         if hasattr(each, "score_samples"):
-            checks, subject = SCORE_CHECKS, scores.Subject(each)
+            checks = SCORE_CHECKS
+            subject: scores.Subject | metrics.Subject = scores.Subject(each)
         else:
             checks = METRIC_CHECKS
             subject = metrics.Subject(*each if isinstance(each, tuple) else (each,))

@@ -67,7 +67,8 @@ class Subject:
     def parts(self, given: Mapping) -> list:
         """Return the numbers and arrays that the metric returns."""
         result = self.function(**given)
-        result = astuple(result) if is_dataclass(result) else result
+        if is_dataclass(result) and not isinstance(result, type):
+            result = astuple(result)
         return list(result) if isinstance(result, tuple | list) else [result]
 
     def value(self, given: Mapping | None = None) -> np.ndarray:
@@ -77,8 +78,8 @@ class Subject:
 
     def arrays(self, *kinds: str) -> list[str]:
         """Return the names of all array arguments, or of array arguments of some kinds."""
-        kinds = kinds or set(KINDS) - {"number"}
-        return [name for name, kind in self.takes.items() if kind in kinds]
+        chosen = set(kinds) or set(KINDS) - {"number"}
+        return [name for name, kind in self.takes.items() if kind in chosen]
 
     def permuted(self, given: Mapping, orders: Callable[[int], np.ndarray]) -> dict:
         """Return arguments in another order: all images together, and each group separately.
@@ -95,8 +96,8 @@ class Subject:
 
 def close(result, expected, what: str, rtol: float = 1e-12) -> None:
     """Fail unless two results are equal up to rounding."""
-    tolerance = {"rtol": rtol, "atol": rtol, "equal_nan": True}
-    equal = result.shape == expected.shape and np.allclose(result, expected, **tolerance)
+    shapes = result.shape == expected.shape
+    equal = shapes and np.allclose(result, expected, rtol=rtol, atol=rtol, equal_nan=True)
     hold(equal, f"{what} it is {in_words(result)}, not {in_words(expected)}")
 
 

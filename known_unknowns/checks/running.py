@@ -49,7 +49,7 @@ class Checks(dict):
                         break
         raise AssertionError(
             f"check '{name}' of {self.kind} '{subject.name}' failed: {failure[1]}\n"
-            f"What must hold: {' '.join(inspect.getdoc(check).split())}\n"
+            f"What must hold: {' '.join((inspect.getdoc(check) or '').split())}\n"
             f"Smallest case: {least.in_words()}. To see it again:\n"
             f"    from known_unknowns.checks import {type(least).__name__}, check_{self.kind}\n"
             f"    check_{self.kind}({subject.given}, only='{name}', case={least})"

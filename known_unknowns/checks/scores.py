@@ -38,7 +38,7 @@ class Subject:
 
     given = "score"
 
-    def __init__(self, score):
+    def __init__(self, score) -> None:
         if hasattr(score, "score_samples") and not isinstance(score, type):
             score = partial(copy.deepcopy, copy.deepcopy(score))
         if not callable(score):
