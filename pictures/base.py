@@ -149,7 +149,7 @@ def paper(generator: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarra
     return np.where(dark, 1 - ground, ground), np.where(dark, 1 - ink, ink)
 
 
-def mix(first: np.ndarray, second: np.ndarray, amount: np.ndarray) -> np.ndarray:
+def mix(first: np.ndarray, second: np.ndarray | np.floating, amount: np.ndarray) -> np.ndarray:
     """Blend colours [n, 1, 1, 3] or images [n, H, W, 3] by an amount [n, H, W] in [0, 1]."""
     between = second - first
     shape = (*np.broadcast_shapes(between.shape[:-1], amount.shape), between.shape[-1])

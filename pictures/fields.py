@@ -26,7 +26,7 @@ def ripples(generator: np.random.Generator, n: int) -> np.ndarray:
     """Rings that spread on water from one to four drops and cross each other, lit from one side,
     weaker the farther they have come.
     """
-    height = np.zeros((n, SIZE, SIZE), np.float32)
+    height: np.ndarray = np.zeros((n, SIZE, SIZE), np.float32)
     length, count = each(uniform(generator, 3, 7, n)), each(generator.integers(1, 5, n))
     for k in range(4):
         x, y = (z - each(uniform(generator, -18, 18, n)) for z in (X, Y))

@@ -65,7 +65,7 @@ def atlas(script: str) -> np.ndarray:
     for first, last in SCRIPTS[script]:
         for code in range(first, last + 1):
             left, top, right, bottom = font.getbbox(chr(code))
-            glyph = Image.new("L", (right - left, bottom - top))
+            glyph = Image.new("L", (int(right - left), int(bottom - top)))
             ImageDraw.Draw(glyph).text((-left, -top), chr(code), fill=255, font=font)
             if max(glyph.size) > 28:
                 glyph.thumbnail((28, 28))

@@ -121,8 +121,9 @@ def trees(generator: np.random.Generator, n: int) -> np.ndarray:
         end = x + length * np.sin(direction), y - length * np.cos(direction)
         thick = 1.6 * 0.62**level
         for k in range(x.shape[1]):
-            tips = [tuple(each(z[:, k]).astype(np.float32) for z in tip) for tip in ((x, y), end)]
-            nearest = np.minimum(nearest, segment_distance(X, Y, *tips) - thick)
+            left, low, right, high = (each(z[:, k]).astype(np.float32) for z in (x, y, *end))
+            distance = segment_distance(X, Y, (left, low), (right, high))
+            nearest = np.minimum(nearest, distance - thick)
         x, y = (np.repeat(z, 2, axis=1) for z in end)
         direction = np.repeat(direction, 2, axis=1) + np.tile(bend, 2**level)
         length = np.repeat(length, 2, axis=1) * np.tile(shrink, 2**level)
@@ -205,11 +206,10 @@ def galaxies(generator: np.random.Generator, n: int) -> np.ndarray:
     blue = np.array([0.6, 0.75, 1], np.float32) * uniform(generator, 0.8, 1.6, n, 1, 1, 3)
     warm = np.array([1, 0.85, 0.6], np.float32) * uniform(generator, 0.8, 1.2, n, 1, 1, 3)
     sparks = ((generator.random((n, SIZE, SIZE), np.float32) - 0.97) * 20).clip(0, 1)
-    glow = sum(
-        amount[..., np.newaxis] * colour
-        for amount, colour in ((arm, blue), (core, warm), (0.25 * disk, warm), (sparks, 1))
-    )
-    return to_bytes(glow + 0.02)
+    glow = arm[..., np.newaxis] * blue
+    glow = glow + core[..., np.newaxis] * warm
+    glow = glow + 0.25 * disk[..., np.newaxis] * warm
+    return to_bytes(glow + sparks[..., np.newaxis] + 0.02)
 
 
 @family("Clouds", citation_key="perlin1985")
@@ -225,7 +225,9 @@ def clouds(generator: np.random.Generator, n: int) -> np.ndarray:
     shade = (0.9 - 2.5 * np.gradient(noise, axis=1)).clip(0.5, 1.05)
     evening = uniform(generator, 0, 1, n, 1, 1, 1) ** 3
     high = np.array([0.25, 0.45, 0.85], np.float32) * uniform(generator, 0.7, 1.1, n, 1, 1, 1)
-    horizon = np.float32([0.75, 0.87, 1]) * (1 - evening) + np.float32([1, 0.55, 0.35]) * evening
+    day = np.array([0.75, 0.87, 1], np.float32)
+    dusk = np.array([1, 0.55, 0.35], np.float32)
+    horizon = day * (1 - evening) + dusk * evening
     sky = mix(high, horizon, np.broadcast_to(Y / SIZE + 0.5, cover.shape))
     white = 1 - 0.4 * evening * (1 - horizon)
     return to_bytes(mix(sky, white * shade[..., np.newaxis], cover))

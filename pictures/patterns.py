@@ -78,7 +78,8 @@ def salt_and_pepper(generator: np.random.Generator, n: int) -> np.ndarray:
     colours.
     """
     x, _ = random_turn(generator, n)
-    image = mix(*uniform(generator, 0, 1, 2, n, 1, 1, 3), (x / SIZE + 0.5).clip(0, 1))
+    first, second = uniform(generator, 0, 1, 2, n, 1, 1, 3)
+    image = mix(first, second, (x / SIZE + 0.5).clip(0, 1))
     share = each(uniform(generator, 0.03, 0.4, n))
     grains = generator.random((n, SIZE, SIZE), np.float32) < share
     white = generator.random((n, SIZE, SIZE), np.float32) < each(uniform(generator, 0.3, 0.7, n))

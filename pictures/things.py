@@ -118,9 +118,9 @@ def road_signs(generator: np.random.Generator, n: int) -> np.ndarray:
     )  # fmt: skip
     rim, face = (generator.integers(0, 5, n) for _ in range(2))
     face = np.where(face == rim, (face + 1) % 5, face)
-    rim, face = colours[rim][:, np.newaxis, np.newaxis], colours[face][:, np.newaxis, np.newaxis]
-    image = mix(image, rim, (depth + 0.5).clip(0, 1))
-    image = mix(image, face, (depth - 1).clip(0, 1))
+    middle = each(colours[face])
+    image = mix(image, each(colours[rim]), (depth + 0.5).clip(0, 1))
+    image = mix(image, middle, (depth - 1).clip(0, 1))
     size = 0.5 * radius
     bar = box(x, y, 2 * size, 0.6 * size)
     cross = np.minimum(np.abs(x - y), np.abs(x + y)) / 1.4
@@ -129,5 +129,5 @@ def road_signs(generator: np.random.Generator, n: int) -> np.ndarray:
     arrow = np.maximum(arrow, box(x, y - 0.3 * size, 0.5 * size, 1.3 * size))
     mark = np.maximum(box(x, y + 0.4 * size, 0.5 * size, size), disc(x, y - 0.8 * size, 0.3 * size))
     symbol = np.choose(each(generator.integers(0, 4, n)), [bar, cross, arrow, mark])
-    light = face.mean(axis=3, keepdims=True) > 0.5
+    light = middle.mean(axis=3, keepdims=True) > 0.5
     return to_bytes(mix(image, np.where(light, 0.05, 0.95), symbol))

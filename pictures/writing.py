@@ -111,7 +111,8 @@ def arrows(generator: np.random.Generator, n: int) -> np.ndarray:
     x, y = (z / cell + each(uniform(generator, 8, 9, n)) for z in (X, Y))
     middle = np.floor(x) + 0.5, np.floor(y) + 0.5  # all pixels of a cell read one direction
     angle = 2 * np.pi * (value_noise(generator, *middle, 4) + each(uniform(generator, 0, 1, n)))
-    x, y = rotate(*((z - m) * 24 for z, m in zip((x, y), middle, strict=True)), angle)
+    x, y = ((z - m) * 24 for z, m in zip((x, y), middle, strict=True))
+    x, y = rotate(x, y, angle)
     shown = ink(glyphs, each(random_glyphs(generator, glyphs, n)), x, y)
     return to_bytes(mix(*two_colours(generator, n), shown))
 
