@@ -92,6 +92,8 @@ def test_arrays_do_in_the_place_of_tensors(tmp_path):
         for name, expected in arrays.items():
             assert isinstance(read[name], kind) and read[name].shape == expected.shape
             assert np.array_equal(np.asarray(read[name]), expected)
+    checkpoints.save(tmp_path / "a.safetensors", {"w": tensors["w"], "v": w})
+    assert torch.equal(checkpoints.load(tmp_path / "a.safetensors")[0]["v"], tensors["w"])
 
 
 FOREIGN, WHOLE = "no file that this project wrote", "not a whole checkpoint .*; "

@@ -102,6 +102,13 @@ def test_digests_are_equal_in_every_version_of_python(tmp_path):
     assert modules.code(["helpers.shapes"], tmp_path) == "8ed7433048c064a0"
 
 
+@pytest.mark.parametrize("line", ["from . import x", "from .x import y"])
+def test_a_relative_import_is_refused(line):
+    """The first one ended in an AttributeError, and the second one was lost."""
+    with pytest.raises(ValueError, match="line 1: an absolute import expected"):
+        modules.files(line)
+
+
 @pytest.mark.parametrize("name", ["helpers.nowhere.at_all", "numpy.mean", "nothing"])
 def test_a_name_that_is_not_there_is_refused(name):
     with pytest.raises(ValueError, match=f"no module '{name}'"):

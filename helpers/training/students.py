@@ -30,12 +30,12 @@ def teach(
     The network computes the features of each training image once, without crop or flip.  Epochs,
     batches, optimiser and schedule are the recipe's.
     """
-    outputs = compute(classifier, images, device=device, image_size=recipe.image_size)
-    features = torch.from_numpy(outputs.features).to(device)
     if classifier.native is None:
         raise ValueError(
             f"classifier: a native measure for '{recipe.objective}' expected, got none"
         )
+    outputs = compute(classifier, images, device=device, image_size=recipe.image_size)
+    features = torch.from_numpy(outputs.features).to(device)
     native = classifier.native.train()
     optimiser = optimiser_of(native, recipe, device)
     size = min(recipe.batch_size, len(features))

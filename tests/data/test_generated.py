@@ -83,6 +83,14 @@ def test_a_name_is_given_once():
     assert pictures.FAMILIES["mazes"].title == "Mazes"
 
 
+def test_a_family_without_a_description_is_refused():
+    def dots(generator, n): ...
+
+    with pytest.raises(ValueError, match="'dots': a docstring expected"):
+        family("Dots")(dots)
+    assert "dots" not in FAMILIES
+
+
 @pytest.mark.parametrize("script", sorted(SCRIPTS))
 def test_glyphs_are_drawn_inside_a_free_margin_and_differ(script):
     """Each has ink, none of it within two pixels of the edge, and no two look the same."""

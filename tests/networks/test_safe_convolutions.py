@@ -155,3 +155,9 @@ def test_every_layer_below_the_head_is_normalised_and_bounded_as_the_form_says(b
 
 if __name__ == "__main__":
     check()
+
+
+def test_a_batch_normalisation_without_running_statistics_has_no_norm():
+    layer = SpectralNorm(nn.BatchNorm2d(2, track_running_stats=False), 1.0, bound=True)
+    with pytest.raises(ValueError, match="layer: a batch normalisation with running statistics"):
+        layer(torch.ones(1, 2, 3, 3))

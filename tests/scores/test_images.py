@@ -201,6 +201,12 @@ def test_the_step_is_against_the_gradient_of_the_loss_of_the_own_answer(noisy):
     np.testing.assert_allclose(ours[1], moved.detach(), rtol=1e-4)
 
 
+def test_a_score_of_images_without_the_method_is_named(model_of):
+    score = SimpleNamespace(info=helpers.scores.create("tta").info)  # no method at all
+    with pytest.raises(ValueError, match="score 'tta': a method score_images expected"):
+        helpers.scores.score(score, model_of(), None)
+
+
 def test_a_small_step_raises_the_score_of_every_image(noisy, model_of):
     """Without a step it is the largest softmax at its temperature."""
     classifier, images = noisy

@@ -286,3 +286,8 @@ def test_distillation_by_hand():
     # p − y, and T times the difference of the softened probabilities
     expected = 0.25 * 0.8 + 0.75 * 2 * (2 / 3 - 1 / 2)
     assert inputs.grad.flatten().tolist() == pytest.approx([expected, -expected], rel=1e-5)
+
+
+def test_outlier_exposure_without_outliers_is_refused():
+    with pytest.raises(ValueError, match="outliers: images of none of the classes expected"):
+        objectives.create("outlier_exposure").views(torch.ones(1, 3, 2, 2), None, None)
