@@ -75,11 +75,13 @@ def compute(
     Raises
     ------
     ValueError
-        Dropout passes through a network of several heads.
+        No image, or dropout passes through a network of several heads.
     """
+    count = len(images)
+    if not count:
+        raise ValueError("images: at least one expected, got none")
     classifier = classifier.to(device).eval()
     head = classifier.backbone.get_classifier()
-    count = len(images)
     start = 0
     logits: np.ndarray  # the first batch defines the widths of all arrays
     features: np.ndarray
