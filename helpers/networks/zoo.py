@@ -201,7 +201,7 @@ timm.list_models() and helpers.networks.published.records() name all
         source=source,
         classifier=classifier.to(device),
         preprocessing=preprocessing,
-        class_names=class_names or tuple(map(str, range(len(classifier.head.bias)))),
+        class_names=class_names,
         device=device,
         sha256=checkpoints.digest(classifier.state_dict()),
         threads=threads,
@@ -232,7 +232,7 @@ def _published(name: str, weights: Path | str | None) -> tuple[Backbone, str, di
 
 
 def _timms(name: str, weights: Path | str | None, download: bool) -> tuple:
-    """Make a network of timm as `_published`; names of classes are empty if they are not known."""
+    """Make a network of timm as `_published`; classes whose names are not known have numbers."""
     _check_name(name)
     path, source = timm_weights.locate(name, weights, download=download)
     preprocessing = timm_weights.preprocessing(name)
@@ -253,8 +253,11 @@ def _timms(name: str, weights: Path | str | None, download: bool) -> tuple:
             raise ValueError(f"weights: {path} are not those of '{name}': {error}") from error
     model.pretrained_cfg.pop("state_dict", None)  # or the weights would be held twice
     preprocessing = timm.data.resolve_model_data_config(model)
-    names = wnids_of("imagenet") if model.num_classes == 1000 else ()
-    return model, source, preprocessing, tuple(names)
+    if model.num_classes == 1000:
+        names = tuple(wnids_of("imagenet"))
+    else:
+        names = tuple(map(str, range(model.num_classes)))
+    return model, source, preprocessing, names
 
 
 def _number_of_classes(name: str, tensors: Mapping[str, torch.Tensor]) -> dict[str, int]:
