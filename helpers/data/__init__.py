@@ -40,9 +40,10 @@ def load(
 ) -> Images:
     """Load one split of a data set.
 
-    The name is searched in this order: the built-in sets (``cifar10_mini``, ``digits``,
-    ``photographs`` and the generated families), the packs ``NAME.zip`` in
-    `helpers.files.data_root`, and torchvision's data sets in its folder ``torchvision``.
+    The name is searched in this order: the built-in sets (``digits``, ``photographs`` and the
+    generated families), the embedded packs (``cifar10_mini``, ``cifar100_mini`` and other slices of
+    whole sets), the packs ``NAME.zip`` in `helpers.files.data_root`, and torchvision's data sets in
+    its folder ``torchvision``.
 
     Parameters
     ----------
@@ -144,9 +145,10 @@ def locate(name: str, *, download: bool = False) -> Path | None:
         return None
     root = data_root()
     known_name("data set", name, names())
-    pack = (EMBEDDED if name == "cifar10_mini" else root) / f"{name}.zip"
-    if pack.exists():
-        return pack
+    pack = root / f"{name}.zip"
+    for path in (EMBEDDED / pack.name, pack):
+        if path.exists():
+            return path
     card, also = find(name), ""
     if card is not None and card.streamed:
         folder = root / name

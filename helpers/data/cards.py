@@ -9,6 +9,10 @@ from pathlib import Path
 import pictures
 from helpers.checks import known_name
 
+#: The two rules of slices, in words.
+FIRST = "the first images of each class"
+SPACED = "images at equal distances"
+
 
 @dataclass(frozen=True)
 class Card:
@@ -43,6 +47,10 @@ class Card:
         Whether it is a folder of images, one subfolder per class, that is read during use.
     as_it_comes : bool
         Whether that folder is the unpacked archive of the authors.
+    slice_of : str or None
+        The whole set, if this one is an embedded slice of it.
+    rule : str or None
+        Which images of each split of the whole set the slice contains: `FIRST` or `SPACED`.
     """
 
     name: str
@@ -59,6 +67,8 @@ class Card:
     torchvision_names: str = "classes"
     streamed: bool = False
     as_it_comes: bool = False
+    slice_of: str | None = None
+    rule: str | None = None
 
     @property
     def record(self) -> dict[str, str]:
@@ -80,12 +90,17 @@ def cards() -> tuple[Card, ...]:
     Examples
     --------
     >>> [card.name for card in cards()][:3]
-    ['cifar10_mini', 'digits', 'photographs']
+    ['cifar10_mini', 'cifar100_mini', 'crypto_icons_mini']
     """
     import yaml  # here, because most importers of this module use no cards
 
     text = Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
-    written = [Card(**fields) for fields in yaml.load(text, yaml.CSafeLoader)]
+    entries = yaml.load(text, yaml.CSafeLoader)
+    whole = {fields["name"]: fields for fields in entries if "slice_of" not in fields}
+    written = [
+        Card(**_slice(fields, whole[fields["slice_of"]]) if "slice_of" in fields else fields)
+        for fields in entries
+    ]
     drawn = [
         Card(
             name=family.name,
@@ -101,6 +116,18 @@ def cards() -> tuple[Card, ...]:
         for family in pictures.FAMILIES.values()
     ]
     return (*written, *drawn)
+
+
+def _slice(fields: dict, whole: dict) -> dict:
+    """Return the fields of a slice's card: those of the whole set, as far as it has no own ones."""
+    counts = " and ".join(f"{count:,} {split} images" for split, count in fields["splits"].items())
+    description = {
+        "title": f"{whole['title']}, a small part",
+        "what": f"{whole['what']} Here {counts}: {fields['rule']}, in the set's order.",
+        "origin": f"{whole['origin']}; embedded in this repository",
+    }
+    kept = ("classes", "size", "licence", "citation_key")
+    return {name: whole[name] for name in kept if name in whole} | description | fields
 
 
 def find(name: str) -> Card | None:
@@ -129,7 +156,9 @@ def remedy(name: str) -> str:
         return "unzip ARCHIVE_OF_ITS_MAKERS -d DATA_ROOT"
     if card is not None and card.streamed:
         return f"python workflow/arrange.py {name} FOLDER_OF_ITS_ARCHIVE"
-    if name in ("cifar10", "cifar10_mini", "tiny_imagenet_fix"):
+    if card is not None and card.slice_of:
+        arguments = f"slice {name}"
+    elif name in ("cifar10", "tiny_imagenet_fix"):
         arguments = name.replace("_", "-")
     elif card is not None and card.torchvision:
         # larger images, too, are resized to 32 pixels: a pack is made in memory

