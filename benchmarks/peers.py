@@ -26,7 +26,7 @@ from benchmarks import guarantees
 from benchmarks.comparing import Comparison, check_equal
 from helpers import labelfree, metrics
 from helpers.outputs import Head, Outputs
-from helpers.scores.gaussians import principal_dimensions
+from helpers.scores.vim import principal_dimensions
 
 PEERS = "pytorch-ood torch-uncertainty osr-metrics mapie zugzwang scikit-learn".split()
 IMAGES, CLASSES = 10**6, 100

@@ -12,7 +12,7 @@ import yaml
 
 import book
 from helpers import data, metrics, scores
-from helpers.networks import published
+from helpers.networks import zoo_records
 from synthesis import openings
 from tests.mistakes import beside
 from tests.workflow.test_store_outputs import notebook
@@ -40,7 +40,7 @@ def test_pages_are_made_from_every_record_and_listed():
         "metrics": [f"## {record.title}\n" for record in metrics.RECORDS],
         "data_sets": [f"{{dropdown}} {card.title} (" for card in data.cards()],
     }
-    titles["data_sets"] += [f"| `{name}` |" for name in published.records()]
+    titles["data_sets"] += [f"| `{name}` |" for name in zoo_records.records()]
     for page, expected in titles.items():
         assert expected and not [title for title in expected if title not in texts[page]]
     every = re.findall(r"automodule:: (.+)", "".join(texts.values()))

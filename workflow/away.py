@@ -44,7 +44,7 @@ STATE, RESULTS = "state", "results"
 
 def pack(folder: Path, only: Sequence[str]) -> None:
     """Write a parcel of the unfinished entries whose names begin with one of `only`."""
-    from helpers.networks import published
+    from helpers.networks import zoo_records
 
     if folder.exists():
         sys.exit(f"{folder}: a new folder expected, and it exists; choose another, or remove it")
@@ -59,8 +59,8 @@ def pack(folder: Path, only: Sequence[str]) -> None:
         sys.exit(f"--only: no network to train has a name that begins with {' or '.join(only)}")
     writer.write(folder, commit)
     (folder / "networks").mkdir()
-    for name in networks & published.records().keys():
-        shutil.copy(published.find(name).locate(), folder / "networks")
+    for name in networks & zoo_records.records().keys():
+        shutil.copy(zoo_records.find(name).locate(), folder / "networks")
     parcels.write_shards(cache_root(), folder, STATE)
     write_code(folder, commit)
     for file in sorted(folder.glob("*.*")):

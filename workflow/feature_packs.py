@@ -10,7 +10,7 @@ import argparse
 from pathlib import Path
 
 from helpers.data import cards, subsample
-from helpers.networks import published
+from helpers.networks import zoo_records
 from known_unknowns.bench import FeaturePack, contest
 from synthesis.chapters import CHAPTERS, load
 
@@ -28,7 +28,7 @@ def make(parameters, part) -> FeaturePack:
         for sets in (roles.near, roles.far)
     )
     licences = {card.name: card.licence for card in cards()}
-    id_set, record = part.identity["data_set"], published.records()[part.name]
+    id_set, record = part.identity["data_set"], zoo_records.records()[part.name]
     facts = {
         "network": {"source": record.source, "licence": record.licence},
         "data_sets": {name: licences.get(name, "see its pack") for name in (id_set, *near, *far)},

@@ -10,7 +10,7 @@ import helpers
 import known_unknowns
 import synthesis
 from helpers import data, metrics, scores
-from helpers.networks import published
+from helpers.networks import zoo_records
 from helpers.scores import calibration, openset
 from helpers.scores.info import Info
 from helpers.tables import results
@@ -28,7 +28,7 @@ def render(template: str, **values) -> str:
 
 def reference() -> dict[str, str]:
     """Return every generated page, as Markdown, by its name."""
-    records = published.records().values()
+    records = zoo_records.records().values()
     return {
         "methods": render("methods.md", **infos()),
         "metrics": render("metrics.md", records=metrics.RECORDS, papers=CHAPTERS.values()),

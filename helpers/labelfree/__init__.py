@@ -10,17 +10,11 @@ images alone, or of OOD images alone, has a Gscore too, because no score can det
 `known_unknowns.without_labels` has estimates that are not in the paper.
 """
 
+from helpers.labelfree.distances import DISTANCES, distance
 from helpers.labelfree.evaluators import EVALUATORS, TAUS, gscores
-from helpers.labelfree.gaussians import Mixture, fit_mixture, mixture_parts
+from helpers.labelfree.frechet import feature_moments, frechet_distance
+from helpers.labelfree.gaussian_mixture import Mixture, fit_mixture, mixture_parts
 from helpers.labelfree.mixtures import counts_at_share, counts_in_ratio, draw_places
-from helpers.labelfree.parts import (
-    DISTANCES,
-    Parts,
-    SortedScores,
-    density_parts,
-    distance,
-    two_means,
-)
 from helpers.labelfree.regression import (
     Estimate,
     Regression,
@@ -29,11 +23,5 @@ from helpers.labelfree.regression import (
     skill,
     skill_of_errors,
 )
-from helpers.labelfree.truths import (
-    METRICS,
-    PREDICTED,
-    confidence_metrics,
-    feature_moments,
-    frechet_distance,
-    true_metrics,
-)
+from helpers.labelfree.splits import Parts, SortedScores, density_parts, two_means
+from helpers.labelfree.truths import METRICS, PREDICTED, confidence_metrics, true_metrics

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
-import helpers.labelfree.parts as parts
 from helpers.checks import known_name
-from helpers.labelfree.gaussians import fit_mixture, mixture_parts
+from helpers.labelfree.distances import distance
+from helpers.labelfree.gaussian_mixture import fit_mixture, mixture_parts
+from helpers.labelfree.splits import Parts, SortedScores, check_spread, density_parts, two_means
 from helpers.metrics.inputs import share_array
 
 #: Titles of the evaluators; a name is a split and a distance, or a statistic of the scores.
@@ -46,7 +47,7 @@ def gscores(
     threshold.  A ``statistic`` works without parts: the mean score, the second moment about the
     mean of the validation scores, and the share of scores below their 5 % quantile.
     """
-    scores, taus = parts.SortedScores.of(scores), share_array("taus", taus)
+    scores, taus = SortedScores.of(scores), share_array("taus", taus)
     names = [known_name("evaluator", name, EVALUATORS).split("_", 1) for name in evaluators]
     mixed = any(split in ("gmm", "components") for split, _ in names)
     mixture = fit_mixture(scores) if mixed else None
@@ -58,24 +59,24 @@ def gscores(
                 "or leave out the evaluators whose names begin with 'ude_' or 'statistic_'"
             )
         if split == "statistic":
-            held_out = parts.check_spread("validation", validation)
+            held_out = check_spread("validation", validation)
             value = np.full(taus.shape, _statistic(scores.values, held_out, kind))
         else:
             if split not in splits:  # once for all distances
                 splits[split] = _split(scores, split, mixture, taus, validation, one_sided)
-            value = parts.distance(splits[split], kind)
+            value = distance(splits[split], kind)
         values[f"{split}_{kind}"] = value + np.zeros(taus.shape)
     return values
 
 
-def _split(scores, split: str, mixture, taus: np.ndarray, validation, one_sided) -> parts.Parts:
+def _split(scores, split: str, mixture, taus: np.ndarray, validation, one_sided) -> Parts:
     if split == "kmeans":
-        return parts.two_means(scores)
+        return two_means(scores)
     if split == "gmm":
         return mixture_parts(scores, mixture, taus)
     if split == "components":
         return mixture.components(len(scores.values))
-    return parts.density_parts(scores, validation, taus, one_sided=one_sided)
+    return density_parts(scores, validation, taus, one_sided=one_sided)
 
 
 def _statistic(scores: np.ndarray, validation: np.ndarray, kind: str) -> float:

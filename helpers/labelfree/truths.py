@@ -1,10 +1,8 @@
-"""The metrics that are predicted, from labels; and two baselines without a Gscore."""
+"""The metrics that are predicted, from labels; and labels by confidence, a baseline."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-
-import numpy as np
 
 from helpers.checks import float_array
 from helpers.metrics import RankedGroups
@@ -40,26 +38,3 @@ def confidence_metrics(confidence, scores) -> dict[str, float]:
     if inside.all() or not inside.any():
         return dict.fromkeys(METRICS, 0.0) | {"auroc": 1.0, "aupr": 1.0}
     return true_metrics(scores[inside], scores[~inside])
-
-
-def feature_moments(features) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mean of features [N, D] and the symmetric root of their covariance."""
-    features = float_array("features", features, ndim=2)
-    if len(features) < 2:
-        raise ValueError("features: at least 2 images expected, got 1")
-    mean = features.mean(axis=0)
-    centred = features - mean
-    values, axes = np.linalg.eigh(centred.T @ centred / (len(features) - 1))
-    return mean, (axes * np.sqrt(np.maximum(values, 0))) @ axes.T
-
-
-def frechet_distance(first, second) -> float:
-    r"""Return the Fréchet distance of two `feature_moments`, treated as Gaussians.
-
-    :math:`\|\mu_1 - \mu_2\|^2 + \operatorname{tr}(\Sigma_1 + \Sigma_2
-    - 2 (\Sigma_1^{1/2} \Sigma_2 \Sigma_1^{1/2})^{1/2})`, the squared 2-Wasserstein distance.
-    """
-    (mean, root), (other_mean, other_root) = first, second
-    shared = np.linalg.svd(root @ other_root, compute_uv=False).sum()
-    spread = (root**2).sum() + (other_root**2).sum() - 2 * shared
-    return float(((mean - other_mean) ** 2).sum() + max(spread, 0.0))

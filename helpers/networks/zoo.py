@@ -28,13 +28,13 @@ from helpers.checks import known_name
 from helpers.data.class_lists import wnids_of
 from helpers.data.images import Images
 from helpers.data.stream import ImageStream
-from helpers.networks import published, published_cifar, timm_weights
+from helpers.networks import timm_weights, zoo_cifar, zoo_records
 from helpers.networks.backbones import Classifier
 from helpers.networks.chosen_device import chosen_device
 from helpers.networks.devices import VERSIONS, device_name
 from helpers.networks.heads import Backbone
 from helpers.networks.inference import compute_once
-from helpers.networks.published_imagenet import CentreCrop
+from helpers.networks.zoo_imagenet import CentreCrop
 from helpers.outputs import Head, Outputs
 
 CENTRE = "centre crop"  # a photograph is seen as `CentreCrop` shows it
@@ -54,7 +54,7 @@ class Pretrained:
     Attributes
     ----------
     name : str
-        Name in timm, or name of a record of `helpers.networks.published`.
+        Name in timm, or name of a record of `helpers.networks.zoo_records`.
     source : str
         Source of its weights, in words.
     classifier : Classifier
@@ -132,8 +132,8 @@ class Pretrained:
 
         options = {"passes": passes, "transform": self.transform, "progress": self.progress}
         outputs = compute_once(self, images, key, **options)
-        if self.name in published.records():
-            published.find(self.name).check_accuracy(images, outputs)
+        if self.name in zoo_records.records():
+            zoo_records.find(self.name).check_accuracy(images, outputs)
         return outputs
 
     def _numbered(self, images: Images | ImageStream) -> Images | ImageStream:
@@ -162,13 +162,13 @@ def load(
 ) -> Pretrained:
     """Load a pretrained network: a published one, or one of timm.
 
-    For the file of a published network see `helpers.networks.published`.  The weights of timm are
+    For the file of a published network see `helpers.networks.zoo_records`.  The weights of timm are
     loaded from the first source that has them, see `helpers.networks.timm_weights.locate`.
 
     Parameters
     ----------
     name : str
-        A name of `helpers.networks.published.records`, a name of ``timm.list_models()``, alone or
+        A name of `helpers.networks.zoo_records.records`, a name of ``timm.list_models()``, alone or
         with the tag of certain weights (``resnet50.tv_in1k``), or a name of
         `helpers.networks.timm_weights.TORCHVISION`, whose weights timm does not have.
     weights : path, optional
@@ -188,9 +188,9 @@ def load(
     Traceback (most recent call last):
         ...
     ValueError: unknown model 'tf_efficientnet_light0'; did you mean 'tf_efficientnet_lite0'? \
-timm.list_models() and helpers.networks.published.records() name all
+timm.list_models() and helpers.networks.zoo_records.records() name all
     """
-    if name in published.records():
+    if name in zoo_records.records():
         model, source, preprocessing, class_names = _published(name, weights)
     else:
         model, source, preprocessing, class_names = _timms(name, weights, download)
@@ -214,11 +214,11 @@ def _published(name: str, weights: Path | str | None) -> tuple[Backbone, str, di
 
     Return the network, the source of its weights, its preprocessing, and the names of its classes.
     """
-    record = published.find(name)
+    record = zoo_records.find(name)
     path = timm_weights.existing(weights) if weights is not None else record.locate()
     tensors = record.read(path, custom=weights is not None)
     try:
-        model = published_cifar.create(
+        model = zoo_cifar.create(
             record.architecture, len(record.class_names), tensors, **record.arguments
         )
     except ValueError as error:
@@ -238,7 +238,7 @@ def _timms(name: str, weights: Path | str | None, download: bool) -> tuple:
     preprocessing = timm_weights.preprocessing(name)
     known = name.partition(".")[0] if name in timm_weights.TORCHVISION else name
     with torch.random.fork_rng(devices=[]):  # timm draws weights before it replaces them
-        tensors = published.read_tensors(path)
+        tensors = zoo_records.read_tensors(path)
         if timm_weights.ordered(known, tensors):
             tensors = timm_weights.rename(tensors, timm.create_model(known), path)
         try:
@@ -273,11 +273,11 @@ def _check_name(name: str) -> None:
     base, _, tag = name.partition(".")
     known = timm.list_models()
     if base not in known:  # there are too many to name them all
-        options = [*known, *published.records()]
+        options = [*known, *zoo_records.records()]
         near = difflib.get_close_matches(name, options, n=1, cutoff=0.0)[0]
         raise ValueError(
             f"unknown model '{name}'; did you mean '{near}'? timm.list_models() and "
-            "helpers.networks.published.records() name all"
+            "helpers.networks.zoo_records.records() name all"
         )
     if tag:
         names = [*timm.list_pretrained(f"{base}.*"), *timm_weights.TORCHVISION]

@@ -19,7 +19,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from helpers.checks import file_name, known_name
 from helpers.data import class_lists
 from helpers.files import project_root
-from helpers.networks import published, timm_weights
+from helpers.networks import timm_weights, zoo_records
 from helpers.networks.recipe import Recipe
 from helpers.papers import PAPERS, content_of
 from helpers.training import search
@@ -36,7 +36,7 @@ def one_of(kind: str, options: Iterable[str] | Callable[[], Iterable[str]]) -> A
 
 def check_network(kind: str, name: str, others: Iterable[str] = ()) -> None:
     """Refuse a name that is no published network, no network of timm, and not among `others`."""
-    options = {*published.records(), *timm_weights.names(), *others}
+    options = {*zoo_records.records(), *timm_weights.names(), *others}
     if not timm_weights.names() or name in options:  # timm may not be installed
         return
     base, dot, _ = name.partition(".")

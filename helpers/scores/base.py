@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from helpers.networks.model import Model
     from helpers.outputs import Head, Outputs
 
-_SETTINGS = {"cifar10": "CIFAR-10", "cifar100": "CIFAR-100", "imagenet": "ImageNet"}
+_TITLES = {"cifar10": "CIFAR-10", "cifar100": "CIFAR-100", "imagenet": "ImageNet"}
 _REGISTRY: dict[str, type[Score]] = {}
 
 
@@ -94,8 +94,8 @@ def create_as_published(name: str, data_set: str) -> Score:
     >>> create_as_published("knn", "cifar100").k, create_as_published("knn", "digits").k
     (200, 50)
     """
-    published = create(name).info.published
-    return create(name, offered=published.get(_SETTINGS.get(data_set, "")))
+    settings = create(name).info.settings
+    return create(name, offered=settings.get(_TITLES.get(data_set, "")))
 
 
 def score(

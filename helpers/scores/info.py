@@ -30,7 +30,7 @@ class Info:
 
     `key` is a BibTeX key, `equation` LaTeX, `needs` lists the parts of a model that the method uses
     (from `NEEDS`), `sign` is the meaning of a higher value.  `hyper_parameters` are arguments and
-    their meanings, `published` the authors' values for them, by the name of a data set.
+    their meanings, `settings` the authors' values for them, by the name of a data set.
     """
 
     name: str
@@ -44,12 +44,12 @@ class Info:
     summary: str
     sign: str = "High for known images, as in the paper."
     hyper_parameters: Mapping[str, str] = field(default_factory=dict)
-    published: Mapping[str, Mapping[str, float | str]] = field(default_factory=dict)
+    settings: Mapping[str, Mapping[str, float | str]] = field(default_factory=dict)
 
     def __post_init__(self):
         for name in self.needs:
             known_name("need", name, NEEDS)
-        for chosen in self.published.values():
+        for chosen in self.settings.values():
             for name in chosen:
                 known_name(f"hyper-parameter of '{self.name}'", name, self.hyper_parameters)
 

@@ -13,7 +13,7 @@ import numpy as np
 from helpers import data
 from helpers.data import Images, ImageStream, Listing
 from helpers.data.class_lists import wnids_of
-from helpers.networks import published, zoo
+from helpers.networks import zoo, zoo_records
 from known_unknowns.auditing.inputs import Inputs, read_outputs, unlabelled
 from pictures import FAMILIES
 
@@ -65,7 +65,7 @@ def show_images(
         {name: network.outputs(part) for name, part in group.items()}
         for group in (shown, sets, some)
     )
-    note = published.find(network.name).note if network.name in published.records() else ""
+    note = zoo_records.find(network.name).note if network.name in zoo_records.records() else ""
     images, streams = shown["validation"], shown | sets
     skipped = {role: getattr(part, "skipped", ()) for role, part in streams.items()}
     return Inputs(

@@ -6,11 +6,11 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from helpers.networks import published
+from helpers.networks import zoo_records
 from helpers.papers import parameters
 from helpers.papers.parameters import Changes, Count, DataSet, Share, one_of
 
-Published = Annotated[str, one_of("published network", published.records)]
+Published = Annotated[str, one_of("published network", zoo_records.records)]
 
 
 class Parameters(parameters.Parameters):

@@ -22,10 +22,10 @@ from helpers.checks import (
 )
 from helpers.outputs import Head, Outputs
 from helpers.scores import Score, calibration
+from helpers.scores.bank import Bank
 from helpers.scores.calibration import ROUNDING, are_probabilities
-from helpers.scores.gaussians import Gaussians
-from helpers.scores.neighbours import Bank
-from helpers.scores.openset import OpenMax
+from helpers.scores.moments import Gaussians
+from helpers.scores.openmax import OpenMax
 from known_unknowns.auditing.checked import looks_like
 
 if TYPE_CHECKING:

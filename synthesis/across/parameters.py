@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from helpers.checks import known_name
-from helpers.networks import published
+from helpers.networks import zoo_records
 from helpers.networks.recipe import Recipe
 from helpers.papers.parameters import Changes, Count, DataSet, Score, Share, check_scores, one_of
 from helpers.papers.unknown_detection.parameters import BenchmarkParameters
@@ -46,7 +46,7 @@ class Parameters(BenchmarkParameters):
     paper: ClassVar[str] = "synthesis"
 
     algorithms: dict[Annotated[str, one_of("algorithm", ALGORITHMS)], Changes]
-    published: dict[Annotated[str, one_of("published network", published.records)], DataSet]
+    published: dict[Annotated[str, one_of("published network", zoo_records.records)], DataSet]
     near: list[DataSet]
     published_images: Count
     scores: list[Score]
@@ -61,7 +61,7 @@ class Parameters(BenchmarkParameters):
             self.recipe_of(name)
         check_scores("score_arguments", self.score_arguments)
         for name, data_set in self.published.items():
-            record = published.find(name)
+            record = zoo_records.find(name)
             if data_set not in record.id_sets:
                 raise ValueError(
                     f"published: '{name}' knows the classes of {record.data_set}, not {data_set}"

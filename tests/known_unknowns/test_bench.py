@@ -10,7 +10,7 @@ from safetensors.numpy import load_file, save_file
 
 import known_unknowns
 from helpers.files import project_root
-from helpers.networks import published
+from helpers.networks import zoo_records
 from helpers.outputs import Head, Outputs
 from helpers.scores import base, create
 from known_unknowns.auditing.command import HOLDS, main
@@ -123,7 +123,7 @@ def test_the_packs_that_come_along_are_those_of_the_networks_that_they_name():
     embedded = list(packs())
     assert len(embedded) == 4 and {pack.id_set for pack in embedded} == {"cifar10", "cifar100"}
     for pack in embedded:
-        right, printed = 100 * pack.test.correct.mean(), published.records()[pack.name].accuracy
+        right, printed = 100 * pack.test.correct.mean(), zoo_records.records()[pack.name].accuracy
         assert right == pytest.approx(printed, abs=2.5) if printed else right > 70
         assert len(pack.near) == 2 and len(pack.far) == 12
         assert not pack.near.keys() & {pack.id_set}

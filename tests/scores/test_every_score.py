@@ -10,7 +10,7 @@ import helpers.scores
 from helpers.outputs import Head, Outputs
 from helpers.scores import base
 from helpers.scores.info import LACKING, NEEDS, lacking
-from helpers.scores.openset import OpenMax
+from helpers.scores.openmax import OpenMax
 from known_unknowns.checks import parametrize_with_checks
 from known_unknowns.checks.cases import ScoreCase
 from tests.mistakes import beside, refusals
@@ -31,7 +31,7 @@ def test_what_must_hold_of_every_score(check):
 def test_records_and_arguments_of_each_score(name):
     info = helpers.scores.create(name).info
     assert info.name == name and info.key.endswith(str(info.year))
-    for chosen in info.published.values():
+    for chosen in info.settings.values():
         assert chosen and helpers.scores.create(name, **chosen)
     with pytest.raises(ValueError, match=f"score '{name}'"):
         helpers.scores.create(name, wrong=1)

@@ -7,9 +7,9 @@ from pytorch_ood import detector
 
 import helpers.scores
 from helpers.outputs import Head, Outputs
-from helpers.scores import neighbours
-from helpers.scores.neighbours import Bank, draw
-from helpers.scores.shaping import percentiles_by_feature
+from helpers.scores import bank, relation
+from helpers.scores.bank import Bank, draw
+from helpers.scores.percentiles import percentiles_by_feature
 from tests.mistakes import beside
 
 LAYERS, BY_HAND, PEERS, *_ = beside(__file__, "by_hand.yaml").values()
@@ -66,7 +66,8 @@ def unit(features):
 
 @pytest.mark.parametrize("k", [1, 50, 123])
 def test_knn_and_relation_are_their_formulas_whatever_the_blocks(k, monkeypatch):
-    monkeypatch.setattr(neighbours, "_ROWS", 50)
+    monkeypatch.setattr(bank, "ROWS", 50)
+    monkeypatch.setattr(relation, "ROWS", 50)
     train, test = random_outputs(123, 0), random_outputs(20, 1)
     distances = np.linalg.norm(unit(test.features)[:, None] - unit(train.features), axis=2)
     expected = -np.sort(distances, axis=1)[:, k - 1]

@@ -16,9 +16,10 @@ from helpers.networks.inference import compute
 from helpers.networks.model import Model
 from helpers.networks.recipe import Recipe
 from helpers.outputs import Outputs
-from helpers.scores import gradients
-from helpers.scores.gradients import jacobian_norms, stepped_logits
-from helpers.scores.images import augmented_probabilities
+from helpers.scores import jacobian
+from helpers.scores.jacobian import jacobian_norms
+from helpers.scores.odin import stepped_logits
+from helpers.scores.tta import augmented_probabilities
 from tests.data.test_images import some as noise
 
 
@@ -85,7 +86,7 @@ def test_the_jacobian_takes_as_many_images_at_once_as_memory_holds(monkeypatch):
     expected = jacobian_norms(network, images)
     for memory, batches in ((700, [1, 2, 2, 2, 1]), (1, [1] * 8)):  # the first tells the classes
         network.shown.clear()
-        monkeypatch.setattr(gradients, "_MEMORY", memory)
+        monkeypatch.setattr(jacobian, "_MEMORY", memory)
         np.testing.assert_allclose(jacobian_norms(network, images), expected, rtol=1e-5)
         assert [*map(len, network.shown)] == batches
 

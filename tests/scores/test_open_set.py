@@ -7,9 +7,9 @@ from scipy.stats import weibull_min
 
 from helpers.metrics import rejection_threshold
 from helpers.outputs import Outputs
-from helpers.scores import calibration, openset
+from helpers.scores import calibration, openmax, openset
 from helpers.scores.calibration import confidences, fit_temperature, softmax
-from helpers.scores.openset import OpenMax
+from helpers.scores.openmax import OpenMax
 from helpers.scores.weibull import fit_weibull
 
 
@@ -83,7 +83,7 @@ def test_the_largest_logits_are_those_of_a_stable_sort(count):
     """With many ties, of which the lower column goes first, whether or not it is among them."""
     values = np.random.default_rng(0).integers(0, 4, (200, 12)).astype(float)
     expected = np.argsort(-values, axis=1, kind="stable")[:, :count]
-    assert (openset._leading(values, count) == expected).all()
+    assert (openmax._leading(values, count) == expected).all()
 
 
 def test_a_class_without_a_tail_is_never_revised():

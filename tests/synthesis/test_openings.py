@@ -8,7 +8,7 @@ import pytest
 from pytest import approx
 
 from helpers import data
-from helpers.networks import published, zoo
+from helpers.networks import zoo, zoo_records
 from helpers.papers import PAPERS
 from helpers.scores.calibration import softmax
 from synthesis import front, openings
@@ -78,7 +78,7 @@ def test_an_effect_is_a_sentence_with_its_interval(sentence):
 
 def test_the_predictions_are_those_of_the_network_on_images_of_median_confidence():
     """Of another machine's rounding, a neighbour may have the median confidence."""
-    network, names = zoo.load(NETWORK, progress=False, device="cpu"), published.find(NETWORK)
+    network, names = zoo.load(NETWORK, progress=False, device="cpu"), zoo_records.find(NETWORK)
     for prediction, name in zip(front.stored()["predictions"], front.SETS, strict=True):
         outputs = network.outputs(data.load(name, "test").unknown())
         probabilities = softmax(outputs.logits.astype(float))

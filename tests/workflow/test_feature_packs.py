@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from make_packs import CLASS_NAMES
 
-from helpers.networks import published, zoo
+from helpers.networks import zoo, zoo_records
 from helpers.networks.model import Model
 from helpers.papers.run import Part
 from helpers.scores import base
@@ -42,8 +42,8 @@ def test_a_published_network_has_one_pack(stages, tmp_path):
     (pack,) = packs(tmp_path / "out")
     assert pack.name == NAME and pack.id_set == "cifar10"
     assert list(pack.parts) == ["train", "test", "near/near", "far/static"]
-    assert pack.facts["network"] == {"source": published.records()[NAME].source,
-                                     "licence": published.records()[NAME].licence}  # fmt: skip
+    assert pack.facts["network"] == {"source": zoo_records.records()[NAME].source,
+                                     "licence": zoo_records.records()[NAME].licence}  # fmt: skip
     changes = pack.facts["changes_of_auroc"]
     assert changes.keys() == {"energy", "msp"} and max(changes.values()) < 0.02
     assert {len(outputs) for outputs in pack.parts.values()} == {24}

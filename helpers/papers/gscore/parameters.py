@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field, model_validator
 
 from helpers.checks import known_name
-from helpers.networks import published
+from helpers.networks import zoo_records
 from helpers.papers import parameters
 from helpers.papers.parameters import (
     Changes,
@@ -74,7 +74,7 @@ class Parameters(parameters.Parameters):
                     known_name(f"value that '{name}' may have for itself", change, DIVISION)
                 self.of_network(name)
             elif "." in name:
-                known_name("published network", name, published.records())
+                known_name("published network", name, zoo_records.records())
             else:
                 self.recipe(changes)
         if self.other_data_sets and all(map(self.is_published, self.networks)):
@@ -104,7 +104,7 @@ class Parameters(parameters.Parameters):
 
     def is_published(self, network: str) -> bool:
         """Return True for a published network, and False for one that is trained here."""
-        return network in published.records()
+        return network in zoo_records.records()
 
     def of_network(self, network: str) -> Parameters:
         """Return the parameters with a published network's values of `DIVISION`."""
@@ -119,7 +119,7 @@ class Parameters(parameters.Parameters):
         """
         if not self.is_published(network):
             return self.data_set
-        record = published.find(network)
+        record = zoo_records.find(network)
         named = [name for name in (self.data_set, *self.other_data_sets) if name in record.id_sets]
         return named[0] if named else record.data_set
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import pandas as pd
 
 from helpers.labelfree import EVALUATORS
-from helpers.networks.published import records
+from helpers.networks.zoo_records import records
 from helpers.papers.gscore import PAPER
 from helpers.papers.gscore.errors import CONSTANT, METRIC_TITLES, constant_errors, set_errors
 from helpers.papers.gscore.parameters import DETECTORS

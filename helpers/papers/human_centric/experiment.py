@@ -15,7 +15,7 @@ from helpers import metrics, scores
 from helpers.checks import known_name
 from helpers.data import Images, ImageStream
 from helpers.files import data_root
-from helpers.networks import published
+from helpers.networks import zoo_records
 from helpers.networks.model import Model
 from helpers.papers.human_centric import parameters as names
 from helpers.papers.human_centric.parameters import ModelName, Parameters
@@ -65,9 +65,9 @@ def parts(parameters: Parameters) -> list[Part]:
 def _data_set_of(name: str, parameters: Parameters) -> str:
     """Return the ID set of a network; for a published network its record has the ID set."""
     main, called = parameters.data_set, parameters.pretrained.get(name, name)
-    if parameters.trains(name) or called not in published.records():
+    if parameters.trains(name) or called not in zoo_records.records():
         return main
-    record = published.find(called)
+    record = zoo_records.find(called)
     if main in record.id_sets:
         return main
     return known_name(f"data set of {name}", record.data_set, [main, *parameters.other_data_sets])

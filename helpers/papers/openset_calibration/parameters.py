@@ -20,7 +20,7 @@ class Parameters(parameters.Parameters):
     calibration_share: Share  # of the training images, for the temperature and the threshold
     keep: Share  # of the held-out images, by the rejection threshold
     threshold: Share  # of the variant "one threshold"
-    # of `helpers.scores.openset.OpenMax`; ``alpha: 0`` revises all known classes
+    # of `helpers.scores.openmax.OpenMax`; ``alpha: 0`` revises all known classes
     tail: Annotated[int, Field(ge=2)]
     alpha: Annotated[int, Field(ge=0)]
     distance: Distance

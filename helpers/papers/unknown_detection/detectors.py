@@ -19,8 +19,8 @@ from helpers.papers.unknown_detection import methods
 from helpers.papers.unknown_detection.parameters import BenchmarkParameters, Parameters
 from helpers.papers.unknown_detection.roles import Benchmark, Visible
 from helpers.scores.calibration import softmax
-from helpers.scores.gradients import ODIN
-from helpers.scores.openset import OpenMax, openmax_answer
+from helpers.scores.odin import ODIN
+from helpers.scores.openmax import OpenMax, openmax_answer
 from helpers.training.fitted import Fitted, fit
 
 #: The factor of every logit that the authors' OpenMax revises on CIFAR, whatever its rank.

@@ -8,8 +8,8 @@ import torch
 from torch.nn import functional as F
 
 from helpers import data
-from helpers.networks import published, published_cifar, zoo
-from tests.networks.test_published_imagenet import drawn
+from helpers.networks import zoo, zoo_cifar, zoo_records
+from tests.networks.test_zoo_imagenet import drawn
 
 
 def conv(w, x, name, padding="same", **options):
@@ -93,10 +93,10 @@ PLAIN = {
 def test_an_architecture_with_random_weights_computes_what_plain_calls_compute(plain):
     """Everywhere, also without the files of the authors."""
     architecture = plain.__name__
-    weights = published_cifar.BUILDERS[architecture].build(10).state_dict()
+    weights = zoo_cifar.BUILDERS[architecture].build(10).state_dict()
     tensors = drawn({name: tensor.shape for name, tensor in weights.items() if tensor.ndim})
     images = torch.randn((2, 3, 32, 32), generator=torch.Generator().manual_seed(1))
-    network = published_cifar.create(architecture, 10, tensors)
+    network = zoo_cifar.create(architecture, 10, tensors)
     with torch.inference_mode():
         expected, computed = plain(tensors, images), network(images)
     assert expected.std() > 0
@@ -105,9 +105,9 @@ def test_an_architecture_with_random_weights_computes_what_plain_calls_compute(p
 
 @pytest.mark.parametrize("name", PLAIN)
 def test_logits_are_those_of_plain_functional_calls(name):
-    record = published.find(name)
+    record = zoo_records.find(name)
     try:
-        tensors = published.read_tensors(record.locate())
+        tensors = zoo_records.read_tensors(record.locate())
     except FileNotFoundError as error:
         pytest.skip(str(error))
     mean, std = (torch.tensor(values).view(3, 1, 1) for values in (record.mean, record.std))

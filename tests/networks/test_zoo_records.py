@@ -21,12 +21,12 @@ import torch
 from torch import nn
 
 from helpers import checkpoints, data
-from helpers.networks import published, zoo
+from helpers.networks import zoo, zoo_records
 from helpers.networks.recipe import Recipe
 from helpers.training.fitted import fit
 
 NAME = "resnet20.akamaster_cifar10"
-RECORDS = published.records()
+RECORDS = zoo_records.records()
 DICE = Path(__file__).parent / "dice"
 DENSENETS = {"densenet100.dice_cifar10": "CIFAR-10", "densenet100.dice_cifar100": "CIFAR-100"}
 PRINTED = {name: record.accuracy for name, record in RECORDS.items() if record.accuracy}
@@ -37,8 +37,8 @@ ROUNDING = 2e-6  # of a mean of 50,000 float32 numbers that are of the order of 
 def outputs_of(name, split):
     """Return a network's outputs of a whole split of its data set."""
     try:
-        published.find(name).locate()
-        images = data.load(published.find(name).data_set, split)
+        zoo_records.find(name).locate()
+        images = data.load(zoo_records.find(name).data_set, split)
     except FileNotFoundError as error:
         pytest.skip(str(error))
     if (count := len(images)) != {"train": 50_000, "test": 10_000}[split]:
@@ -70,7 +70,7 @@ def root(tmp_path, monkeypatch):
 
 
 # of the embedded network, under its author's names
-TENSORS = published.read_tensors(published.EMBEDDED / "cifar10_resnet20.safetensors")
+TENSORS = zoo_records.read_tensors(zoo_records.EMBEDDED / "cifar10_resnet20.safetensors")
 
 
 def images():
@@ -95,7 +95,7 @@ def test_the_embedded_network_knows_its_classes_without_any_folder(root, caplog)
     assert outputs.correct.sum() == 914 and len(outputs) == 1000
     assert network.class_names == images().class_names and not caplog.records
     assert not [*root.iterdir()]
-    digest = checkpoints.digest(published.find(NAME).read(published.find(NAME).locate()))
+    digest = checkpoints.digest(zoo_records.find(NAME).read(zoo_records.find(NAME).locate()))
     assert digest == RECORDS[NAME].digest
 
 
@@ -119,7 +119,7 @@ CHANGES = [
 def test_tensors_of_another_network_are_refused(root, monkeypatch, changes, message):
     """In a file that has no digest yet, so that any may be the author's."""
     record = dataclasses.replace(RECORDS[NAME], sha256="", digest="")
-    monkeypatch.setattr(published, "records", lambda: RECORDS | {NAME: record})
+    monkeypatch.setattr(zoo_records, "records", lambda: RECORDS | {NAME: record})
     path = put(root, {key: t for key, t in (TENSORS | changes).items() if t is not None})
     with pytest.raises(ValueError, match=f"weights: {path} are not those of '{NAME}': {message}"):
         load()
@@ -228,7 +228,7 @@ def test_a_file_of_the_authors_makes_the_authors_network(name, tmp_path, monkeyp
     """The network loads from the author's file, and computes what the author's code computes."""
     monkeypatch.setenv("NETWORK_ROOT", str(tmp_path))
     torch.manual_seed(0)
-    record, net, classes = published.records()[name], Drawn(), 100 if "cifar100" in name else 10
+    record, net, classes = zoo_records.records()[name], Drawn(), 100 if "cifar100" in name else 10
     images = torch.randint(0, 256, (2, 3, 32, 32), generator=torch.Generator().manual_seed(1))
     mean, std = (torch.tensor(value).view(3, 1, 1) for value in (record.mean, record.std))
     with torch.inference_mode():
@@ -237,7 +237,7 @@ def test_a_file_of_the_authors_makes_the_authors_network(name, tmp_path, monkeyp
     torch.save({"epoch": 100, "state_dict": dict(net)}, path)
     weights = {key: value for key, value in net.items() if not key.endswith("tracked")}
     changed = dataclasses.replace(record, digest=checkpoints.digest(weights))
-    monkeypatch.setattr(published, "records", lambda: {name: changed})
+    monkeypatch.setattr(zoo_records, "records", lambda: {name: changed})
     network = zoo.load(name, device="cpu", progress=False)
     with torch.inference_mode():
         logits, features = network.classifier(images), network.classifier.features(images)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, logit
 
-from helpers.labelfree.parts import Parts, SortedScores, two_means
+from helpers.labelfree.splits import Parts, SortedScores, two_means
 from helpers.metrics.inputs import share_array
 
 # scikit-learn's default addition to all variances, here in units of the scores' own variance: it

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import nn
 
-from helpers.networks import backbones, published_families, published_imagenet
+from helpers.networks import backbones, zoo_families, zoo_imagenet
 from helpers.networks.recipe import Recipe
 
 
@@ -75,15 +75,15 @@ class Architecture(NamedTuple):
 
 BUILDERS: Mapping[str, Architecture] = {
     "densenet_bc": Architecture(densenet_bc, _densenet_name),
-    "lmfrnet": Architecture(published_families.LMFRNet),
+    "lmfrnet": Architecture(zoo_families.LMFRNet),
     "mobilenet": Architecture(
-        published_imagenet.MobileNet,
-        published_imagenet.mobilenet_name,
-        published_imagenet.from_keras,
+        zoo_imagenet.MobileNet,
+        zoo_imagenet.mobilenet_name,
+        zoo_imagenet.from_keras,
     ),
     "resnet_a": Architecture(resnet_a, _resnet_name),
-    "squeezenet": Architecture(published_imagenet.SqueezeNet, published_imagenet.squeezenet_name),
-    "tiniest": Architecture(published_families.Tiniest),
+    "squeezenet": Architecture(zoo_imagenet.SqueezeNet, zoo_imagenet.squeezenet_name),
+    "tiniest": Architecture(zoo_families.Tiniest),
 }
 
 

@@ -1,6 +1,6 @@
 """Published networks by other authors: their records and their weights.
 
-Each network has a record in ``published.yaml``.  Its file is searched below `network_root`, under
+Each network has a record in ``zoo_records.yaml``.  Its file is searched below `network_root`, under
 the author's file name or as safetensors; this package contains one small network.
 `helpers.networks.zoo.load` makes a network from the file.
 """
@@ -40,7 +40,7 @@ def network_root() -> Path:
 
 @dataclass(frozen=True)
 class Published:
-    """The record of a published network; the head of ``published.yaml`` explains the fields."""
+    """The record of a published network; the head of ``zoo_records.yaml`` explains the fields."""
 
     name: str
     author: str

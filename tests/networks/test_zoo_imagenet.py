@@ -12,8 +12,8 @@ from PIL import Image
 from safetensors.torch import load_file
 
 from helpers import data
-from helpers.networks import published, published_cifar, published_imagenet, zoo
-from helpers.networks.published_imagenet import CentreCrop
+from helpers.networks import zoo, zoo_cifar, zoo_imagenet, zoo_records
+from helpers.networks.zoo_imagenet import CentreCrop
 
 MOBILENET = "mobilenet_v1_075.howard_imagenet"
 SQUEEZENETS = ("squeezenet_1_0.iandola_imagenet", "squeezenet_1_1.iandola_imagenet")
@@ -104,7 +104,7 @@ def squeezenets(version):
     ours = {"classifier.conv": end, ".squeeze": f"/{names[0]}"}
     ours |= {".expand1": f"/{names[1]}", ".expand3": f"/{names[2]}"}
     shapes = {}
-    for name, tensor in published_imagenet.SqueezeNet(1000, version).state_dict().items():
+    for name, tensor in zoo_imagenet.SqueezeNet(1000, version).state_dict().items():
         for old, new in ours.items():
             name = name.replace(old, new)
         shapes[name] = tensor.shape
@@ -116,7 +116,7 @@ def test_an_architecture_with_random_weights_computes_what_plain_calls_compute(v
     """Everywhere, also without the files of the authors; with their names and layouts."""
     tensors = squeezenets(version) if version else mobilenets()
     name, options = ("squeezenet", {"version": version}) if version else ("mobilenet", {})
-    network = published_cifar.create(name, 1000, tensors, **options)
+    network = zoo_cifar.create(name, 1000, tensors, **options)
     pixels = torch.from_numpy(np.random.default_rng(1).integers(256, size=(2, 3, 227, 227))).float()
     if version:
         x = pixels - torch.tensor([123.0, 117.0, 104.0]).view(3, 1, 1)
@@ -132,7 +132,7 @@ def test_an_architecture_with_random_weights_computes_what_plain_calls_compute(v
 def opened(name):
     """Return a published network and the tensors of its file, as 32-bit numbers."""
     try:
-        path = published.find(name).locate()
+        path = zoo_records.find(name).locate()
     except FileNotFoundError as error:
         pytest.skip(str(error))
     tensors = {key: tensor.float() for key, tensor in load_file(path).items()}

@@ -1,0 +1,33 @@
+"""The energy of the logits."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from helpers.scores.base import BlockwiseScore, recorded
+
+
+def log_sum_exp(logits: np.ndarray) -> np.ndarray:
+    """Return the logarithm of the sum of exponentials of each row, float64 [N].
+
+    >>> log_sum_exp(np.log([[1.0, 2.0, 5.0]])).round(6)  # log(8)
+    array([2.079442])
+    """
+    largest = logits.max(axis=1).astype(np.float64)
+    shifted = logits.astype(np.float64)
+    shifted -= largest[:, None]
+    # In place: for arrays of this size the allocation of memory takes longer than the exponentials.
+    np.exp(shifted, out=shifted)
+    return largest + np.log(shifted.sum(axis=1))
+
+
+@recorded("energy")
+class Energy(BlockwiseScore):
+    """Minus the energy: the log of the sum of the exponentials of the logits.
+
+    Liu et al. 2020, equation 7 with T = 1, without fine-tuning.  It depends on the level of the
+    logits, so it is 0 for all images of an ensemble.
+    """
+
+    def _scores(self, part):
+        return log_sum_exp(part.logits)

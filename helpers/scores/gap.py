@@ -1,0 +1,18 @@
+"""The gap between the two largest probabilities."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from helpers.scores.base import BlockwiseScore, recorded
+
+
+@recorded("gap")
+class Gap(BlockwiseScore):
+    """Largest minus second largest probability, of the mean over members; in [0, 1]."""
+
+    def _scores(self, part):
+        if part.num_classes < 2:
+            raise ValueError("outputs: at least 2 classes expected, got 1")
+        largest = np.partition(part.probabilities, -2, axis=1)
+        return largest[:, -1] - largest[:, -2]

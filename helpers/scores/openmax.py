@@ -1,0 +1,268 @@
+"""OpenMax: an extra class "unknown" from the distances to the class means."""
+
+from __future__ import annotations
+
+from numbers import Integral
+
+import numpy as np
+
+from helpers.checks import float_array, known_name, label_array
+from helpers.scores.base import in_blocks, register, rowwise_product
+from helpers.scores.calibration import softmax
+from helpers.scores.info import record
+from helpers.scores.weibull import fit_weibull
+
+_DISTANCES = ("euclidean", "euclidean_cosine")
+# The share of the Euclidean distance in "euclidean_cosine", as in the authors' code.
+_EUCLIDEAN_SHARE = 0.005
+# Images in one step of the fit; bounds the memory.
+_BLOCK = 1024
+
+
+def openmax_answer(probabilities) -> np.ndarray:
+    """Return the most probable of K + 1 answers, −1 for the last one, "unknown", int64 [N].
+
+    >>> openmax_answer([[0.5, 0.3, 0.2], [0.2, 0.2, 0.6]])
+    array([ 0, -1])
+    """
+    best = float_array("probabilities", probabilities, ndim=2).argmax(axis=1)
+    return np.where(best < np.shape(probabilities)[1] - 1, best, -1)
+
+
+class OpenMax:
+    r"""OpenMax: logits revised by how extreme an image's distance to each class is.
+
+    Each class k = 1, …, K has a mean logit vector :math:`\mu_k` over its correctly classified
+    training images.  The tail are the largest distances of these images to it, :math:`\tau_k` the
+    smallest of the tail.  A Weibull distribution function :math:`F_k` is fitted to the tail, moved
+    by
+
+    .. math:: d_k = \operatorname{distance}(z, \mu_k) - \tau_k + 1.
+
+    For an image with logits z, of ranks :math:`r_k` (0 for the largest),
+
+    .. math::
+        w_k = \frac{\max(\alpha - r_k, 0)}{\alpha} F_k(d_k), \quad
+        \hat z_k = (1 - w_k) z_k, \quad
+        \hat z_{\mathrm{unknown}} = \sum_{k=1}^{K} w_k z_k,
+
+    and the softmax of the K + 1 revised logits gives the probabilities, "unknown" last.
+
+    Parameters
+    ----------
+    tail : int
+        Number of largest distances of each class in the Weibull fit, at least 2.
+    alpha : int, optional
+        Number of largest logits that are revised, 1 to K; all of them by default.
+    distance : {"euclidean", "euclidean_cosine"}
+        The second is 0.005 × the Euclidean distance + the cosine distance.
+
+    Attributes
+    ----------
+    fitted : dict of str to ndarray
+        Result of `fit`, for each class: ``mean`` [K, K]; ``correct`` and ``tail``, numbers of
+        images and distances; ``revised``, whether there is a Weibull; ``start``, :math:`\tau_k`;
+        ``shape`` and ``log_scale`` of the distribution function.
+
+    Notes
+    -----
+    Bendale and Boult 2016, algorithms 1 and 2.  Implementations differ; this implementation
+
+    * fits only correctly classified images, as in the paper;
+    * counts ranks from 0 as the authors' code does (with ranks from 1, as in the paper's formula,
+      ``alpha=1`` would not revise any logit);
+    * moves the smallest distance of the tail to 1 before the fit, as libmr does, and has
+      :math:`F_k(d_k) = 0` for :math:`d_k \le 0`;
+    * uses all correct images of a class with fewer than `tail`; a class without two distinct
+      distances does not get a Weibull, and its logit is never revised.
+
+    A revision raises negative logits, and lowers the logit of "unknown", as in the paper.
+    """
+
+    info = record("openmax")
+
+    def __init__(self, tail: int = 20, alpha: int | None = None, distance: str = "euclidean"):
+        for name, value, least in (("tail", tail, 2), ("alpha", 1 if alpha is None else alpha, 1)):
+            if not (isinstance(value, Integral) and value >= least):
+                raise ValueError(f"{name}: a whole number, at least {least}, got {value!r}")
+        self.tail = tail
+        self.alpha = alpha
+        self.distance = known_name("distance", distance, _DISTANCES)
+        self.fitted: dict[str, np.ndarray] = {}
+
+    def fit(self, logits, labels) -> OpenMax:
+        """Compute the class means, fit the Weibulls, and return itself.
+
+        Training images with labels of −1, or with an incorrect prediction, are left out.
+        """
+        logits = np.asarray(logits)
+        if logits.ndim != 2 or not logits.size:
+            float_array("logits", logits, ndim=2)  # raises an error that names the problem
+        length, classes = logits.shape
+        labels = label_array("labels", labels, classes=classes, length=length, unknown=True)
+        if self.alpha is not None and self.alpha > classes:
+            raise ValueError(f"alpha: at most {classes} (the classes) expected, got {self.alpha}")
+        parts = [slice(start, start + _BLOCK) for start in range(0, length, _BLOCK)]
+        right = np.empty(length, dtype=bool)
+        mean = np.zeros((classes, classes))
+        for part in parts:
+            values = float_array("logits", logits[part], ndim=2)
+            right[part] = values.argmax(axis=1) == labels[part]
+            np.add.at(mean, labels[part][right[part]], values[right[part]])
+        if not right.any():
+            raise ValueError("labels: no image is classified correctly, so nothing can be fitted")
+        correct = np.bincount(labels[right], minlength=classes)
+        mean /= np.maximum(correct, 1)[:, None]
+
+        distances = np.empty(length)
+        for part in parts:
+            distances[part] = self._distances(logits[part].astype(np.float64), mean[labels[part]])
+        labels, distances = labels[right], distances[right]
+        first = np.cumsum(correct) - correct  # of each class, once sorted by class
+        order = np.lexsort((-distances, labels))
+        rank = np.arange(len(order)) - first[labels[order]]
+        largest = order[rank < self.tail]
+        tails = np.full((classes, self.tail), np.nan)
+        tails[labels[largest], rank[rank < self.tail]] = distances[largest]
+
+        used = ~np.isnan(tails)
+        end = np.where(used, tails, 0.0).max(axis=1)
+        start = np.where(used, tails, end[:, None]).min(axis=1)
+        # Rounding makes equal distances differ in the last digits, which is no spread to fit.
+        revised = end > start * (1 + 1e-9)
+        shape, log_scale = np.ones(classes), np.zeros(classes)
+        if revised.any():
+            moved = np.log1p(np.where(used, tails, start[:, None]) - start[:, None])
+            shape[revised], log_scale[revised] = fit_weibull(moved[revised], used[revised])
+        self.fitted = {
+            "mean": mean,
+            "correct": correct,
+            "tail": used.sum(axis=1),
+            "revised": revised,
+            "start": start,
+            "shape": shape,
+            "log_scale": log_scale,
+        }
+        return self
+
+    def rank_weights(self, alpha: int) -> np.ndarray:
+        """Return the factor of F for each revised rank, from the largest logit down."""
+        return (alpha - np.arange(alpha)) / alpha
+
+    def revised_logits(self, logits) -> np.ndarray:
+        """Return the revised logits and, last, the logit of "unknown", float64 [N, K + 1].
+
+        Among equal logits, the lower index ranks higher.
+        """
+        if not self.fitted:
+            raise ValueError("OpenMax: not fitted yet, call fit first")
+        # In one memory order, so that sums over classes are rounded equally for every batch.
+        logits = np.ascontiguousarray(float_array("logits", logits, ndim=2))
+        classes = len(self.fitted["mean"])
+        if logits.shape[1] != classes:
+            raise ValueError(f"logits: {classes} classes expected, got {logits.shape[1]}")
+        alpha = self.alpha or classes
+        rank_weight = self.rank_weights(alpha)
+        revised = np.empty((len(logits), classes + 1))
+        # bounds the memory of [block, alpha, K], or of [block, K] if all classes are revised
+        block = max(1, 2**20 // (classes if alpha == classes else alpha * classes))
+        for first in range(0, len(logits), block):
+            part = logits[first : first + block]
+            top = _leading(part, alpha)
+            weight = rank_weight * self._outlier_probability(part, top)
+            highest = np.take_along_axis(part, top, axis=1)
+            known = part.copy()
+            np.put_along_axis(known, top, highest * (1 - weight), axis=1)
+            revised[first : first + block, :-1] = known
+            revised[first : first + block, -1] = (highest * weight).sum(axis=1)
+        return revised
+
+    def probabilities(self, logits, temperature: float = 1.0) -> np.ndarray:
+        """Return the probabilities of the classes and, last, of "unknown", float64 [N, K + 1].
+
+        The temperature divides all K + 1 *revised* logits; before the revision it would change
+        distances.
+        """
+        return softmax(self.revised_logits(logits), temperature)
+
+    def _outlier_probability(self, logits: np.ndarray, classes: np.ndarray) -> np.ndarray:
+        """Return F of each image's distance to each given class, [n, alpha]."""
+        fitted = self.fitted
+        if classes.shape[1] == len(fitted["mean"]):
+            distances = np.take_along_axis(self._distances_to_all(logits), classes, axis=1)
+        else:
+            distances = self._distances(logits[:, None, :], fitted["mean"][classes])
+        moved = np.maximum(distances - fitted["start"][classes], -1.0)
+        with np.errstate(divide="ignore", over="ignore"):  # log(0) gives F = 0, overflow F = 1
+            exponent = fitted["shape"][classes] * (np.log1p(moved) - fitted["log_scale"][classes])
+            probability = -np.expm1(-np.exp(exponent))
+        return np.where(fitted["revised"][classes], probability, 0.0)
+
+    def _distances(self, logits: np.ndarray, means: np.ndarray) -> np.ndarray:
+        """Return distances along the last axis.
+
+        By inner products of single rows, since rounding in a matrix product depends on the batch.
+        """
+        differences = logits - means
+        euclidean = np.sqrt(np.vecdot(differences, differences))
+        if self.distance == "euclidean":
+            return euclidean
+        norms = np.sqrt(np.vecdot(logits, logits) * np.vecdot(means, means))
+        return _combined(euclidean, np.vecdot(logits, means), norms)
+
+    def _distances_to_all(self, logits: np.ndarray) -> np.ndarray:
+        """Return the distances to all classes, [n, K], by a fast row-wise product."""
+        means = self.fitted["mean"]
+        centre = means.mean(axis=0)  # far from the origin, squares would cancel
+        near, centred = logits - centre, means - centre
+        squares = np.vecdot(near, near)[:, None] + np.vecdot(centred, centred)
+        squares -= 2 * rowwise_product(near, centred.T)
+        euclidean = np.sqrt(np.maximum(squares, 0))
+        if self.distance == "euclidean":
+            return euclidean
+        norms = np.sqrt(np.vecdot(logits, logits)[:, None] * np.vecdot(means, means))
+        return _combined(euclidean, rowwise_product(logits, means.T), norms)
+
+
+def _combined(euclidean: np.ndarray, products: np.ndarray, norms: np.ndarray) -> np.ndarray:
+    return _EUCLIDEAN_SHARE * euclidean + (1 - products / np.where(norms > 0, norms, 1.0))
+
+
+def _leading(values: np.ndarray, count: int) -> np.ndarray:
+    """Return the columns of the `count` largest of each row [n, K], the largest first.
+
+    Among equal values, the lower column comes first.
+    """
+    top = np.sort(np.argpartition(values, -count, axis=1)[:, -count:], axis=1)
+    largest = np.take_along_axis(values, top, axis=1)
+    order = np.argsort(-largest, axis=1, kind="stable")
+    # of values that equal the last one taken, any may have been: those rows are sorted as a whole
+    tied = (values >= largest.min(axis=1, keepdims=True)).sum(axis=1) > count
+    top = np.take_along_axis(top, order, axis=1)
+    top[tied] = np.argsort(-values[tied], axis=1, kind="stable")[:, :count]
+    return top
+
+
+@register
+class OpenMaxScore:
+    """One minus OpenMax's probability of "unknown"; in [0, 1].
+
+    Parameters
+    ----------
+    tail, alpha, distance
+        As in `helpers.scores.openmax.OpenMax`.
+    """
+
+    info = OpenMax.info
+
+    def __init__(self, tail: int = 20, alpha: int | None = None, distance: str = "euclidean"):
+        self.openmax = OpenMax(tail, alpha, distance)
+
+    def fit(self, train_outputs, head) -> OpenMaxScore:
+        """Fit on the correctly classified training images, and return itself."""
+        self.openmax.fit(train_outputs.logits, train_outputs.labels)
+        return self
+
+    def score_samples(self, outputs) -> np.ndarray:
+        """Return 1 − P(unknown) of each image, float64 [N]."""
+        return in_blocks(outputs, lambda part: 1.0 - self.openmax.probabilities(part.logits)[:, -1])

@@ -1,0 +1,35 @@
+"""ReAct: features are clipped from above."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from helpers.scores.base import BlockwiseScore, recorded, rowwise_product, valid_percentile
+from helpers.scores.energy import log_sum_exp
+from helpers.scores.percentiles import percentile_of_features
+
+
+@recorded("react")
+class ReAct(BlockwiseScore):
+    """Energy of the logits for features clipped from above.
+
+    The threshold is a percentile of all features of all training images; negative features stay.
+    Source: Sun et al. 2021, with their 90th percentile, which their code computes on held-out
+    images.
+
+    Parameters
+    ----------
+    percentile : float
+        In [0, 100).
+    """
+
+    def __init__(self, percentile: float = 90.0):
+        self.percentile = valid_percentile(percentile)
+
+    def _learn(self, train_outputs, head):
+        self.threshold = percentile_of_features(train_outputs, self.percentile)
+        self.head = head
+
+    def _scores(self, part):
+        clipped = np.minimum(part.features, self.threshold)
+        return log_sum_exp(rowwise_product(clipped, self.head.weight.T) + self.head.bias)
