@@ -227,7 +227,8 @@ def has_type(value, kind) -> bool:
     >>> has_type(3, float), has_type(True, int), has_type((1, "a"), tuple[int, ...])
     (True, False, False)
     """
-    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    origin = typing.get_origin(kind)
+    arguments = typing.get_args(kind)
     if origin is tuple:
         return isinstance(value, tuple) and all(has_type(item, arguments[0]) for item in value)
     if origin is dict:

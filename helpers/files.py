@@ -144,7 +144,8 @@ def atomic_folder(
     check_free(path, replaces)
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
-    temporary, before = beside / "made", beside / "before"
+    temporary = beside / "made"
+    before = beside / "before"
     try:
         temporary.mkdir()  # with usual permissions, unlike mkdtemp's
         yield temporary

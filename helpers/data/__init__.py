@@ -149,7 +149,8 @@ def locate(name: str, *, download: bool = False) -> Path | None:
     for path in (EMBEDDED / pack.name, pack):
         if path.exists():
             return path
-    card, also = find(name), ""
+    card = find(name)
+    also = ""
     if card is not None and card.streamed:
         folder = root / name
         if folder.is_dir():

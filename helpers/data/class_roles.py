@@ -106,7 +106,8 @@ def imagenet(*, seed: int = 0) -> pd.DataFrame:
     >>> imagenet().groupby("role").size().to_dict()
     {'external': 395, 'in-distribution': 200, 'near': 200, 'not drawn': 205}
     """
-    classes, graph = class_lists.wnids_of("imagenet"), _imagenet_graph()
+    classes = class_lists.wnids_of("imagenet")
+    graph = _imagenet_graph()
     known = class_lists.wnids_of("tiny_imagenet")
     candidates = near_candidates(known, classes, graph)
     roles = dict.fromkeys(known, "in-distribution") | dict.fromkeys(candidates, "not drawn")
@@ -129,7 +130,8 @@ def far(data_set: str, *, reading: str = "whole WordNet") -> pd.DataFrame:
     """
     known_name("data set", data_set, FAR_SETS)
     known_name("reading", reading, READINGS)
-    classes, graph = class_lists.wnids_of("imagenet"), _imagenet_graph()
+    classes = class_lists.wnids_of("imagenet")
+    graph = _imagenet_graph()
     how = READINGS[reading]
     is_noun = wordnet.knows if how.split else lambda word: False
     names = class_lists.names_of(data_set)

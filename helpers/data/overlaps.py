@@ -42,7 +42,8 @@ def find_related(images: Images, data_set: str) -> tuple[str, ...]:
     An image of a class above may show the class below: some of CIFAR-10's trucks are pickup trucks,
     a class of CIFAR-100.
     """
-    nouns, classes = class_lists.wnids_of(images.name), class_lists.wnids_of(data_set)
+    nouns = class_lists.wnids_of(images.name)
+    classes = class_lists.wnids_of(data_set)
     if _are_wnids(images.class_names):
         nouns = dict(zip(images.class_names, images.class_names, strict=True))
     all_known = set(images.class_names) <= {*nouns.values()}

@@ -56,7 +56,8 @@ from helpers.data.images import Images
 from helpers.data.pixels import stack
 from helpers.files import atomic_path, sha256_file
 
-COLUMNS, PER_SHEET = 20, 1000
+COLUMNS = 20
+PER_SHEET = 1000
 ROW_TO_ORIGIN = {"source": "origin", "licence": "licence"}  # of DATASETS.md, and of Images
 WIDEST = 16_383  # pixels, the limit of WebP
 LARGEST_TILE = 256  # a sheet of 50 rows of such tiles still fits
@@ -251,7 +252,8 @@ def _member_names(split: str, part: dict, per_sheet: int = PER_SHEET) -> list[st
 
 
 def _encode(tiles: np.ndarray) -> bytes:
-    count, size = len(tiles), tiles.shape[1]
+    count = len(tiles)
+    size = tiles.shape[1]
     rows = math.ceil(count / COLUMNS)
     sheet = np.zeros((rows * COLUMNS, size, size, 3), np.uint8)
     sheet[:count] = tiles
@@ -291,9 +293,11 @@ def _read_meta(path: Path, archive: zipfile.ZipFile) -> dict:
 
 def _check_meta(path: Path, meta: dict, split: str) -> None:
     """Refuse numbers and names that no valid pack has, before any further processing."""
-    part, names = meta["splits"][split], meta["class_names"]
+    part = meta["splits"][split]
+    names = meta["class_names"]
     sheets = part["kind"] == "sheets"
-    size, columns = part["size"] if sheets else 1, meta.get("cols", COLUMNS)
+    size = part["size"] if sheets else 1
+    columns = meta.get("cols", COLUMNS)
     labels = part["labels"] + part.get("coarse_labels", [])
     count = len(part["labels"])
     wrong = {
@@ -318,9 +322,12 @@ def _check_meta(path: Path, meta: dict, split: str) -> None:
 def _read_images(
     path: Path, archive: zipfile.ZipFile, meta: dict, split: str, size: int | None, antialias: bool
 ) -> np.ndarray:
-    part, digests = meta["splits"][split], meta.get("sha256")
-    columns, per_sheet = meta.get("cols", COLUMNS), meta.get("per_sheet", PER_SHEET)
-    count, expected = part["n"], _member_names(split, part, per_sheet)
+    part = meta["splits"][split]
+    digests = meta.get("sha256")
+    columns = meta.get("cols", COLUMNS)
+    per_sheet = meta.get("per_sheet", PER_SHEET)
+    count = part["n"]
+    expected = _member_names(split, part, per_sheet)
     of_split = re.compile(rf"{re.escape(split)}(_\d+\.webp|/.+)")
     present = [member for member in archive.namelist() if of_split.fullmatch(member)]
     if sorted(present) != sorted(expected):

@@ -37,7 +37,8 @@ RATIO = 3 / 4, 4 / 3  # width to height of the crop, before it is resized to a s
 
 def image_shape(images: np.ndarray, *, least: int = 0) -> tuple[int, ...]:
     """Return the shape of uint8 images [N, H, W, 3], or raise an error that names the problem."""
-    shape, dtype = np.shape(images), getattr(images, "dtype", None)
+    shape = np.shape(images)
+    dtype = getattr(images, "dtype", None)
     if dtype != np.uint8 or len(shape) != 4 or shape[3] != 3:
         raise ValueError(f"images: uint8 [N, H, W, 3] expected, got {dtype} {list(shape)}")
     if (side := min(shape[1:3])) < least:
@@ -103,7 +104,8 @@ def smoothness(images: np.ndarray) -> np.ndarray:
     array([0., 1., 1.])
     """
     image_shape(images, least=3)
-    ways, steps = np.zeros(len(images)), np.zeros(len(images))
+    ways = np.zeros(len(images))
+    steps = np.zeros(len(images))
     for start in range(0, len(images), BLOCK):
         block = slice(start, start + BLOCK)
         for axis in (1, 2):
@@ -157,7 +159,8 @@ def _interpolate(images: np.ndarray, size: int) -> np.ndarray:
 
     above, below, down = places(images.shape[1])
     left, right, across = places(images.shape[2])
-    down, across = down[:, np.newaxis, np.newaxis], across[:, np.newaxis]
+    down = down[:, np.newaxis, np.newaxis]
+    across = across[:, np.newaxis]
 
     def row(chosen: np.ndarray) -> np.ndarray:
         lines = images[:, chosen]
@@ -215,12 +218,14 @@ def random_crop(
     for _ in range(10):
         area = width * height * generator.uniform(*AREA)
         ratio = np.exp(generator.uniform(*np.log(RATIO)))
-        wide, high = round(np.sqrt(area * ratio)), round(np.sqrt(area / ratio))
+        wide = round(np.sqrt(area * ratio))
+        high = round(np.sqrt(area / ratio))
         if 0 < wide <= width and 0 < high <= height:
             left = int(generator.integers(width - wide + 1))
             top = int(generator.integers(height - high + 1))
             return left, top, left + wide, top + high
     wide = min(width, max(1, round(height * RATIO[1])))
     high = min(height, max(1, round(width / RATIO[0])))
-    left, top = (width - wide) // 2, (height - high) // 2
+    left = (width - wide) // 2
+    top = (height - high) // 2
     return left, top, left + wide, top + high

@@ -76,7 +76,8 @@ def photographs(split: str, *, size: int | None = None, antialias: bool = True) 
 
     def patches() -> Iterator[tuple[str, Image.Image]]:
         for label in labels:
-            picture, side = pictures[label], int(generator.integers(128, 257))
+            picture = pictures[label]
+            side = int(generator.integers(128, 257))
             left = int(generator.integers(picture.width - side + 1))
             top = int(generator.integers(picture.height - side + 1))
             yield names[label], picture.crop((left, top, left + side, top + side))

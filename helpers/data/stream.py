@@ -238,8 +238,13 @@ class _Batches:
     """
 
     def __init__(self, stream, indices, batch_size, size, augment, seed, transform):
-        self.root, self.indices, self.batch_size = stream.root, indices, batch_size
-        self.files, self.size, self.augment, self.seed = stream.files, size, augment, seed
+        self.root = stream.root
+        self.indices = indices
+        self.batch_size = batch_size
+        self.files = stream.files
+        self.size = size
+        self.augment = augment
+        self.seed = seed
         self.transform = transform
 
     def __len__(self) -> int:
@@ -273,7 +278,8 @@ class _Batches:
             flip = generator.random() < 0.5
         else:
             side = min(width, height) / MARGIN
-            left, top = (width - side) / 2, (height - side) / 2
+            left = (width - side) / 2
+            top = (height - side) / 2
             box = (left, top, left + side, top + side)
             flip = False
         resized = image.resize((self.size, self.size), Image.Resampling.BILINEAR, box)

@@ -24,12 +24,14 @@ def distance(parts: Parts, kind: str) -> np.ndarray:
     if kind == "reversed_kl":
         return distance(parts.swap(), "kl")
     gap = parts.means[..., 0] - parts.means[..., 1]
-    inner, outer = parts.deviations[..., 0], parts.deviations[..., 1]
+    inner = parts.deviations[..., 0]
+    outer = parts.deviations[..., 1]
     if kind == "l2":
         return np.abs(gap)
     if kind == "wasserstein":
         return gap**2 + (inner - outer) ** 2
     spread = (inner > 0) & (outer > 0)
-    inner, outer = np.where(spread, inner, 1.0), np.where(spread, outer, 1.0)
+    inner = np.where(spread, inner, 1.0)
+    outer = np.where(spread, outer, 1.0)
     divergence = np.log(inner / outer) + (outer**2 + gap**2) / (2 * inner**2) - 0.5
     return np.where(spread, np.maximum(divergence, 0), 0.0)

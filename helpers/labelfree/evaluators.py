@@ -47,11 +47,13 @@ def gscores(
     threshold.  A ``statistic`` works without parts: the mean score, the second moment about the
     mean of the validation scores, and the share of scores below their 5 % quantile.
     """
-    scores, taus = SortedScores.of(scores), share_array("taus", taus)
+    scores = SortedScores.of(scores)
+    taus = share_array("taus", taus)
     names = [known_name("evaluator", name, EVALUATORS).split("_", 1) for name in evaluators]
     mixed = any(split in ("gmm", "components") for split, _ in names)
     mixture = fit_mixture(scores) if mixed else None
-    splits, values = {}, {}
+    splits = {}
+    values = {}
     for split, kind in names:
         if split in ("ude", "statistic") and validation is None:
             raise ValueError(

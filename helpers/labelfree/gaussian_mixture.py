@@ -14,7 +14,8 @@ from helpers.metrics.inputs import share_array
 # scikit-learn's default addition to all variances, here in units of the scores' own variance: it
 # would otherwise dominate scores with a range of some 1e-4, such as ODIN's.
 _FLOOR = 1e-6
-_TOLERANCE, _LONGEST = 1e-8, 1000
+_TOLERANCE = 1e-8
+_LONGEST = 1000
 _ENDLESS = 1e200  # log odds that none reaches, and whose roots are finite
 
 
@@ -39,7 +40,8 @@ def fit_mixture(scores) -> Mixture:
     1,000 steps.  scikit-learn's GaussianMixture from this start gives a similar result.
     """
     scores = SortedScores.of(scores)
-    start, count = two_means(scores), len(scores.values)
+    start = two_means(scores)
+    count = len(scores.values)
     powers = np.stack([np.ones(count), scores.standard, scores.standard**2])
     totals = powers.sum(axis=1).tolist()
     means = (start.means - scores.centre) / scores.scale
@@ -80,7 +82,8 @@ def _em_step(parameters: np.ndarray, powers: np.ndarray, totals: list) -> np.nda
         logs.append((log, mean * precision, -precision / 2))
     first, second = logs
     shares = expit(np.subtract(first, second) @ powers)
-    sums, moments = (powers @ shares).tolist(), []
+    sums = (powers @ shares).tolist()
+    moments = []
     for count, *powered in (sums, [a - b for a, b in zip(totals, sums, strict=True)]):
         mean, square = (value / max(count, 1e-15) for value in powered)
         moments.append((count, mean, max(square - mean**2, 0.0)))
@@ -93,8 +96,10 @@ def mixture_parts(scores, mixture: Mixture, taus) -> Parts:
     The ID part contains the scores whose probability exceeds τ.  The log odds of two Gaussians are
     a quadratic function, so the ID part is an interval or the complement of an interval.
     """
-    scores, taus = SortedScores.of(scores), share_array("taus", taus)
-    gap, precisions = mixture.means[0] - mixture.means[1], mixture.deviations**-2.0
+    scores = SortedScores.of(scores)
+    taus = share_array("taus", taus)
+    gap = mixture.means[0] - mixture.means[1]
+    precisions = mixture.deviations**-2.0
     # log odds of the first component at its mean plus y: a y² + b y + c, where b is at least 0
     a = (precisions[1] - precisions[0]) / 2
     b = gap * precisions[1]
@@ -103,11 +108,14 @@ def mixture_parts(scores, mixture: Mixture, taus) -> Parts:
     c = c - np.nan_to_num(logit(taus), posinf=_ENDLESS, neginf=-_ENDLESS)
     with np.errstate(divide="ignore", invalid="ignore"):
         far = -(b + np.sqrt(b**2 - 4 * a * c)) / 2
-        near, far = c / far, np.where(a == 0, np.inf, far / a)
+        near = c / far
+        far = np.where(a == 0, np.inf, far / a)
     # NaN if the log odds never reach those of τ; it sorts behind all scores: an empty interval
     values = scores.values - mixture.means[0]
     if a <= 0:
-        first, last = np.searchsorted(values, near, "right"), np.searchsorted(values, far, "left")
+        first = np.searchsorted(values, near, "right")
+        last = np.searchsorted(values, far, "left")
         return scores.split(first, np.maximum(first, last))
-    first, last = np.searchsorted(values, far, "left"), np.searchsorted(values, near, "right")
+    first = np.searchsorted(values, far, "left")
+    last = np.searchsorted(values, near, "right")
     return scores.split(first, np.maximum(first, last)).swap()

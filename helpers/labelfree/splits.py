@@ -35,7 +35,8 @@ class SortedScores:
         if isinstance(scores, cls):
             return scores
         values = np.sort(check_spread("scores", scores))
-        centre, scale = float(values.mean()), float(values.std())
+        centre = float(values.mean())
+        scale = float(values.std())
         standard = (values - centre) / scale
         sums, squares = (
             np.concatenate([[0.0], np.cumsum(column)]) for column in (standard, standard**2)
@@ -44,7 +45,9 @@ class SortedScores:
 
     def split(self, first, last) -> Parts:
         """Return two parts: the scores from `first` up to `last`, and all others."""
-        first, last, total = np.asarray(first), np.asarray(last), len(self.values)
+        first = np.asarray(first)
+        last = np.asarray(last)
+        total = len(self.values)
         counts = np.stack([last - first, total - last + first], axis=-1)
         divisors = np.maximum(counts, 1)
         means, squares = (
@@ -106,7 +109,8 @@ def density_parts(scores, validation, taus, *, one_sided: bool = False) -> Parts
     held-out ID images, the ID part has :math:`\exp(-(x - \mu_v)^2 / 2 \sigma_v^2) > \tau`:
     a band on both sides of their mean, so very high scores are treated as OOD too.
     """
-    scores, taus = SortedScores.of(scores), share_array("taus", taus)
+    scores = SortedScores.of(scores)
+    taus = share_array("taus", taus)
     validation = check_spread("validation", validation)
     with np.errstate(divide="ignore"):
         width = validation.std() * np.sqrt(-2 * np.log(taus))

@@ -60,7 +60,8 @@ def accuracy(probabilities, labels, *, top: int = 1) -> float:
     """
     right = []
     for block, own_labels in _blocks(probabilities, labels, unknown=True):
-        classes, column = block.shape[1], own_labels[:, None]
+        classes = block.shape[1]
+        column = own_labels[:, None]
         if not whole_number("top", top) <= classes:
             raise ValueError(f"top: 1 to {classes} expected, got {top}")
         p_true = np.take_along_axis(block, column, axis=1)  # of −1 the last, unused
@@ -212,7 +213,8 @@ def ece(probabilities, labels, *, bins: int = 15) -> float:
     >>> ece([[0.8, 0.2], [0.8, 0.2]], [0, 0])
     0.19999999999999996
     """
-    confidence, correct = [], []
+    confidence = []
+    correct = []
     for block, truth in _blocks(probabilities, labels, unknown=True):
         answers = block.argmax(axis=1)
         confidence.append(block[np.arange(len(block)), answers])

@@ -16,7 +16,8 @@ def pearson(first: np.ndarray, second: np.ndarray, *, constant: float = np.nan) 
     >>> pearson(np.ones(3), np.ones(3)).item()
     nan
     """
-    first, second = first - first.mean(axis=0), second - second.mean(axis=0)
+    first = first - first.mean(axis=0)
+    second = second - second.mean(axis=0)
     norm = np.asarray(np.sqrt((first**2).sum(axis=0) * (second**2).sum(axis=0)))
     nothing = np.full_like(norm, constant)
     return np.divide((first * second).sum(axis=0), norm, out=nothing, where=norm != 0)

@@ -20,7 +20,8 @@ def share_array(name: str, values, *, ndim: int = 1, length: int | None = None) 
     array([0.5, 1. ])
     """
     array = float_array(name, values, ndim=ndim, length=length)
-    low, high = array.min(), array.max()
+    low = array.min()
+    high = array.max()
     if low < -1e-6 or high > 1 + 1e-6:
         raise ValueError(f"{name}: values in [0, 1] expected, got {low:g} to {high:g}")
     return np.clip(array, 0.0, 1.0) if low < 0 or high > 1 else array

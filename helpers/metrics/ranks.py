@@ -92,7 +92,8 @@ def friedman(values: pd.DataFrame, *, lower_is_better: bool) -> Friedman:
         raise ValueError("values: one case only; give two or more, on which methods can agree")
     # Ranks and their mean are multiples of 0.5, so these sums and their difference are exact.
     deviations = ranks.to_numpy() - (methods + 1) / 2
-    between, total = float((deviations.sum(axis=0) ** 2).sum()), float((deviations**2).sum())
+    between = float((deviations.sum(axis=0) ** 2).sum())
+    total = float((deviations**2).sum())
     if not total:
         return Friedman(0.0, 1.0, 0.0, 1.0)
     from scipy import stats  # here, since SciPy takes long to import
@@ -176,7 +177,8 @@ def groups(ranks: pd.Series, difference: float) -> list[tuple[str, ...]]:
     if not difference > 0:
         raise ValueError(f"difference: a positive number expected, got {difference}")
     ranks = ranks.sort_values(kind="stable")
-    sets, reached = [], 0
+    sets = []
+    reached = 0
     for first, best in enumerate(ranks):
         end = int((ranks - best < difference).sum())  # of the methods that do not differ from it
         if end > reached:  # else they are all in the set before

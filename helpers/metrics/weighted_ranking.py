@@ -54,10 +54,12 @@ class _Segments(NamedTuple):
     def of(cls, scores: np.ndarray, positive: np.ndarray) -> _Segments:
         """Sort [N] scores, and find the segments."""
         order = np.argsort(-scores)
-        ranked, positive = scores[order], positive[order]
+        ranked = scores[order]
+        positive = positive[order]
         ends = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True)) + 1
         size, true = (np.diff(c, prepend=0) for c in (ends, np.cumsum(positive)[ends - 1]))
-        mixed, negative = (0 < true) & (true < size), true < size
+        mixed = (0 < true) & (true < size)
+        negative = true < size
         # a run of one group can be cut anywhere: at the end of a block, too
         inside = np.arange(_ROWS, len(scores), _ROWS)
         cut = inside[~mixed[np.searchsorted(ends, inside)]]
@@ -92,7 +94,8 @@ class _Segments(NamedTuple):
                 ends = np.append(begin, self.ends[first:stop])
                 accepted = []
                 for start, (array, rows, rank) in zip(before, parts, strict=True):
-                    low, high = rank[begin], rank[end]
+                    low = rank[begin]
+                    high = rank[end]
                     out = sums[1 : high - low + 1]
                     np.cumsum(array.take(rows[low:high], axis=0), axis=0, dtype=kind, out=out)
                     accepted.append(sums.take(rank[ends] - low, axis=0) + start)
@@ -228,11 +231,14 @@ def weighted_detection(
     is_known = np.arange(len(known) + len(unknown)) < len(known)
     segments = _Segments.of(np.concatenate([known, unknown]), is_known)
     places = np.concatenate([np.arange(len(known)), np.arange(len(unknown))])
-    columns, most = (known_weights.T, unknown_weights.T), (positives + negatives).max()
-    doubled, accepted = np.zeros(len(positives)), negatives.copy()
+    columns = (known_weights.T, unknown_weights.T)
+    most = (positives + negatives).max()
+    doubled = np.zeros(len(positives))
+    accepted = negatives.copy()
     for rows, _, (true, false) in segments.cumulate(columns, places, most):
         # twice the area below these steps of the ROC, in counts of images
-        steps, heights = np.diff(false, axis=0), true[1:] + true[:-1]
+        steps = np.diff(false, axis=0)
+        heights = true[1:] + true[:-1]
         doubled[rows] += np.einsum("ij,ij->j", steps, heights, dtype=np.float64)
         # the smallest number of unknown images accepted by a step that keeps enough known images
         reached = np.where(true[1:] >= kept[rows], false[1:], accepted[rows])

@@ -31,7 +31,9 @@ def _resnet(recipe: Recipe, num_classes: int) -> nn.Module:
     from timm.models import ResNet
     from timm.models.resnet import BasicBlock, Bottleneck
 
-    depth, width, stem_stride = int(recipe.depth), int(recipe.width), recipe.stem_stride
+    depth = int(recipe.depth)
+    width = int(recipe.width)
+    stem_stride = recipe.stem_stride
     layers = FOUR_STAGES.get(depth, ((depth - 2) // 6,) * 3)
     options = {
         "block": Bottleneck if depth >= 50 and depth in FOUR_STAGES else BasicBlock,
@@ -73,7 +75,8 @@ def _densenet(recipe: Recipe, num_classes: int) -> nn.Module:
     """DenseNet-BC: 6n + 4 layers in three blocks (Huang et al. 2017), or DenseNet-121."""
     from timm.models import DenseNet
 
-    depth, width = int(recipe.depth), int(recipe.width)
+    depth = int(recipe.depth)
+    width = int(recipe.width)
     blocks = (6, 12, 24, 16) if depth == 121 else ((depth - 4) // 6,) * 3
     model = DenseNet(growth_rate=width, block_config=blocks, num_classes=num_classes)
     model.features.conv0 = _stem_convolution(2 * width, recipe.stem_stride)
@@ -161,7 +164,8 @@ class Classifier(nn.Module):
         """Take the mean and standard deviation per channel from uint8 images [N, H, W, 3]."""
         # float64 sums over counts of the 256 values: exact, and no float copy of the images
         counts = np.stack([np.bincount(images[..., c].ravel(), minlength=256) for c in range(3)])
-        values, total = np.arange(256.0), counts.sum(axis=1)
+        values = np.arange(256.0)
+        total = counts.sum(axis=1)
         mean = counts @ values / total
         variance = counts @ values**2 / total - mean**2
         self.mean.copy_(torch.from_numpy(mean).view(3, 1, 1))
@@ -255,7 +259,8 @@ def create(recipe: Recipe, num_classes: int, *, seed: int = 0) -> Classifier:
         # drawn after the backbone, which is then equal for all objectives
         native = equip(backbone, num_classes, recipe.objective, recipe.objective_arguments)
         if recipe.spectral_norm:
-            head, form = backbone.get_classifier(), recipe.spectral_form
+            head = backbone.get_classifier()
+            form = recipe.spectral_form
             spectral.normalise(backbone, recipe.spectral_norm, form, keep=head)
         classifier = Classifier(backbone, dropout=recipe.dropout, native=native)
         return classifier.to(memory_format=torch.channels_last)

@@ -108,7 +108,9 @@ ACTIVATIONS = 2**24
 #: Pixels of all images of a batch on a GPU, whose memory holds more small images than it can use.
 PIXELS_ON_GPU = 2**23
 #: Least and greatest number of images in a batch.
-FEWEST, MOST, MOST_ON_GPU = 8, 128, 500
+FEWEST = 8
+MOST = 128
+MOST_ON_GPU = 500
 
 
 def batch_size(network: Classifier, images: Images | ImageStream, **view) -> int:

@@ -23,7 +23,8 @@ POSITIVE = 0.8
 #: Number of subnetworks of MIMO.
 SUBNETWORKS = 2
 #: Width and depth of the perceptrons of random network distillation and orthogonal certificates.
-WIDTH, DEPTH = 128, 3
+WIDTH = 128
+DEPTH = 3
 
 
 def whole(name: str, value: float) -> int:
@@ -204,7 +205,9 @@ class MixingGap(Native):
                 f"images: of the shape {tuple(self.mean_image.shape)} of the training images "
                 f"expected, got {tuple(images.shape[1:])}"
             )
-        images, probabilities, total = images.float(), logits.softmax(dim=1), 0.0
+        images = images.float()
+        probabilities = logits.softmax(dim=1)
+        total = 0.0
         for share in self.shares:
             mixed = share * images + (1 - share) * self.mean_image
             expected = share * probabilities + (1 - share) * self.mean_label
@@ -305,7 +308,8 @@ class TargetGap(Native):
 
 def _perceptron(features: int, width: float, depth: float, *, bias: bool = True) -> nn.Sequential:
     """Return a multilayer perceptron with ReLU between its layers."""
-    width, layers = whole("width", width), []
+    width = whole("width", width)
+    layers = []
     for number in range(whole("depth", depth)):
         layers += [nn.Linear(width if number else features, width, bias=bias), nn.ReLU()]
     return nn.Sequential(*layers[:-1])

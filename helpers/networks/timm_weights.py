@@ -64,7 +64,8 @@ def locate(name: str, weights: Path | str | None, *, download: bool) -> tuple[Pa
     for file in files:
         if file.is_file():
             return file, f"file {file.name} of DATA_ROOT/weights"
-    looked, remedies = [" or ".join(map(str, files))], ["put a file there"]
+    looked = [" or ".join(map(str, files))]
+    remedies = ["put a file there"]
     if package := PACKAGES.get(name.removesuffix(".in1k")):
         if path := _packaged(package):
             return path, f"package {package} {version(package)}"

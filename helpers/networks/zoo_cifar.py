@@ -104,7 +104,8 @@ def create(
         if not name.endswith("num_batches_tracked")
     }
     given = {name_of(name): layout_of(name, tensor) for name, tensor in tensors.items()}
-    missing, superfluous = expected.keys() - given, given.keys() - expected
+    missing = expected.keys() - given
+    superfluous = given.keys() - expected
     for problem, names in (("has no", missing), ("has more:", superfluous)):
         if names:
             raise ValueError(f"{problem} {', '.join(sorted(names)[:3])}")

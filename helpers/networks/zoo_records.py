@@ -99,7 +99,8 @@ class Published:
         is_id = images.split == "test" and images.name.split("/")[0] in self.id_sets
         if not (is_id and self.accuracy and (outputs.labels >= 0).all()):  # or labels are withheld
             return
-        measured, printed = 100 * outputs.correct.mean(), self.accuracy
+        measured = 100 * outputs.correct.mean()
+        printed = self.accuracy
         chance = 4 * (printed * (100 - printed) / len(outputs)) ** 0.5
         if abs(measured - printed) > chance + 0.1:
             log.warning(

@@ -77,7 +77,8 @@ class Bank:
         rows, columns = np.divmod(close, values.shape[1])
         table = np.where(above, np.inf, -np.inf)
         for part in _split(len(rows), queries.shape[1]):
-            i, j = rows[part], columns[part]
+            i = rows[part]
+            j = columns[part]
             bank, factors, offsets = (array[places[i, j]] for array in self.exact)
             table[i, j] = np.vecdot(queries[i], bank.astype(np.float64)) * factors + offsets
         largest = np.sort(table, axis=1)[:, -k:]
@@ -106,7 +107,8 @@ class Bank:
                 products = np.take_along_axis(products, columns, axis=1)
             else:  # few are above the smallest of those kept: the others need no sorting
                 products, columns = _values_above(products, values.min(axis=1, keepdims=True))
-            values, places = np.hstack([values, products]), np.hstack([places, columns + start])
+            values = np.hstack([values, products])
+            places = np.hstack([places, columns + start])
             best = _largest_columns(values, count)
             values = np.take_along_axis(values, best, axis=1)
             places = np.take_along_axis(places, best, axis=1)
@@ -139,8 +141,10 @@ def _values_above(values: np.ndarray, floor: np.ndarray) -> tuple[np.ndarray, np
     counts = np.bincount(rows, minlength=len(values))
     slots = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
     shape = len(values), counts.max()
-    kept, places = np.full(shape, -np.inf, np.float32), np.zeros(shape, np.int64)
-    kept[rows, slots], places[rows, slots] = values.ravel()[chosen], columns
+    kept = np.full(shape, -np.inf, np.float32)
+    places = np.zeros(shape, np.int64)
+    kept[rows, slots] = values.ravel()[chosen]
+    places[rows, slots] = columns
     return kept, places
 
 

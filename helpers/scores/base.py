@@ -183,7 +183,8 @@ class BlockwiseScore:
         head : Head
             Last linear layer of the model; ignored if ``info.needs`` does not name it.
         """
-        needs, shape = self.info.needs, None
+        needs = self.info.needs
+        shape = None
         if "training outputs" in needs:
             _check_kind("train_outputs", train_outputs, "logits", "features", "labels")
             shape = train_outputs.num_classes, train_outputs.features.shape[1]
@@ -263,7 +264,8 @@ def class_means(
            [5.]]), array([2, 1]))
     """
     classes = outputs.num_classes if classes is None else classes
-    sums, counts = 0.0, np.zeros(classes, dtype=np.int64)
+    sums = 0.0
+    counts = np.zeros(classes, dtype=np.int64)
     for part in parts(outputs):
         values, chosen = pick(part)
         places = chosen, np.arange(len(chosen))

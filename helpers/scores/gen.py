@@ -25,7 +25,8 @@ class GeneralisedEntropy(BlockwiseScore):
     """
 
     def __init__(self, gamma: float = 0.1, top: int = 100):
-        self.gamma, self.top = positive_number("gamma", gamma), whole_number("top", top)
+        self.gamma = positive_number("gamma", gamma)
+        self.top = whole_number("top", top)
 
     def _scores(self, part):
         ordered = np.sort(part.probabilities, axis=1)

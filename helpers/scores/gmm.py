@@ -34,9 +34,11 @@ class GaussianMixture(BlockwiseScore):
         width = train_outputs.features.shape[1]
         ranks = np.minimum(counts, width)
         self.starts = np.cumsum(ranks) - ranks
-        self.means, self.constants = np.empty((len(counts), width)), np.log(counts / counts.sum())
+        self.means = np.empty((len(counts), width))
+        self.constants = np.log(counts / counts.sum())
         # filled in place: otherwise the largest array of all would be in memory twice
-        axes, self.centres = np.empty((ranks.sum(), width)), np.empty(ranks.sum())
+        axes = np.empty((ranks.sum(), width))
+        self.centres = np.empty(ranks.sum())
         order = np.argsort(train_outputs.labels, kind="stable")
         for label, members in enumerate(np.split(order, np.cumsum(counts)[:-1])):
             features = train_outputs.features[members].astype(np.float64)

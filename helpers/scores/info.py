@@ -65,7 +65,8 @@ def _records() -> dict[str, Info]:
     content = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     records = {}
     for name, values in content["records"].items():
-        key, needs = values.pop("source"), tuple(values.pop("needs"))
+        key = values.pop("source")
+        needs = tuple(values.pop("needs"))
         records[name] = Info(name=name, key=key, needs=needs, **content["papers"][key], **values)
     return records
 

@@ -20,7 +20,8 @@ class KLMatching(BlockwiseScore):
     underflowed to 0 in a template counts as 2.2e-308; in an image it contributes 0.
     """
 
-    block, filled = 1024, False
+    block = 1024
+    filled = False
 
     def _learn(self, train_outputs, head):
         means, counts = class_means(
@@ -28,7 +29,8 @@ class KLMatching(BlockwiseScore):
         )
         templates = np.maximum(means[counts > 0], np.finfo(np.float64).tiny)
         logs = np.log(templates)
-        ones, longest = np.ones(len(logs)), np.linalg.norm(logs, axis=1).max()
+        ones = np.ones(len(logs))
+        longest = np.linalg.norm(logs, axis=1).max()
         self.log_templates = Bank(logs, ones, 0 * ones, longest)
 
     def _scores(self, part):

@@ -29,10 +29,12 @@ class NearestNeighbours(BlockwiseScore):
         Whether features are divided by their norm.
     """
 
-    block, filled = 1024, False
+    block = 1024
+    filled = False
 
     def __init__(self, k: int = 50, bank: int | None = None, normalise: bool = True):
-        self.k, self.normalise = whole_number("k", k), normalise
+        self.k = whole_number("k", k)
+        self.normalise = normalise
         self.bank = None if bank is None else whole_number("bank", bank)
 
     def _learn(self, train_outputs, head):

@@ -94,7 +94,8 @@ def class_gaussians(train_outputs, *, normalised: bool = False) -> Gaussians:
 
     Stored in the outputs after the first call; `normalised` as in `moments`.
     """
-    kept, name = train_outputs.derived, "gaussians, normalised" if normalised else "gaussians"
+    kept = train_outputs.derived
+    name = "gaussians, normalised" if normalised else "gaussians"
     if name not in kept:
         taken = moments(train_outputs, normalised=normalised)
         if not taken.within.any():

@@ -33,10 +33,12 @@ class NearestNeighbourGuidance(BlockwiseScore):
         Number of training images, drawn with a fixed seed; all of them if there are fewer.
     """
 
-    block, filled = 1024, False
+    block = 1024
+    filled = False
 
     def __init__(self, k: int = 10, bank: int = 12_800):
-        self.k, self.bank = whole_number("k", k), whole_number("bank", bank)
+        self.k = whole_number("k", k)
+        self.bank = whole_number("bank", bank)
 
     def _learn(self, train_outputs, head):
         chosen = draw(train_outputs, self.bank, k=self.k)

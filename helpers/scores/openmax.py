@@ -117,7 +117,8 @@ class OpenMax:
         distances = np.empty(length)
         for part in parts:
             distances[part] = self._distances(logits[part].astype(np.float64), mean[labels[part]])
-        labels, distances = labels[right], distances[right]
+        labels = labels[right]
+        distances = distances[right]
         first = np.cumsum(correct) - correct  # of each class, once sorted by class
         order = np.lexsort((-distances, labels))
         rank = np.arange(len(order)) - first[labels[order]]
@@ -130,7 +131,8 @@ class OpenMax:
         start = np.where(used, tails, end[:, None]).min(axis=1)
         # Rounding makes equal distances differ in the last digits, which is no spread to fit.
         revised = end > start * (1 + 1e-9)
-        shape, log_scale = np.ones(classes), np.zeros(classes)
+        shape = np.ones(classes)
+        log_scale = np.zeros(classes)
         if revised.any():
             moved = np.log1p(np.where(used, tails, start[:, None]) - start[:, None])
             shape[revised], log_scale[revised] = fit_weibull(moved[revised], used[revised])
@@ -214,7 +216,8 @@ class OpenMax:
         """Return the distances to all classes, [n, K], by a fast row-wise product."""
         means = self.fitted["mean"]
         centre = means.mean(axis=0)  # far from the origin, squares would cancel
-        near, centred = logits - centre, means - centre
+        near = logits - centre
+        centred = means - centre
         squares = np.vecdot(near, near)[:, None] + np.vecdot(centred, centred)
         squares -= 2 * rowwise_product(near, centred.T)
         euclidean = np.sqrt(np.maximum(squares, 0))

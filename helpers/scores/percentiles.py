@@ -57,7 +57,8 @@ def percentiles_by_feature(
     values = outputs.features.size // width
     ranks = np.maximum(np.ceil(np.multiply(percentiles, values) / 100), 1).astype(np.int64)
     ranks = np.repeat(ranks[:, None], width, axis=1)
-    leading, known = np.zeros(ranks.shape, np.uint32), np.uint32(0)
+    leading = np.zeros(ranks.shape, np.uint32)
+    known = np.uint32(0)
     digit = 16 if pooled else 8
     for shift in range(32 - digit, -1, -digit):
         counts = np.zeros((*ranks.shape, 1 << digit), np.int64)

@@ -37,7 +37,8 @@ class Relation(BlockwiseScore):
         Number of compared training images, drawn with a fixed seed; all of them by default.
     """
 
-    block, filled = 1024, False
+    block = 1024
+    filled = False
 
     def __init__(self, power: float = 1.0, bank: int | None = None):
         self.power = positive_number("power", power)
@@ -45,11 +46,13 @@ class Relation(BlockwiseScore):
 
     def _learn(self, train_outputs, head):
         chosen = draw(train_outputs, self.bank)
-        self.features, self.logits = chosen.features, chosen.logits
+        self.features = chosen.features
+        self.logits = chosen.logits
         self.norms = np.concatenate([norms_of(part.features) for part in parts(chosen)])
 
     def _scores(self, part):
-        rows, total = unit_rows(part.features), np.zeros(len(part))
+        rows = unit_rows(part.features)
+        total = np.zeros(len(part))
         for start in range(0, len(self.norms), ROWS):
             some = slice(start, start + ROWS)
             relations = rowwise_product(rows, (self.features[some] / self.norms[some, None]).T)

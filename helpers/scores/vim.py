@@ -46,7 +46,8 @@ class VirtualLogitMatching(BlockwiseScore):
         dim = self.dim or principal_dimensions(width)
         if dim >= width:
             raise ValueError(f"dim: below {width} (the features) expected, got {dim}")
-        weight, bias = head.weight.astype(np.float64), head.bias.astype(np.float64)
+        weight = head.weight.astype(np.float64)
+        bias = head.bias.astype(np.float64)
         # equals the pseudo-inverse of the weight, but takes a fraction of its time
         self.origin = np.linalg.lstsq(weight, -bias, rcond=1e-15)[0]
         scatter = moments(train_outputs).about(self.origin)

@@ -29,7 +29,8 @@ class VariationalRectifiedActivation(BlockwiseScore):
     def __init__(self, low: float = 60.0, high: float = 95.0):
         if not 0 <= low < high <= 100:
             raise ValueError(f"low, high: 0 ≤ low < high ≤ 100 expected, got {low} and {high}")
-        self.low, self.high = low, high
+        self.low = low
+        self.high = high
 
     def _learn(self, train_outputs, head):
         self.thresholds = percentiles_by_feature(train_outputs, [self.low, self.high])

@@ -21,7 +21,8 @@ def fit_weibull(log_values: np.ndarray, used: np.ndarray) -> tuple[np.ndarray, n
     centred /= spread[:, None]  # the solution is now near 1 for all data
     top = np.where(used, centred, -np.inf).max(axis=1)
 
-    low, high = 1 / top, np.full(len(top), np.inf)
+    low = 1 / top
+    high = np.full(len(top), np.inf)
     shape = np.maximum(low, np.pi / np.sqrt(6))  # the estimate from the variance
     for _ in range(100):
         weight = np.where(used, np.exp(shape[:, None] * (centred - top[:, None])), 0.0)
@@ -29,7 +30,8 @@ def fit_weibull(log_values: np.ndarray, used: np.ndarray) -> tuple[np.ndarray, n
         tilted = (weight * centred).sum(axis=1)
         variance = (weight * np.square(centred - tilted[:, None])).sum(axis=1)
         value = tilted - 1 / shape
-        low, high = np.where(value < 0, shape, low), np.where(value >= 0, shape, high)
+        low = np.where(value < 0, shape, low)
+        high = np.where(value >= 0, shape, high)
         step = shape - value / (variance + 1 / np.square(shape))
         halved = np.where(np.isinf(high), 2 * low, (low + high) / 2)
         following = np.where((step > low) & (step < high), step, halved)

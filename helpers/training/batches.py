@@ -20,7 +20,8 @@ class DeviceBatches:
     """Augmented batches of images stored on the device as bytes; no image is copied later."""
 
     def __init__(self, images: Images, recipe: Recipe, device: str):
-        self.size, self.names = images.images.shape[1:3], recipe.augmentation
+        self.size = images.images.shape[1:3]
+        self.names = recipe.augmentation
         self.pixels = torch.from_numpy(pad(images.images, self.names)).to(device)
 
     def __len__(self) -> int:
@@ -37,7 +38,9 @@ class StreamedBatches:
     """The same of a folder that is decoded while it is read, for data sets that no memory holds."""
 
     def __init__(self, stream: ImageStream, recipe: Recipe, device: str):
-        self.stream, self.recipe, self.device = stream, recipe, device
+        self.stream = stream
+        self.recipe = recipe
+        self.device = device
 
     def __len__(self) -> int:
         return len(self.stream)

@@ -57,10 +57,12 @@ def save(network: Fitted, test: Images | ImageStream, path: Path, **about) -> fl
     Weights are in the first of `FORMATS` that changes the accuracy by at most `TOLERANCE`.
     Running statistics and pixel normalisation stay in float32; they are small.
     """
-    recipe, device = network.recipe, network.device
+    recipe = network.recipe
+    device = network.device
     with reproducible(device, recipe.threads):
         full = _accuracy(network.classifier, test, network)
-        copied, state = copy.deepcopy(network.classifier), network.classifier.state_dict()
+        copied = copy.deepcopy(network.classifier)
+        state = network.classifier.state_dict()
         for stored in FORMATS:
             halved = {n for n, w in copied.named_parameters() if w.ndim >= FORMATS[stored]}
             tensors = {n: t.half() if n in halved else t for n, t in state.items()}

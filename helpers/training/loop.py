@@ -196,7 +196,9 @@ class _Training:
 def _epoch(training: _Training, epoch: int) -> dict:
     """Run one epoch; its random numbers depend on the seed and the epoch alone."""
     start = time.monotonic()
-    recipe, device, step = training.recipe, training.device, training.step
+    recipe = training.recipe
+    device = training.device
+    step = training.step
     step.classifier.train()
     seed = training.seed * 100_003 + epoch
     torch.manual_seed(seed)  # for dropout; the generators below for the rest
@@ -287,7 +289,8 @@ def _resume(path: Path, classifier, optimiser, objective) -> list[dict]:
     for key in tensors:
         if key.startswith("optimiser."):
             _, name, number = key.split(".")
-            value, parameter = tensors[key], parameters[int(number)]
+            value = tensors[key]
+            parameter = parameters[int(number)]
             # in the parameter's memory format, if it has its shape
             like = parameter if value.shape == parameter.shape else value
             kept = torch.empty_like(like, device=parameter.device).copy_(value)

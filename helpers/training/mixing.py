@@ -68,7 +68,8 @@ def apply(
     if not len(images):
         return images
     if name == "autocontrast":
-        low, high = images.amin(dim=(2, 3), keepdim=True), images.amax(dim=(2, 3), keepdim=True)
+        low = images.amin(dim=(2, 3), keepdim=True)
+        high = images.amax(dim=(2, 3), keepdim=True)
         return torch.where(high > low, (images - low) * 255 / (high - low).clamp(min=1), images)
     if name == "equalize":
         return _equalize(images)
@@ -82,7 +83,8 @@ def apply(
 
 def _equalize(images: torch.Tensor) -> torch.Tensor:
     """Give each channel of each image a flat histogram, as Pillow does."""
-    shape, levels = images.shape, images.round().long().flatten(2).flatten(0, 1)
+    shape = images.shape
+    levels = images.round().long().flatten(2).flatten(0, 1)
     counts = torch.zeros((len(levels), 256), device=images.device)
     counts.scatter_add_(1, levels, torch.ones_like(levels, dtype=torch.float32))
     last = counts.gather(1, levels.amax(dim=1, keepdim=True))  # pixels of the highest level
@@ -105,10 +107,13 @@ def _affine(
     matrix = torch.eye(2, 3, device=images.device).repeat(len(images), 1, 1)
     if name == "rotate":
         angle = sign * (30 * strength).floor() * (math.pi / 180)
-        matrix[:, 0, 0], matrix[:, 0, 1] = angle.cos(), -angle.sin()
-        matrix[:, 1, 0], matrix[:, 1, 1] = angle.sin(), angle.cos()
+        matrix[:, 0, 0] = angle.cos()
+        matrix[:, 0, 1] = -angle.sin()
+        matrix[:, 1, 0] = angle.sin()
+        matrix[:, 1, 1] = angle.cos()
     elif name in ("shear_x", "shear_y"):
-        axis, slope = int(name == "shear_y"), 0.3 * sign * strength
+        axis = int(name == "shear_y")
+        slope = 0.3 * sign * strength
         matrix[:, axis, 1 - axis] = slope
         matrix[:, axis, 2] = slope * (1 - 2 * shear_centre)
     else:  # coordinates run from -1 to 1: a pixel is 2 / size

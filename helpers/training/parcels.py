@@ -28,7 +28,8 @@ ROLES = ("train", "test", "external")
 #: Images in a pack: at 32 pixels they have 14 MB.
 IMAGES = 8000
 #: Most files with networks and checkpoints, and most bytes of a file, below 16 MiB.
-SHARDS, BYTES = 4, 16_000_000
+SHARDS = 4
+BYTES = 16_000_000
 #: Bytes of a file in a tar file in addition to its content.
 _FRAME = 4096
 #: Files of a cache that a continued training needs, the most important first.
@@ -154,7 +155,8 @@ def write_shards(root: Path, folder: Path, stem: str, *, since: float = 0.0) -> 
     size = 0
     for file in (file for pattern in KEPT for file in sorted(root.glob(pattern))):
         try:
-            content, changed = file.read_bytes(), file.stat().st_mtime
+            content = file.read_bytes()
+            changed = file.stat().st_mtime
         except FileNotFoundError:
             continue
         if file.name.startswith(".") or changed < since:  # not whole, or known already
@@ -167,7 +169,8 @@ def write_shards(root: Path, folder: Path, stem: str, *, since: float = 0.0) -> 
             continue
         size += len(content) + _FRAME
         member = tarfile.TarInfo(str(file.relative_to(root)))
-        member.size, member.mtime = len(content), changed
+        member.size = len(content)
+        member.mtime = changed
         groups[-1].append((member, content))
     for number, group in enumerate(groups[:SHARDS]):
         with atomic_path(folder / f"{stem}_{number}.tar") as temporary:

@@ -31,7 +31,8 @@ class CRL(ERM):
 
     def start(self, images: int, epochs: int, device: str) -> None:
         """Begin with an empty history: how often each image was right."""
-        self.right, self.epochs = torch.zeros(images, device=device), epochs
+        self.right = torch.zeros(images, device=device)
+        self.epochs = epochs
 
     def __call__(self, classifier: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the loss and the logits, and take down which images were right."""

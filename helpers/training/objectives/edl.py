@@ -31,7 +31,8 @@ class EDL(ERM):
     """
 
     def __init__(self, weight: float = 1.0, ramp_epochs: float = 10.0):
-        self.weight, self.ramp_epochs = weight, at_least_zero("ramp_epochs", ramp_epochs)
+        self.weight = weight
+        self.ramp_epochs = at_least_zero("ramp_epochs", ramp_epochs)
 
     def __call__(self, classifier: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the loss and the logits z."""

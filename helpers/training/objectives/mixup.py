@@ -43,7 +43,8 @@ class Mixup(ERM):
 
     def __call__(self, classifier: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the loss, and the logits of the blended images."""
-        images, share = batch.inputs.float(), batch.drawn
+        images = batch.inputs.float()
+        share = batch.drawn
         blended = torch.lerp(images.roll(-1, dims=0), images, share[:, None, None, None])
         blended = blended.contiguous(memory_format=torch.channels_last)
         logits = classifier(blended).float()

@@ -39,7 +39,8 @@ class OutlierExposure(ERM):
         """Return the loss, and the logits of the images alone."""
         logits = classifier(batch.inputs).float()
         images = len(batch.labels)
-        known, outliers = logits[:images], logits[images:]
+        known = logits[:images]
+        outliers = logits[images:]
         loss = nn.functional.cross_entropy(known, batch.labels)
         return loss + self.weight * uniform_cross_entropy(outliers), known
 

@@ -53,6 +53,7 @@ def mix_amplitudes(
     >>> mix_amplitudes(dark, bright, torch.full((1, 1, 1, 1), 0.25)).flatten()
     tensor([15., 15., 15., 15.])
     """
-    spectrum, other = torch.fft.rfft2(images), torch.fft.rfft2(others)
+    spectrum = torch.fft.rfft2(images)
+    other = torch.fft.rfft2(others)
     amplitude = torch.lerp(spectrum.abs(), other.abs(), weight)
     return torch.fft.irfft2(torch.polar(amplitude, spectrum.angle()), s=images.shape[-2:])
