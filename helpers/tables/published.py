@@ -13,9 +13,17 @@ import pandas as pd
 from helpers.checks import known_name
 
 COLUMNS = (
-    "data_set", "test_set", "backbone", "method", "calibration", "metric", "value", "std", "table",
+    "data_set",
+    "test_set",
+    "backbone",
+    "method",
+    "calibration",
+    "metric",
+    "value",
+    "std",
+    "table",
     "source",
-)  # fmt: skip
+)
 _FOLDER = Path(__file__).parent.parent / "papers"
 
 
