@@ -167,6 +167,20 @@ def runs_in_words(cells: pd.DataFrame, *, deviations: bool = True) -> str:
     return f"{means} over {runs} runs"
 
 
+def counted_networks(kinds: Mapping[str, int]) -> str:
+    """Return the number of networks of each kind in words, for a caption.
+
+    >>> counted_networks({"trained here": 1, "that others trained": 0, "of timm": 2})
+    '1 network trained here and 2 networks of timm'
+    """
+    texts = []
+    for kind, count in kinds.items():
+        if count:
+            noun = "networks" if count > 1 else "network"
+            texts.append(f"{count} {noun} {kind}")
+    return " and ".join(texts)
+
+
 def _side_of_paper(cells: pd.DataFrame) -> pd.DataFrame:
     """Return a `comparison` with the paper's means and deviations instead of ours."""
     return cells.assign(mean=cells["paper"], std=cells["paper_std"])

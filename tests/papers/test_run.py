@@ -143,5 +143,8 @@ def test_a_missing_set_is_a_row_next_to_the_others(experiment):
 def test_what_has_no_content_is_refused():
     assert run.digests({"a": np.arange(2)}) != run.digests({"a": np.arange(3)})
     assert run.digests([Network("a"), None]) == [(".0", "a"), (".1", None)]
-    with pytest.raises(TypeError, match=r"\.a\.0: an array, text, number or object with sha256 expected, got object"):
+    with pytest.raises(
+        TypeError,
+        match=r"\.a\.0: an array, text, number or object with sha256 expected, got object",
+    ):
         run.digests({"a": [object()]})
