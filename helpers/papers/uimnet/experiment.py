@@ -128,7 +128,7 @@ def outputs(
             variants[seed, "primary"] = ask(algorithm, [trained[number]], split)
         for size in parameters.ensemble_sizes:
             if size <= len(best):
-                members = [trained[place] for place in best[:size]]
+                members = [trained[index] for index in best[:size]]
                 variants[seed, f"ensemble of {size}"] = ask(algorithm, members, split)
         finite = [trial for trial in trained if not trial.diverged]
         if len(finite) > 1:
