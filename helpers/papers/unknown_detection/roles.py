@@ -11,10 +11,11 @@ from functools import partial
 import numpy as np
 
 from helpers import data
-from helpers.data import Images, ImageStream, class_roles, overlaps, sources
+from helpers.data import Images, ImageStream, overlaps, sources
 from helpers.data.corruptions.digital import jpeg_compression
 from helpers.files import data_root
 from helpers.papers.run import Part
+from helpers.papers.unknown_detection import class_roles
 from helpers.papers.unknown_detection.methods import TEXTS
 from helpers.papers.unknown_detection.parameters import BenchmarkParameters
 from pictures.base import to_bytes
@@ -289,7 +290,7 @@ def photographs(parameters: BenchmarkParameters) -> Benchmark:
     """Return the benchmark of ImageNet and other streamed folders of images.
 
     In-distribution are the 200 classes of Tiny ImageNet, near-OOD 200 classes near to them in
-    WordNet, external all others (`helpers.data.class_roles.imagenet`).  Training and held-out
+    WordNet, external all others (`class_roles.imagenet`).  Training and held-out
     images are in ImageNet's training split, test images in its validation split.
     """
     if parameters.external != ["imagenet"] or parameters.aside or parameters.resized:
