@@ -376,7 +376,7 @@ def _in_words(error: ValidationError, model: type[BaseModel]) -> str:
     location = first["loc"]
     if location[-1:] == ("[key]",):  # the message shows the key, which may be any text
         location = location[:-2]
-    name = ".".join(part for part in map(str, location) if not _TAG.fullmatch(part))
+    name = ".".join(step for step in map(str, location) if not _TAG.fullmatch(step))
     if kind == "extra_forbidden":
         try:
             known_name("parameter", name, model.model_fields)

@@ -110,14 +110,14 @@ def experiment_of(parameters: Parameters) -> ModuleType:
 
 def parts(parameters: Parameters, only: str | Sequence[str] | None = None) -> list[Part]:
     """Return the parts of an experiment, or those named directly or by their network."""
-    every = {part.name: part for part in experiment_of(parameters).parts(parameters)}
+    by_name = {part.name: part for part in experiment_of(parameters).parts(parameters)}
     if only is None:
-        return list(every.values())
+        return list(by_name.values())
     named: dict[str, Part] = {}
     for name in [only] if isinstance(only, str) else only:
-        of_network = [part for part in every.values() if part.identity.get("backbone") == name]
+        of_network = [part for part in by_name.values() if part.identity.get("backbone") == name]
         if not of_network:
-            of_network = [every[known_name("part", name, every)]]
+            of_network = [by_name[known_name("part", name, by_name)]]
         named |= {part.name: part for part in of_network}
     return list(named.values())
 

@@ -49,12 +49,12 @@ def parts(parameters: Parameters) -> list[Part]:
     grid = [(parameters.id_set_of(name), name) for name in parameters.networks]
     first_trained = next(iter(parameters.trainings()))
     grid += [(other, first_trained) for other in parameters.other_data_sets]
-    every = []
+    all_parts = []
     for data_set, name in grid:
         roles = name if parameters.is_published(name) else data_set
         identity = {"data_set": data_set, "backbone": name}
-        every.append(Part(f"{data_set}/{name}", identity, roles=roles))
-    return every
+        all_parts.append(Part(f"{data_set}/{name}", identity, roles=roles))
+    return all_parts
 
 
 def models(parameters: Parameters, part: Part, roles: Suite) -> Network:
@@ -181,14 +181,14 @@ def rows(parameters: Parameters, part: Part, outputs: SuiteOutputs, draw: Draw) 
     """
     correct = outputs.correct
     yield results.row("test", "accuracy", correct.mean(), len(correct), method="network")
-    every: dict[str, dict[str, Mixtures]] = {}
+    evaluated: dict[str, dict[str, Mixtures]] = {}
     guesses = {}
     for detector in parameters.detectors:
         values = outputs.detectors[detector]
         places = mixing.choose_images(values, parameters)
-        every[detector] = _evaluate(values, parameters.evaluators, parameters)
+        evaluated[detector] = _evaluate(values, parameters.evaluators, parameters)
         for half in HALVES:
-            every[detector][half].gscores[AUTOMATIC] = outputs.distances[half][:, None]
+            evaluated[detector][half].gscores[AUTOMATIC] = outputs.distances[half][:, None]
         guesses[detector] = mixing.metrics_by_confidence(
             values, outputs.confidence[detector], "test", places["test"]
         )
@@ -197,9 +197,9 @@ def rows(parameters: Parameters, part: Part, outputs: SuiteOutputs, draw: Draw) 
     divisions = [divide(len(names), run, parameters) for run in range(parameters.repeats)]
     level = parameters.level
     for run, division in enumerate(divisions):
-        taus = _taus(every[first], division[0])
+        taus = _taus(evaluated[first], division[0])
         shared = _shared_taus(taus)
-        for detector, mixtures in every.items():
+        for detector, mixtures in evaluated.items():
             if run == 0:
                 yield from _rows_of_sets(detector, mixtures, names, taus)
             for row in _rows_of_regressions(detector, mixtures, taus, division, level, names=names):

@@ -36,7 +36,7 @@ class Variant:
     name: str = "primary"
     ratio: tuple[int, int] = (1, 1)
     size: int | None = None
-    drawn: bool = False
+    random_size: bool = False
     validation: int | None = None
     shift: str = ""
     learnt: bool = False
@@ -48,16 +48,18 @@ PRIMARY = Variant()
 
 def variants(parameters: Parameters) -> list[Variant]:
     """Return the variants in the parameters, without the primary one."""
-    every = [Variant(f"ratio {a}:{b}", ratio=(a, b)) for a, b in parameters.ratios]
-    every += [Variant(f"size {size}", size=size) for size in parameters.sizes]
+    all_variants = [Variant(f"ratio {a}:{b}", ratio=(a, b)) for a, b in parameters.ratios]
+    all_variants += [Variant(f"size {size}", size=size) for size in parameters.sizes]
     validated = [Variant(f"validation {n}", validation=n) for n in parameters.validations]
-    every += validated
-    every.append(Variant("mixed", drawn=True))
-    every += [replace(plain, name=f"mixed, {plain.name}", drawn=True) for plain in validated]
-    every += [Variant(f"shift {shift}", shift=shift) for shift in parameters.shifts]
-    every.append(Variant("learnt", learnt=True))
-    every.append(Variant("one-sided", one_sided=True))
-    return every
+    all_variants += validated
+    all_variants.append(Variant("mixed", random_size=True))
+    all_variants += [
+        replace(plain, name=f"mixed, {plain.name}", random_size=True) for plain in validated
+    ]
+    all_variants += [Variant(f"shift {shift}", shift=shift) for shift in parameters.shifts]
+    all_variants.append(Variant("learnt", learnt=True))
+    all_variants.append(Variant("one-sided", one_sided=True))
+    return all_variants
 
 
 @dataclass(frozen=True)
@@ -127,7 +129,7 @@ def choose_images(
         for name, values in scores.sets.items():
             known = len(scores.known[half])
             unknown = len(values)
-            if variant.drawn:
+            if variant.random_size:
                 generator = np.random.default_rng([seed, number, zlib.crc32(name.encode())])
                 share = generator.choice(printed_shares())
                 of_id, of_set = labelfree.counts_at_share(known, unknown, share)

@@ -54,12 +54,12 @@ def parts(parameters: Parameters) -> list[Part]:
     # parts of one ID set follow each other, and share its roles
     grid = [(_data_set_of(name, parameters), name) for name in parameters.names]
     grid.sort(key=lambda pair: (pair[0] != main, pair[0], pair[1] in waits))
-    every = []
+    all_parts = []
     for id_set, name in grid:
         for run in range(parameters.runs if name in trained else 1):
             identity = {"data_set": id_set, "backbone": name, "run": run}
-            every.append(Part(f"{name}/{run}", identity, roles=id_set))
-    return every
+            all_parts.append(Part(f"{name}/{run}", identity, roles=id_set))
+    return all_parts
 
 
 def _data_set_of(name: str, parameters: Parameters) -> str:
@@ -180,18 +180,18 @@ def rows(
     """Yield the rows of a network: its accuracies, and each score in all variants."""
     arguments = parameters.score_arguments_of.get(part.identity["data_set"], {})
     parameters = parameters.replace(score_arguments=parameters.score_arguments | arguments)
-    for answering, every in outputs.items():
-        every = replace(every, kinds=parameters.average_weights)
+    for answering, role_outputs in outputs.items():
+        role_outputs = replace(role_outputs, kinds=parameters.average_weights)
         # an image is drawn with all its versions, which are no independent cases
         weights = {
             name: draw(base, images)[:, indices]
-            for name, (base, images, indices) in every.sources.items()
+            for name, (base, images, indices) in role_outputs.sources.items()
         }
-        averaged = every.averaged()
+        averaged = role_outputs.averaged()
         variants = {answering: averaged}
         if answering == "primary":
-            if every.beside:
-                variants[names.EVERY_SET] = every
+            if role_outputs.beside:
+                variants[names.EVERY_SET] = role_outputs
             variants[names.FRESH] = averaged
         for variant, outputs_of in variants.items():
             for row in _rows_of_network(outputs_of, weights):

@@ -66,12 +66,12 @@ class SplitOutputs:
 
 def parts(parameters: Parameters) -> list[Part]:
     """Return the parts: each data set, network and run."""
-    every = []
+    all_parts = []
     grid = itertools.product(parameters.data_sets, range(parameters.runs), parameters.networks)
     for data_set, run, network in grid:
         identity = {"data_set": data_set, "backbone": network, "run": run}
-        every.append(Part(f"{data_set}/{network}/{run}", identity, roles=f"{data_set}/{run}"))
-    return every
+        all_parts.append(Part(f"{data_set}/{network}/{run}", identity, roles=f"{data_set}/{run}"))
+    return all_parts
 
 
 def models(parameters: Parameters, part: Part, roles: Mapping[str, Split]) -> dict[str, Fitted]:
@@ -86,15 +86,15 @@ def outputs(
     parameters: Parameters, part: Part, roles: Mapping[str, Split], models: Mapping[str, Fitted]
 ) -> dict[str, SplitOutputs]:
     """Return the outputs of the network of each setting; it processes each image once."""
-    every = {}
+    by_setting = {}
     for setting, split in roles.items():
         network = models[setting]
-        every[setting] = SplitOutputs(
+        by_setting[setting] = SplitOutputs(
             train=network.outputs(split.train),
             calibration=network.outputs(split.calibration),
             test=network.outputs(split.test),
         )
-    return every
+    return by_setting
 
 
 def closed_set(network: SplitOutputs) -> dict[str, Answers]:

@@ -89,14 +89,14 @@ class Choice:
 
 def parts(parameters: Parameters) -> list[Part]:
     """Return the parts: each network, algorithm and form of spectral normalisation."""
-    every = []
+    all_parts = []
     grid = itertools.product(parameters.sizes, parameters.algorithms, parameters.spectral)
     for network, name, form in grid:
         trials.algorithm_of(parameters, network, name, form)  # refuses an impossible search
         backbone = network + spectral_suffix(form)
         identity = {"data_set": parameters.data_set, "method": name, "backbone": backbone}
-        every.append(Part(f"{network}/{name}/{form}", identity, roles=""))
-    return every
+        all_parts.append(Part(f"{network}/{name}/{form}", identity, roles=""))
+    return all_parts
 
 
 def models(parameters: Parameters, part: Part, roles: Mapping[int, DomainSplit]) -> Search:

@@ -52,7 +52,7 @@ class BenchmarkParameters(parameters.Parameters):
     external_kernel: Annotated[str, parameters.one_of("kernel", KERNELS)] = "bicubic"
     far: Annotated[  # data sets in the union of all test sets
         Annotated[list[DataSet], Tag("list")] | Annotated[dict[DataSet, FarSet], Tag("dict")],
-        Discriminator(lambda given: "dict" if isinstance(given, dict) else "list"),
+        Discriminator(lambda value: "dict" if isinstance(value, dict) else "list"),
     ]
     aside: list[DataSet]  # further test sets
     # larger images, tested twice, resized with a filter ("fixed") and without ("aliased"), or ""

@@ -126,7 +126,7 @@ def draw_known(
     if absent:
         raise ValueError(f"known_classes: no class {', '.join(sorted(absent))} in any superclass")
     generator = np.random.default_rng(seed)
-    drawn = []
+    known: list[str] = []
     for superclass, names in superclasses.items():
         if len(names) < 2:
             raise ValueError(f"superclass '{superclass}': at least two classes expected")
@@ -139,8 +139,8 @@ def draw_known(
                 f"known_classes: at most {count} of superclass '{superclass}' expected, "
                 f"which is its share; got {len(listed)}"
             )
-        drawn += [name for name in names if name in order[:count]]
-    return tuple(drawn)
+        known += [name for name in names if name in order[:count]]
+    return tuple(known)
 
 
 def superclasses_of(images: Images) -> dict[str, list[str]]:

@@ -30,8 +30,8 @@ def contact_sheet(
     """Show the first images of each class, one class a row; known and unknown classes apart."""
     images = np.asarray(images)
     if images.dtype != np.uint8 or images.ndim != 4 or images.shape[-1] != 3 or not len(images):
-        given = f"{images.dtype} {images.shape}"
-        raise ValueError(f"images: uint8 [N, H, W, 3] expected, at least 1, got {given}")
+        shape = f"{images.dtype} {images.shape}"
+        raise ValueError(f"images: uint8 [N, H, W, 3] expected, at least 1, got {shape}")
     labels = label_array("labels", labels, classes=len(class_names), length=len(images))
     present = np.unique(labels).tolist()
     present.sort(key=lambda label: known is not None and label not in known)
