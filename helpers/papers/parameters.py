@@ -87,7 +87,7 @@ def _scores() -> list[str]:
 
 
 #: Tags of pydantic for the possible types of a field.
-_TAG = re.compile("list|str|function-.*")
+_TAG = re.compile("dict|list|str|function-.*")
 #: A number that YAML 1.1 reads as a text.
 _EXPONENT = r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][-+]?[0-9]+"
 #: A name that a file gives to a network, a size or a group: part of the names of steps and files.
@@ -377,14 +377,16 @@ def _in_words(error: ValidationError, model: type[BaseModel]) -> str:
     if location[-1:] == ("[key]",):  # the message shows the key, which may be any text
         location = location[:-2]
     name = ".".join(step for step in map(str, location) if not _TAG.fullmatch(step))
-    if kind == "extra_forbidden":
+    if kind == "extra_forbidden" and len(location) == 1:
         try:
-            known_name("parameter", name, model.model_fields)
+            known_name("parameter", str(location[0]), model.model_fields)
         except ValueError as unknown:
             return str(unknown)
     context = first.get("ctx", {})
     if kind == "missing":
         message = "missing"
+    elif kind == "extra_forbidden":
+        message = "unknown name; correct or remove it"
     elif kind in _EXPECTED:
         expected = _EXPECTED[kind].format(**context)
         value = first["input"]

@@ -72,7 +72,7 @@ class Parameters(parameters.Parameters):
         for name, changes in self.networks.items():
             if self.is_published(name):
                 for change in changes:
-                    known_name(f"parameter of the published network '{name}'", change, DIVISION)
+                    known_name(f"parameter in networks.{name}", change, DIVISION)
                 self.of_network(name)
             elif "." in name:
                 known_name("published network", name, published.records())
