@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import numpy as np
 
 from helpers.data.images import Images
 from helpers.data.stream import ImageStream
+
+_Set = TypeVar("_Set", Images, ImageStream, Images | ImageStream)
 
 
 def hold_out(labels: np.ndarray, share: float, *, run: int, seed: int) -> np.ndarray:
@@ -32,7 +36,7 @@ def choose_of_each(labels: np.ndarray, most: int, seed: int) -> np.ndarray:
     return np.sort(ranked[np.arange(len(ranked)) - starts < most])
 
 
-def subsample(images: Images | ImageStream, most: int, *, seed: int) -> Images | ImageStream:
+def subsample(images: _Set, most: int, *, seed: int) -> _Set:
     """Return at most `most` images, chosen at random, in their original order."""
     if len(images) <= most:
         return images

@@ -2,8 +2,8 @@
 
 Kim, Koo and Hwang (2023) define which classes are near-OOD, which are external, and which overlap
 with classes that a network has learned.  Classes are nodes of a graph of hypernyms, in practice
-wnids; far-OOD classes are names.  `helpers.data.class_roles` applies the rules to the paper's data
-sets.
+wnids; far-OOD classes are names.  `helpers.papers.unknown_detection.class_roles` applies the
+rules to the paper's data sets.
 """
 
 from __future__ import annotations

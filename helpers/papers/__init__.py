@@ -84,7 +84,8 @@ class Paper:
         from helpers.tables import results
 
         for tier in reversed(TIERS):
-            if (file := project_root() / "results" / tier / f"{self.name}.parquet").exists():
+            file = project_root() / "results" / tier / f"{self.name}.parquet"
+            if file.exists():
                 parameters = self.parameters.Parameters.at_tier(self.name, tier)
                 return self.tables.main_table(results.read(file), parameters)
         raise FileNotFoundError(f"results/*/{self.name}.parquet: no tier has committed results")

@@ -12,7 +12,7 @@ _LAST = "\noverrides = {}"
 
 
 def check_given(cells: Sequence[str] | None = None) -> None:
-    """Refuse values of papermill that the notebook has no parameter for.
+    """Refuse values of papermill for names that are no parameters of the notebook.
 
     Papermill itself only prints a warning, and the notebook would run with its defaults.  `cells`
     are the sources of the executed cells, by default those of the running notebook.
@@ -31,12 +31,12 @@ Other values of the file of the tier: -y '{overrides: {NAME: VALUE}}'
 
         shell = get_ipython()
         cells = shell.user_ns["In"] if shell else []
-    given = [cell for cell in cells if cell.startswith(_INJECTED)]
-    parameters_cells = [cell for cell in cells if cell not in given and _LAST in cell]
-    if not (given and parameters_cells):
+    injected = [cell for cell in cells if cell.startswith(_INJECTED)]
+    tagged = [cell for cell in cells if cell not in injected and _LAST in cell]
+    if not (injected and tagged):
         return
-    declared = _assigned(parameters_cells[-1])
-    for name in _assigned(given[-1]):
+    declared = _assigned(tagged[-1])
+    for name in _assigned(injected[-1]):
         try:
             known_name("parameter", name, declared)
         except ValueError as error:

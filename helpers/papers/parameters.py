@@ -29,9 +29,11 @@ _EXPECTED = content_of(__file__, "messages")
 
 def one_of(kind: str, options: Iterable[str] | Callable[[], Iterable[str]]) -> AfterValidator:
     """Return the check that a text is one of some names, or of the names that a function lists."""
-    return AfterValidator(
-        lambda name: known_name(kind, name, options() if callable(options) else options)
-    )
+
+    def check(name: str) -> str:
+        return known_name(kind, name, options() if callable(options) else options)
+
+    return AfterValidator(check)
 
 
 def check_network(kind: str, name: str, others: Iterable[str] = ()) -> None:
@@ -40,10 +42,11 @@ def check_network(kind: str, name: str, others: Iterable[str] = ()) -> None:
     if not timm_weights.names() or name in options:  # timm may not be installed
         return
     base, dot, _ = name.partition(".")
-    if not dot or base not in timm_weights.names():  # which weights there are, timm alone knows
-        near = difflib.get_close_matches(name, sorted(options), n=1, cutoff=0.4)
-        hint = f"; did you mean '{near[0]}'" if near else ""
-        raise ValueError(f"unknown {kind} '{name}'{hint}? See timm.list_models()")
+    if dot and base in timm_weights.names():  # timm alone knows its weights
+        return
+    near = difflib.get_close_matches(name, sorted(options), n=1, cutoff=0.4)
+    hint = f"; did you mean '{near[0]}'" if near else ""
+    raise ValueError(f"unknown {kind} '{name}'{hint}? See timm.list_models()")
 
 
 def check_scores(kind: str, arguments: dict[str, dict]) -> None:
@@ -60,7 +63,7 @@ def check_scores(kind: str, arguments: dict[str, dict]) -> None:
 def check_classes(kind: str, data_set: str, names: Iterable[str]) -> None:
     """Refuse names that are not classes of a data set, if its class list is stored here."""
     base = data_set.removesuffix("_mini")
-    if base in ("cifar10", "cifar100"):  # the others have other names in each archive
+    if base in ("cifar10", "cifar100"):  # other data sets have other names in each archive
         for name in names:
             known_name(f"class in {kind}", name, class_lists.names_of(base))
 
@@ -84,7 +87,7 @@ def _scores() -> list[str]:
 
 
 #: Tags of pydantic for the possible types of a field.
-_TAG = re.compile("list|str|function-.*")
+_TAG = re.compile("dict|list|str|function-.*")
 #: A number that YAML 1.1 reads as a text.
 _EXPONENT = r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][-+]?[0-9]+"
 #: A name that a file gives to a network, a size or a group: part of the names of steps and files.
@@ -129,9 +132,9 @@ class Parameters(BaseModel):
     larger_tiers: list[Tier] = []  # whose committed results are shown as well
     device: str | None = None  # of the networks; by default a GPU if there is one
 
-    def __init__(self, **given):
+    def __init__(self, **values):
         try:
-            super().__init__(**given)
+            super().__init__(**values)
         except ValidationError as error:
             raise ValueError(_in_words(error, type(self))) from None
 
@@ -162,14 +165,14 @@ class Parameters(BaseModel):
         try:
             values = values_of(file)
             if "tier" in values:
-                raise ValueError("tier: the name of the folder says it; remove the line")
+                raise ValueError("tier: the name of the folder is the tier; remove the line")
             parameters = cls(tier=tier, **values)
         except ValueError as error:
             raise ValueError(f"{file.relative_to(root)}: {error}") from None
-        given = {name: _numbers(value) for name, value in given.items() if value is not None}
-        # as in a file that extends a tier: within names, only the given names change
-        merged = overlay(parameters.model_dump(), given)
-        return parameters.replace(**{name: merged[name] for name in given})
+        changes = {name: _numbers(value) for name, value in given.items() if value is not None}
+        # as in a file that extends a tier: within a mapping, only these names change
+        merged = overlay(parameters.model_dump(), changes)
+        return parameters.replace(**{name: merged[name] for name in changes})
 
     @property
     def paper(self) -> str:
@@ -185,12 +188,14 @@ class Parameters(BaseModel):
 
     def replace(self, **given) -> Self:
         """Return the same parameters with other values, checked; fields of a `Recipe` are knobs."""
-        fields, knobs = type(self).model_fields, Recipe.__dataclass_fields__
-        for name in given:
-            known_name("parameter", name, fields.keys() | knobs.keys())
-        values = self.model_dump() | {name: given[name] for name in given if name in fields}
-        more = {name: given[name] for name in given if name not in fields}
-        values["training_knobs"] = values["training_knobs"] | more
+        fields = type(self).model_fields
+        names = fields.keys() | Recipe.__dataclass_fields__.keys()
+        values = self.model_dump()
+        for name, value in given.items():
+            if known_name("parameter", name, names) in fields:
+                values[name] = value
+        knobs = {name: value for name, value in given.items() if name not in fields}
+        values["training_knobs"] = values["training_knobs"] | knobs
         return type(self)(**values)
 
     def decisive(self) -> dict[str, Any]:
@@ -205,8 +210,9 @@ class Parameters(BaseModel):
     def data_sets_used(self) -> list[str]:
         """Return the names of all data sets: the values of the fields with the type `DataSet`."""
         kinds = get_type_hints(type(self), include_extras=True)
-        values = [(kinds[field], getattr(self, field)) for field in type(self).model_fields]
-        names = [name for pair in values for name in _data_sets(*pair)]
+        names: list[str] = []
+        for field in type(self).model_fields:
+            names += _data_sets(kinds[field], getattr(self, field))
         return list(dict.fromkeys(filter(None, names)))
 
     def data_sets_needed(self) -> list[str]:
@@ -356,41 +362,46 @@ def read(file: Path) -> dict[str, Any]:
     except yaml.MarkedYAMLError as error:
         raise ValueError(f"line {error.problem_mark.line + 1}: {error.problem}") from None
     except Exception as error:  # also of a tag that does not fit its value: `!!bool maybe`
-        raise ValueError(f"no text in YAML ({str(error).partition(chr(10))[0]})") from None
+        reason = str(error).splitlines()[0]
+        raise ValueError(f"no text in YAML ({reason})") from None
     if not isinstance(values, dict) or not all(isinstance(name, str) for name in values):
         raise ValueError(f"names with values expected, got {values!r}")
     return values
 
 
-def _in_words(error: ValidationError, kind: type) -> str:
+def _in_words(error: ValidationError, model: type[BaseModel]) -> str:
     """Return the error in one line; an unknown name precedes all other errors."""
-    first = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
-    of_key = first["loc"][-1:] == ("[key]",)  # the message shows the key, which may be anything
-    names = map(str, first["loc"][:-2] if of_key else first["loc"])
-    name = ".".join(name for name in names if not _TAG.fullmatch(name))
-    context, message = first.get("ctx", {}), first["msg"]
-    if first["type"] == "extra_forbidden":
+    first = min(error.errors(), key=lambda problem: problem["type"] != "extra_forbidden")
+    kind = first["type"]
+    location = first["loc"]
+    if location[-1:] == ("[key]",):  # the message shows the key, which may be any text
+        location = location[:-2]
+    name = ".".join(step for step in map(str, location) if not _TAG.fullmatch(step))
+    if kind == "extra_forbidden" and len(location) == 1:
         try:
-            known_name("parameter", name, kind.model_fields)
+            known_name("parameter", str(location[0]), model.model_fields)
         except ValueError as unknown:
             return str(unknown)
-    if first["type"] == "missing":
+    context = first.get("ctx", {})
+    if kind == "missing":
         message = "missing"
-    elif expected := _EXPECTED.get(first["type"]):
-        message = (
-            f"{expected.format(**context)} expected, got {first['input']!r}{_hint(first['input'])}"
-        )
+    elif kind == "extra_forbidden":
+        message = "unknown name; correct or remove it"
+    elif kind in _EXPECTED:
+        expected = _EXPECTED[kind].format(**context)
+        value = first["input"]
+        message = f"{expected} expected, got {value!r}{_hint(value)}"
     else:
-        message = str(context.get("error", message))
+        message = str(context.get("error", first["msg"]))
     return f"{name}: {message}" if name else message
 
 
-def _hint(given: object) -> str:
+def _hint(value: object) -> str:
     """Return the option of papermill that gives lists and the like, if a text looks like one."""
-    if not isinstance(given, str):
+    if not isinstance(value, str):
         return ""
     try:
-        meant = yaml.load(given, _Loader)
+        meant = yaml.load(value, _Loader)
     except yaml.YAMLError:
         return ""
     if isinstance(meant, str) or meant is None:
@@ -402,14 +413,21 @@ def _data_sets(kind, value) -> list[str]:
     """Return the values within `value` whose type, within `kind`, is `DataSet`."""
     if kind == DataSet:
         return [value]
-    inner, origin = get_args(kind), get_origin(kind)
+    inner = get_args(kind)
+    origin = get_origin(kind)
+    pairs: list[tuple[Any, Any]] = []  # types within the type, with the values within the value
     if origin is Annotated:
         pairs = [(inner[0], value)]
     elif origin is dict:
-        items = value.items() if isinstance(value, dict) else ()
-        pairs = [pair for item in items for pair in zip(inner, item, strict=True)]
+        if isinstance(value, dict):
+            for item in value.items():
+                pairs += zip(inner, item, strict=True)
     elif origin is list:
-        pairs = [(inner[0], item) for item in value if isinstance(value, list)]
+        if isinstance(value, list):
+            pairs = [(inner[0], item) for item in value]
     else:  # any of several types
-        pairs = [(each, value) for each in inner]
-    return [name for pair in pairs for name in _data_sets(*pair)]
+        pairs = [(option, value) for option in inner]
+    names: list[str] = []
+    for inner_kind, inner_value in pairs:
+        names += _data_sets(inner_kind, inner_value)
+    return names

@@ -45,7 +45,8 @@ from helpers.tables import results
 
 log = logging.getLogger(__name__)
 Draw = Callable[[str, int], np.ndarray]
-_PART_FAILED = "part "
+#: The number of images in a row about a part or a data set without numbers: the least possible.
+_NO_IMAGES = 1
 _ERROR = re.compile(r"\w+(Error|Exception|Warning): ")
 
 
@@ -69,23 +70,27 @@ def rows(
 
     `only` names parts, or networks for all their parts.
     """
-    tables, roles, shared = [], None, None
-    for part in (bar := tqdm(parts(parameters, only), disable=not progress)):
+    tables = []
+    roles = None  # of the last part
+    shared = None  # their name
+    bar = tqdm(parts(parameters, only), disable=not progress)
+    for part in bar:
         bar.set_description(part.name)
         if part.roles is None or part.roles != shared:
-            roles, shared = None, part.roles
+            roles = None
+            shared = part.roles
         table, roles = _rows_of_part(parameters, part, roles)
         tables.append(table)
     table = pd.concat(tables, ignore_index=True)
     if (table["metric"] == "failed").all():
-        raise ValueError(f"nothing could be evaluated: {table['notes'].iloc[0]}")
+        raise ValueError(f"all parts failed; the first: {table['notes'].iloc[0]}")
     return table
 
 
 def failed_parts(table: pd.DataFrame) -> list[str]:
     """Return the notes of the failed parts; other rows ``failed`` concern a score or a data set."""
-    notes = table.loc[table["metric"] == "failed", "notes"]
-    return [note for note in notes if note.startswith(_PART_FAILED)]
+    failed = table[(table["metric"] == "failed") & (table["images"] == _NO_IMAGES)]
+    return failed.loc[failed["test_set"] == "test", "notes"].tolist()
 
 
 def failed_scores(table: pd.DataFrame) -> list[str]:
@@ -94,8 +99,8 @@ def failed_scores(table: pd.DataFrame) -> list[str]:
     A score that does not apply, or a data set that is missing, has a reason without an error.
     """
     failed = table.loc[table["metric"] == "failed", ["method", "notes"]].drop_duplicates()
-    pairs = zip(failed["method"], failed["notes"], strict=True)
-    return [f"{method}: {note}" for method, note in pairs if _ERROR.match(note)]
+    errors = failed[failed["notes"].str.match(_ERROR)]
+    return (errors["method"] + ": " + errors["notes"]).tolist()
 
 
 def experiment_of(parameters: Parameters) -> ModuleType:
@@ -105,14 +110,16 @@ def experiment_of(parameters: Parameters) -> ModuleType:
 
 def parts(parameters: Parameters, only: str | Sequence[str] | None = None) -> list[Part]:
     """Return the parts of an experiment, or those named directly or by their network."""
-    every = {part.name: part for part in experiment_of(parameters).parts(parameters)}
+    by_name = {part.name: part for part in experiment_of(parameters).parts(parameters)}
     if only is None:
-        return list(every.values())
-    chosen: dict[str, Part] = {}
+        return list(by_name.values())
+    named: dict[str, Part] = {}
     for name in [only] if isinstance(only, str) else only:
-        of_network = {p.name: p for p in every.values() if p.identity.get("backbone") == name}
-        chosen |= of_network or {name: every[known_name("part", name, every)]}
-    return list(chosen.values())
+        of_network = [part for part in by_name.values() if part.identity.get("backbone") == name]
+        if not of_network:
+            of_network = [by_name[known_name("part", name, by_name)]]
+        named |= {part.name: part for part in of_network}
+    return list(named.values())
 
 
 def rows_of_part(parameters: Parameters, part: Part) -> pd.DataFrame:
@@ -123,8 +130,9 @@ def rows_of_part(parameters: Parameters, part: Part) -> pd.DataFrame:
 def ask(parameters: Parameters, part: Part, ready: Mapping[str, Any] | None = None) -> tuple:
     """Return a part's models and outputs; `ready` has roles by the name that parts share."""
     experiment = experiment_of(parameters)
-    roles = (ready or {}).get(part.roles)
-    roles = experiment.roles(parameters, part) if roles is None else roles
+    roles = ready.get(part.roles) if ready and part.roles is not None else None
+    if roles is None:
+        roles = experiment.roles(parameters, part)
     models = experiment.models(parameters, part, roles)
     return models, experiment.outputs(parameters, part, roles, models)
 
@@ -136,9 +144,12 @@ def outputs(parameters: Parameters, part: Part):
 
 def draws(parameters: Parameters) -> Draw:
     """Return the function that draws bootstrap weights, the same weights for the same name."""
-    return lambda name, images: _weights(
-        images, parameters.replicates, parameters.seed + zlib.crc32(name.encode())
-    )
+
+    def draw(name: str, images: int) -> np.ndarray:
+        seed = parameters.seed + zlib.crc32(name.encode())
+        return _weights(images, parameters.replicates, seed)
+
+    return draw
 
 
 @lru_cache(maxsize=32)
@@ -150,9 +161,14 @@ def _rows_of_part(parameters: Parameters, part: Part, roles) -> tuple[pd.DataFra
     """Return the rows of a part, or one row with the reason why it failed, and its roles."""
     experiment = experiment_of(parameters)
     identity = {"tier": parameters.tier, "paper": parameters.paper, "run": 0} | {**part.identity}
-    content = {"part": part.name, "identity": identity, "parameters": parameters.decisive()}
+    content: dict[str, Any] = {
+        "part": part.name,
+        "identity": identity,
+        "parameters": parameters.decisive(),
+    }
     try:
-        roles = experiment.roles(parameters, part) if roles is None else roles
+        if roles is None:
+            roles = experiment.roles(parameters, part)
         models = experiment.models(parameters, part, roles)
         content |= {"roles": digests(roles), "models": digests(models)}
 
@@ -166,23 +182,23 @@ def _rows_of_part(parameters: Parameters, part: Part, roles) -> tuple[pd.DataFra
         path = cache.path_of("rows", key, ".parquet")
         table = cache.load_or_make(path, results.read, make)
         if missing := getattr(roles, "missing", {}):
-            lacking = [_failed(name, why) for name, why in missing.items()]
+            failed = [_failed(name, why) for name, why in missing.items()]
             columns = {"method": "network"} | identity
-            lacking = _table(lacking, columns, content, models, parameters.seed)
+            lacking = _table(failed, columns, content, models, parameters.seed)
             table = pd.concat([table, lacking], ignore_index=True)
         return table, roles
     except cache.MissingError:  # not an error of the part
         raise
     except Exception as error:  # from other people's models and files
         log.exception("%s, part %s failed; the others go on", parameters.paper, part.name)
-        why = f"{type(error).__name__}: {error}"
-        failed = _failed("test", f"{_PART_FAILED}{part.name} failed: {why}")
+        why = f"part {part.name} failed: {type(error).__name__}: {error}"
+        failed = [_failed("test", why)]
         columns = {"method": "network"} | identity
-        return _table([failed], columns, content, None, parameters.seed), roles
+        return _table(failed, columns, content, None, parameters.seed), roles
 
 
 def _failed(test_set: str, why: str) -> dict:
-    return results.row(test_set, "failed", 1.0, 1, notes=why)
+    return results.row(test_set, "failed", 1.0, _NO_IMAGES, notes=why)
 
 
 def _table(rows: Sequence[Mapping], identity, content, models, seed: int) -> pd.DataFrame:
@@ -218,4 +234,7 @@ def leaves(value, path: str = "") -> Iterator[tuple[str, Any]]:
             yield from leaves(item, f"{path}.{name}")
     else:
         kind = type(value).__name__
-        raise TypeError(f"{path or 'roles or models'}: {kind} has no sha256 to know it again by")
+        raise TypeError(
+            f"{path or 'roles or models'}: an array, text, number or object with sha256 "
+            f"expected, got {kind}"
+        )

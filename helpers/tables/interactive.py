@@ -56,10 +56,16 @@ def interactive(frame: pd.DataFrame, *, caption: str = "") -> HTML:
         **_OPTIONS,
     )
     script = Path(itables.options.dt_bundle)
-    css, js = (
-        b64encode(gzip.compress(path.read_bytes(), mtime=0)).decode("ascii")
-        for path in (script.with_suffix(".css"), script)
+    loader = _LOADER.format(
+        module=_MODULE,
+        css=_packed(script.with_suffix(".css")),
+        js=_packed(script),
     )
-    page = f"{_LOADER.format(module=_MODULE, css=css, js=js)}{table}<p>{html.escape(caption)}</p>"
+    page = f"{loader}{table}<p>{html.escape(caption)}</p>"
     wide = frame.shape[1] > 12  # takes the margin of the book's pages, too
     return HTML(f'<div class="full-width">{page}</div>' if wide else page)
+
+
+def _packed(file: Path) -> str:
+    """Return a file as the loader in the page unpacks it."""
+    return b64encode(gzip.compress(file.read_bytes(), mtime=0)).decode("ascii")

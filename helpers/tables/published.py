@@ -13,9 +13,17 @@ import pandas as pd
 from helpers.checks import known_name
 
 COLUMNS = (
-    "data_set", "test_set", "backbone", "method", "calibration", "metric", "value", "std", "table",
+    "data_set",
+    "test_set",
+    "backbone",
+    "method",
+    "calibration",
+    "metric",
+    "value",
+    "std",
+    "table",
     "source",
-)  # fmt: skip
+)
 _FOLDER = Path(__file__).parent.parent / "papers"
 
 
@@ -43,8 +51,10 @@ def load(paper: str) -> pd.DataFrame:
 
 def in_text(paper: str) -> pd.DataFrame:
     """Return the numbers in a paper's text or next to its figures for the effects of its claims."""
-    path, columns = _FOLDER / paper / "in_text.csv", ["claim", "check", "value", "place"]
-    return pd.read_csv(path, comment="#") if path.exists() else pd.DataFrame(columns=columns)
+    path = _FOLDER / paper / "in_text.csv"
+    if path.exists():
+        return pd.read_csv(path, comment="#")
+    return pd.DataFrame(columns=["claim", "check", "value", "place"])
 
 
 def with_averages(numbers: pd.DataFrame) -> pd.DataFrame:

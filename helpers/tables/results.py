@@ -29,31 +29,57 @@ from helpers.files import atomic_path
 
 #: The columns that identify a number; no two rows of a table agree in all of them.
 IDENTITY = (
-    "tier", "paper", "data_set", "test_set", "backbone", "run", "method", "calibration", "variant",
+    "tier",
+    "paper",
+    "data_set",
+    "test_set",
+    "backbone",
+    "run",
+    "method",
+    "calibration",
+    "variant",
     "metric",
-)  # fmt: skip
+)
 
 _PROVENANCE = {
-    "seed": pa.int64(), "parameters": pa.string(), "code": pa.string(), "versions": pa.string(),
-    "device": pa.string(), "seconds": pa.float64(),
-}  # fmt: skip
+    "seed": pa.int64(),
+    "parameters": pa.string(),
+    "code": pa.string(),
+    "versions": pa.string(),
+    "device": pa.string(),
+    "seconds": pa.float64(),
+}
 _NUMBER = {
     **{name: pa.int64() if name == "run" else pa.string() for name in IDENTITY},
-    "value": pa.float64(), "bootstrap": pa.list_(pa.float32()), "images": pa.int64(),
+    "value": pa.float64(),
+    "bootstrap": pa.list_(pa.float32()),
+    "images": pa.int64(),
     "notes": pa.string(),
-}  # fmt: skip
+}
 #: Names and types of all columns, in order; `tidy` describes their contents.
 SCHEMA = pa.schema({"row": pa.string(), **_NUMBER, **_PROVENANCE})
 
 CALIBRATIONS = ("before", "after", "")
-_DEFAULTS = dict(test_set="test", calibration="", variant="primary", bootstrap=(), notes="")
+_DEFAULTS = {
+    "test_set": "test",
+    "calibration": "",
+    "variant": "primary",
+    "bootstrap": (),
+    "notes": "",
+}
 _PACKAGES = ("numpy", "torch", "torchvision", "timm")
 _DIGEST = b"known_unknowns.sha256"  # key of the digest of a file's content
+_DIGITS = 13  # of a replicate
 _REPLICATES = "bootstrap.list.element"  # how parquet names the numbers of a list
 _REMEDY = "delete the file and rerun the notebook that writes it"
-# One page for each column. Above level 9, less than a hundredth of the size is gained.
-_PARQUET = {"compression": "zstd", "compression_level": 9, "write_statistics": False}
-_PARQUET |= {"data_page_size": 1 << 26, "dictionary_pagesize_limit": 1 << 26}
+_PAGE = 1 << 26  # bytes: each column has one page
+_PARQUET = {
+    "compression": "zstd",
+    "compression_level": 9,  # above it, less than a hundredth of the size is gained
+    "write_statistics": False,
+    "data_page_size": _PAGE,
+    "dictionary_pagesize_limit": _PAGE,
+}
 _STORED = SCHEMA.remove(0)  # "row" is computed; it would be half of a large file
 _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode
 
@@ -72,9 +98,15 @@ def provenance(parameters: Mapping, *, seed: int, device: str, seconds: float) -
         raise ValueError(f"parameters: only plain JSON values can be hashed ({error})") from None
     versions = {"python": platform.python_version()}
     versions |= {name: importlib.metadata.version(name) for name in _PACKAGES}
-    versions = json.dumps(versions | {"helpers": helpers.__version__})
-    origin = {"seed": int(seed), "parameters": parameters_hash, "code": code_version()}
-    return origin | {"versions": versions, "device": device, "seconds": float(seconds)}
+    versions["helpers"] = helpers.__version__
+    return {
+        "seed": int(seed),
+        "parameters": parameters_hash,
+        "code": code_version(),
+        "versions": json.dumps(versions),
+        "device": device,
+        "seconds": float(seconds),
+    }
 
 
 def row(
@@ -82,7 +114,7 @@ def row(
     metric: str,
     value: float,
     images: int,
-    replicates: Sequence[float] = (),
+    replicates: np.ndarray | Sequence[float] = (),
     **columns,
 ) -> dict:
     """Return the fields of a record of `tidy` that the number itself decides.
@@ -90,8 +122,14 @@ def row(
     >>> row("near", "auroc", 0.9, 500, method="knn")["method"]
     'knn'
     """
-    number = {"test_set": test_set, "metric": metric, "value": float(value), "images": int(images)}
-    return number | {"bootstrap": np.asarray(replicates, dtype=np.float32)} | columns
+    number = {
+        "test_set": test_set,
+        "metric": metric,
+        "value": float(value),
+        "images": int(images),
+        "bootstrap": np.asarray(replicates, dtype=np.float32),
+    }
+    return number | columns
 
 
 def tidy(records: Iterable[Mapping], provenance: Mapping) -> pd.DataFrame:
@@ -106,15 +144,15 @@ def tidy(records: Iterable[Mapping], provenance: Mapping) -> pd.DataFrame:
     >>> table[["row", "variant", "value"]].to_dict("records")
     [{'row': '554daadc2550', 'variant': 'primary', 'value': 0.21}]
     """
-    records = [_DEFAULTS | dict(record) for record in records]
-    if not records:
+    table = pd.DataFrame([_DEFAULTS | dict(record) for record in records])
+    if table.empty:
         raise ValueError("records: empty")
-    for name in dict.fromkeys(name for record in records for name in record):
+    for name in table:
         known_name("column of a record", name, _NUMBER)
-    table = pd.DataFrame(records)
     if missing := [name for name in _NUMBER if name not in table]:
         raise ValueError(f"records: no {', '.join(missing)}")
-    table = table.assign(**{name: provenance[name] for name in _PROVENANCE}, row=row_ids(table))
+    origin = {name: provenance[name] for name in _PROVENANCE}
+    table = table.assign(**origin, row=row_ids(table))
     return _arrow(table, "records").to_pandas()
 
 
@@ -123,8 +161,8 @@ def row_ids(table: pd.DataFrame) -> list[str]:
     columns = []
     for name in IDENTITY:  # few values differ
         codes, values = pd.factorize(table[name], use_na_sentinel=False)
-        values = [_encode(value).encode() for value in values.tolist()]
-        columns.append(np.array(values, dtype=object)[codes])
+        encoded = [_encode(value).encode() for value in values.tolist()]
+        columns.append(np.array(encoded, dtype=object)[codes])
     texts = (b"[%b]" % b",".join(identity) for identity in zip(*columns, strict=True))
     return [hashlib.sha256(text).hexdigest()[:12] for text in texts]
 
@@ -135,23 +173,35 @@ def write(table: pd.DataFrame, path: str | os.PathLike) -> None:
 
 
 def _write(arrow: pa.Table, path: str | os.PathLike) -> None:
-    arrow = arrow.drop_columns("row").replace_schema_metadata({_DIGEST: _digest(arrow)})
-    columns = [_REPLICATES if name == "bootstrap" else name for name in _STORED.names]
-    files = []
-    for split in ([_REPLICATES], ["value", _REPLICATES]):
-        # the bytes of numbers separately: smaller if they differ, larger if many are equal
-        words = [name for name in columns if name not in split]
-        parts = dict.fromkeys(split, "BYTE_STREAM_SPLIT")
-        file = io.BytesIO()
-        pq.write_table(arrow, file, use_dictionary=words, column_encoding=parts, **_PARQUET)
-        files.append(file.getvalue())
+    """Write the smaller of two files.
+
+    Both store each byte of the replicates separately.  To store each byte of the values separately
+    makes a file smaller if many values differ, and larger if many are equal.
+    """
+    stored = arrow.drop_columns("row").replace_schema_metadata({_DIGEST: _digest(arrow)})
+    files = [_parquet(stored, [_REPLICATES]), _parquet(stored, ["value", _REPLICATES])]
     with atomic_path(path) as temporary:
         Path(temporary).write_bytes(min(files, key=len))
 
 
+def _parquet(arrow: pa.Table, split: Sequence[str]) -> bytes:
+    """Return a file that stores the bytes of some columns separately, others by a dictionary."""
+    columns = [_REPLICATES if name == "bootstrap" else name for name in _STORED.names]
+    file = io.BytesIO()
+    pq.write_table(
+        arrow,
+        file,
+        use_dictionary=[name for name in columns if name not in split],
+        column_encoding=dict.fromkeys(split, "BYTE_STREAM_SPLIT"),
+        **_PARQUET,
+    )
+    return file.getvalue()
+
+
 def read(path: str | os.PathLike | Sequence[str | os.PathLike]) -> pd.DataFrame:
     """Read one results table, or several into one."""
-    return _read([path] if isinstance(path, str | os.PathLike) else list(path)).to_pandas()
+    paths = [path] if isinstance(path, str | os.PathLike) else list(path)
+    return _read(paths).to_pandas()
 
 
 def join(paths: Sequence[str | os.PathLike], path: str | os.PathLike) -> pd.DataFrame:
@@ -168,8 +218,10 @@ def _read(paths: Sequence[str | os.PathLike]) -> pa.Table:
     together = pa.concat_tables(tables)
     twice = together["row"].to_pandas().duplicated(keep=False)
     if twice.any():
-        files = {*np.repeat(list(map(os.fspath, paths)), list(map(len, tables)))[twice]}
-        raise ValueError(f"{', '.join(sorted(files))}: the same identity columns twice")
+        names = [os.fspath(path) for path in paths]
+        file_of_row = np.repeat(names, [len(table) for table in tables])
+        files = sorted({*file_of_row[twice]})
+        raise ValueError(f"{', '.join(files)}: the same identity columns twice")
     return together
 
 
@@ -181,18 +233,23 @@ def summary(table: pd.DataFrame, by: Sequence[str] | None = None) -> pd.DataFram
     >>> summary(table, by=["metric"]).round(3).to_dict("records")
     [{'metric': 'ece', 'mean': 0.2, 'std': 0.141, 'runs': 2, 'rows': 'a b'}]
     """
-    by = [name for name in IDENTITY if name != "run"] if by is None else list(by)
+    if by is None:
+        by = [name for name in IDENTITY if name != "run"]
     for name in by:
         known_name("column to group by", name, IDENTITY)
     if table.empty:
         raise ValueError("table: empty")
     repeated = table[table.duplicated([*by, "run"], keep=False)]
     if len(repeated):
-        mixed = [name for name in IDENTITY if name in table and repeated[name].nunique() > 1]
-        mixed = ", ".join(name for name in mixed if name not in (*by, "run"))
+        others = [name for name in IDENTITY if name in table and name not in (*by, "run")]
+        mixed = ", ".join(name for name in others if repeated[name].nunique() > 1)
         raise ValueError(f"by: a group holds several rows of one run; they differ in {mixed}")
-    columns = {"mean": ("value", "mean"), "std": ("value", "std"), "runs": ("run", "nunique")}
-    return table.groupby(by, sort=False, as_index=False).agg(**columns, rows=("row", " ".join))
+    return table.groupby(list(by), sort=False, as_index=False).agg(
+        mean=("value", "mean"),
+        std=("value", "std"),
+        runs=("run", "nunique"),
+        rows=("row", " ".join),
+    )
 
 
 def _arrow(table: pd.DataFrame, where: str) -> pa.Table:
@@ -203,8 +260,9 @@ def _arrow(table: pd.DataFrame, where: str) -> pa.Table:
         raise ValueError(f"{where}: no rows")
     columns = []
     for field in SCHEMA:
+        values = table[field.name].tolist()
         try:
-            columns.append(pa.array(table[field.name].tolist(), type=field.type, from_pandas=True))
+            columns.append(pa.array(values, type=field.type, from_pandas=True))
         except (pa.ArrowException, TypeError, OverflowError) as error:
             raise ValueError(f"{where}: column {field.name}: {error}") from None
     arrow = pa.Table.from_arrays(columns, schema=SCHEMA)
@@ -215,11 +273,17 @@ def _arrow(table: pd.DataFrame, where: str) -> pa.Table:
     if len(twice):
         shown = ", ".join(f"{name}={value}" for name, value in twice.iloc[0].items())
         raise ValueError(f"{where}: the same identity columns twice: {shown}")
-    drawn = arrow["bootstrap"].combine_chunks()
-    fractions, exponents = np.frexp(drawn.flatten().to_numpy())
-    rounded = pa.array(np.ldexp(np.rint(fractions * 2**13), exponents - 13))
-    drawn = pa.ListArray.from_arrays(drawn.offsets, rounded)
-    return arrow.set_column(SCHEMA.names.index("bootstrap"), SCHEMA.field("bootstrap"), drawn)
+    index = SCHEMA.names.index("bootstrap")
+    rounded = _rounded(arrow["bootstrap"].combine_chunks())
+    return arrow.set_column(index, SCHEMA.field("bootstrap"), rounded)
+
+
+def _rounded(replicates: pa.ListArray) -> pa.ListArray:
+    """Return lists of numbers with `_DIGITS` binary digits."""
+    fractions, exponents = np.frexp(replicates.flatten().to_numpy())
+    digits = np.rint(fractions * 2**_DIGITS)
+    numbers = pa.array(np.ldexp(digits, exponents - _DIGITS))
+    return pa.ListArray.from_arrays(replicates.offsets, numbers)
 
 
 def _problems(arrow: pa.Table) -> Iterator[tuple[str, str]]:
@@ -238,7 +302,9 @@ def _problems(arrow: pa.Table) -> Iterator[tuple[str, str]]:
     for value in arrow["calibration"].unique().to_pylist():
         known_name("calibration", value, CALIBRATIONS)
     for name in IDENTITY:
-        if name not in ("calibration", "run") and "" in arrow[name].unique().to_pylist():
+        if name in ("calibration", "run"):
+            continue
+        if "" in arrow[name].unique().to_pylist():
             yield name, "empty"
     if row_ids(arrow.select(IDENTITY).to_pandas()) != arrow["row"].to_pylist():
         yield "row", "not the hash of the identity columns"
@@ -265,10 +331,11 @@ def _read_file(path: Path) -> pa.Table:
         raise FileNotFoundError(f"{path}: no such results table; run the notebook that writes it")
     try:
         arrow = pq.ParquetFile(path).read()
-        stored = (arrow.schema.metadata or {})[_DIGEST]
-        whole = arrow.schema.equals(_STORED) and stored == _digest(arrow).encode()
+        digest = (arrow.schema.metadata or {})[_DIGEST]
+        whole = arrow.schema.equals(_STORED) and digest == _digest(arrow).encode()
     except (pa.ArrowException, OSError, KeyError, UnicodeDecodeError, MemoryError) as error:
         raise ValueError(f"{path}: not a whole results table ({error}); {_REMEDY}") from None
     if not whole:
         raise ValueError(f"{path}: altered since it was written; {_REMEDY}")
-    return arrow.add_column(0, "row", [row_ids(arrow.select(IDENTITY).to_pandas())])
+    names = row_ids(arrow.select(IDENTITY).to_pandas())
+    return arrow.add_column(0, "row", [names])

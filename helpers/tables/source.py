@@ -29,17 +29,26 @@ def show_source(*things: Callable) -> Source:
     >>> show_source(softmax).splitlines()[:2]
     ['# helpers.scores.calibration', 'def softmax(logits, temperature: float = 1.0) -> np.ndarray:']
     """
-    texts = [(thing.__module__, dedent(inspect.getsource(thing)).rstrip()) for thing in things]
-    return Source("\n\n".join(f"# {name}\n{_without_docstrings(text)}" for name, text in texts))
+    texts = []
+    for thing in things:
+        code = _without_docstrings(dedent(inspect.getsource(thing)).rstrip())
+        texts.append(f"# {thing.__module__}\n{code}")
+    return Source("\n\n".join(texts))
 
 
 def _without_docstrings(text: str) -> str:
     """Leave out the docstrings of a piece of Python, each with the empty line below it."""
-    lines, left_out = text.splitlines(), set()
+    lines = text.splitlines()
+    docstrings: set[int] = set()  # numbers of their lines, from 1
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            if ast.get_docstring(node) is not None and len(node.body) > 1:
-                first, end = node.body[0].lineno, node.body[0].end_lineno
-                left_out |= {*range(first, end + 1 + (not lines[end].strip()))}
-    kept = (line for number, line in enumerate(lines, 1) if number not in left_out)
-    return "\n".join(kept)
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            continue
+        if ast.get_docstring(node) is None or len(node.body) == 1:
+            continue
+        docstring = node.body[0]
+        end = docstring.end_lineno or docstring.lineno
+        docstrings.update(range(docstring.lineno, end + 1))
+        if not lines[end].strip():
+            docstrings.add(end + 1)
+    code = (line for number, line in enumerate(lines, 1) if number not in docstrings)
+    return "\n".join(code)

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -19,12 +20,13 @@ from helpers.files import atomic_path
 PLUS_MINUS = "\N{PLUS-MINUS SIGN}"
 MINUS = "\N{MINUS SIGN}"
 ABSENT = "\N{EN DASH}"
-UP, DOWN = "\N{UPWARDS ARROW}", "\N{DOWNWARDS ARROW}"
-_FILE = Path(__file__).with_suffix(".yaml")
-_LAYOUT, _TURNED, _LATEX, _MARKS = yaml.safe_load(_FILE.read_text(encoding="utf-8")).values()
+UP = "\N{UPWARDS ARROW}"
+DOWN = "\N{DOWNWARDS ARROW}"
+#: ``layout`` and ``turned`` headings in CSS, texts by ``latex``, and ``marks`` of each language.
+_LOOK = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 _UPRIGHT = 10  # columns; the headings of more are turned, so that the numbers give the width
 _FULL_WIDTH = 20  # columns; a table of more takes the margin of the book's pages, too
-# What no rule needs, and would double the page: lines, identifiers and classes of cells.
+# Lines, identifiers and classes of cells: no rule needs them, and they would double the page.
 _BULK = re.compile(r'\n\s+(?=<t[dh]\b)|(?<=<t[dh]) id="\S*"| class="(?:data|row_h)[^"]*" ?')
 _CODE = re.compile(r"`([^`]+)`")  # of a caption, which is Markdown
 
@@ -54,18 +56,21 @@ class Table:
     named: bool = False
 
     def frame(self, language: str = "text", write: Callable[[str], str] = str) -> pd.DataFrame:
-        """Return the cells with the marks of a language (a key of `_MARKS`); absent: a dash."""
+        """Return the cells with the marks of a language, and a dash in each empty cell."""
         text = self.cells["text"].map(write)
-        for mark, pattern in _MARKS[language].items():
+        for mark, pattern in _LOOK["marks"][language].items():
             if mark in self.cells:
-                text = text.where(~self.cells[mark].astype(bool), text.map(pattern.format))
+                marked = self.cells[mark].astype(bool)
+                text = text.where(~marked, text.map(pattern.format))
         return self._lay_out(text, write(self.separator)).fillna(write(ABSENT))
 
     def html(self, *, whole: bool = False) -> str:
         """Return HTML, equal for equal tables; with `whole` it is a complete page."""
         text = self.frame("html", _escape)
         caption = _CODE.sub(r"<code>\1</code>", _escape(self.caption))
-        styles = [*_LAYOUT, *([_TURNED] if len(text.columns) > _UPRIGHT else [])]
+        styles = list(_LOOK["layout"])
+        if len(text.columns) > _UPRIGHT:
+            styles.append(_LOOK["turned"])
         shown = Styler(text, uuid=self._id, caption=caption).set_table_styles(styles)
         for axis, index in enumerate((shown.index, shown.columns)):
             for level in range(index.nlevels):  # long names of data sets and networks may be broken
@@ -77,8 +82,9 @@ class Table:
             titles = rows.map(lambda names: f"rows {names.strip()}" if names.strip() else "")
             shown = shown.set_tooltips(titles, as_title_attribute=True)
         page = _BULK.sub("", shown.to_html(doctype_html=whole))
-        wide = len(text.columns) > _FULL_WIDTH and not whole
-        return f'<div class="full-width">{page}</div>' if wide else page
+        if whole or len(text.columns) <= _FULL_WIDTH:
+            return page
+        return f'<div class="full-width">{page}</div>'
 
     _repr_html_ = html
 
@@ -106,19 +112,24 @@ class Table:
     def markdown(self) -> str:
         """Return a Markdown table without its caption."""
         text = self.frame("markdown")
+        names = self.down if self.named else [""] * text.index.nlevels
         heads = [" ".join(filter(None, _levels(head))) for head in text.columns]
-        numbers = zip(text.index, text.to_numpy(), strict=True)
-        lines = [[*_levels(line), *cells] for line, cells in numbers]
-        named = self.down if self.named else [""] * text.index.nlevels
-        return markdown_table([*named, *heads], lines)
+        lines = []
+        for line, cells in zip(text.index, text.to_numpy(), strict=True):
+            lines.append([*_levels(line), *cells])
+        return markdown_table([*names, *heads], lines)
 
     def write(self, path: str | os.PathLike) -> None:
         """Write the table as the file's name ends: .html, .tex, .csv or .md."""
-        ways = {".html": self.html, ".tex": self.latex, ".csv": self.csv, ".md": self.markdown}
-        way = ways[known_name("kind of file", Path(path).suffix, ways)]
+        ways: dict[str, Callable[[], str]] = {
+            ".html": partial(self.html, whole=True),
+            ".tex": self.latex,
+            ".csv": self.csv,
+            ".md": self.markdown,
+        }
+        suffix = known_name("kind of file", Path(path).suffix, ways)
         with atomic_path(path) as temporary:
-            text = way(whole=True) if way == self.html else way()
-            temporary.write_text(text, encoding="utf-8")
+            temporary.write_text(ways[suffix](), encoding="utf-8")
 
     @property
     def _id(self) -> str:
@@ -128,10 +139,11 @@ class Table:
         """Return the joined text of each cell, [lines, columns]; NaN without text."""
         keys = [*self.down, *self.across]
         cells = self.cells.assign(**{name: categories(self.cells[name]) for name in keys})
-        lines, columns = (_axis(cells, list(names)) for names in (self.down, self.across))
-        groups = text.groupby([self.cells[name].astype(object) for name in keys], sort=False)
-        wide = groups.agg(separator.join).unstack(list(self.across))
-        wide = wide.reindex(index=lines, columns=columns)
+        lines = _axis(cells, list(self.down))
+        columns = _axis(cells, list(self.across))
+        heads = [self.cells[name].astype(object) for name in keys]
+        joined = text.groupby(heads, sort=False).agg(separator.join)
+        wide = joined.unstack(list(self.across)).reindex(index=lines, columns=columns)
         return wide.rename_axis(columns=[None] * columns.nlevels)
 
 
@@ -146,9 +158,9 @@ def categories(names: pd.Series, titles: Mapping[str, str] | Iterable[str] = ())
     """
     if isinstance(names.dtype, pd.CategoricalDtype):
         return names
-    titles = titles if isinstance(titles, Mapping) else {name: name for name in titles}
-    shown = names.map(lambda name: titles.get(name, name))
-    order = dict.fromkeys([*titles.values(), *shown])
+    by_name = titles if isinstance(titles, Mapping) else {name: name for name in titles}
+    shown = names.map(lambda name: by_name.get(name, name))
+    order = dict.fromkeys([*by_name.values(), *shown])
     return shown.astype(pd.CategoricalDtype(list(order), ordered=True))
 
 
@@ -161,7 +173,9 @@ def mark_best(rank: pd.Series, *among: pd.Series) -> pd.Series:
     [False, True, False, False]
     """
     groups = rank.groupby(list(among))
-    return rank.eq(groups.transform("max")) & groups.transform("min").lt(groups.transform("max"))
+    best = groups.transform("max")
+    worst = groups.transform("min")
+    return rank.eq(best) & worst.lt(best)
 
 
 def number(value: float, pattern: str) -> str:
@@ -186,15 +200,18 @@ def numbers(
     """
     patterns = pd.Series(pattern, cells.index)
     scaled = zip(cells["mean"] * scale, cells["std"] * scale, patterns, strict=True)
-    return [
-        number(mean, form) + ("" if pd.isna(std) else f" {PLUS_MINUS} {number(std, form)}")
-        for mean, std, form in scaled
-    ]
+    texts = []
+    for mean, std, form in scaled:
+        text = number(mean, form)
+        if not pd.isna(std):
+            text += f" {PLUS_MINUS} {number(std, form)}"
+        texts.append(text)
+    return texts
 
 
 def latex_text(text: str) -> str:
-    """Return `text` with what LaTeX would misread replaced."""
-    for plain, latex in _LATEX.items():
+    """Return `text` in LaTeX: characters with another meaning there are replaced."""
+    for plain, latex in _LOOK["latex"].items():
         text = text.replace(plain, latex)
     return text
 
@@ -207,10 +224,12 @@ def markdown_table(header: Iterable, rows: Iterable[Iterable]) -> str:
     | --- | --- |
     | a\|b | 1 |
     """
-    header = list(header)
-    lines = [header, ["---"] * len(header), *rows]
-    cells = [[str(cell).replace("|", "\\|").replace("\n", " ") for cell in line] for line in lines]
-    return "\n".join(f"| {' | '.join(line)} |" for line in cells)
+    heads = list(header)
+    lines = []
+    for line in [heads, ["---"] * len(heads), *rows]:
+        cells = [str(cell).replace("|", "\\|").replace("\n", " ") for cell in line]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def write_csv(frame: pd.DataFrame, path: str | os.PathLike) -> None:

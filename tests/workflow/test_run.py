@@ -62,7 +62,8 @@ def test_a_checkout_that_cannot_be_written_is_told_so(planned):
 def test_a_part_that_failed_fails_the_pipeline(notes, code, planned, monkeypatch, capsys):
     """After its table is written, and so does a score; a data set that is missing does not."""
     columns = {"method": ["msp", "msp"], "metric": ["auroc", "failed"], "notes": ["", notes]}
-    table = pd.DataFrame(columns)
+    images = [9, 1 if notes.startswith("part") else 9]
+    table = pd.DataFrame(columns).assign(test_set="test", images=images)
 
     def snakemake(command):
         (planned / "mini" / "a").mkdir()

@@ -49,43 +49,47 @@ def set_errors(table: pd.DataFrame, metrics: Sequence[str] = PREDICTED) -> pd.Da
     errors = pd.concat([stored[lines.columns], lines[~constant]], ignore_index=True)
     errors = errors.merge(guesses.rename(columns={"value": "guess"}), on=KEY)
     errors = errors.merge(truths[[*_TRUTH, "truth", "row"]], on=_TRUTH)
-    return errors.assign(
-        error=errors["value"] - errors["truth"], guessed=errors["guess"] - errors["truth"]
-    )[COLUMNS]
+    errors["error"] = errors["value"] - errors["truth"]
+    errors["guessed"] = errors["guess"] - errors["truth"]
+    return errors[COLUMNS]
 
 
 def _lines(table: pd.DataFrame, stored: pd.DataFrame, metrics: Sequence[str]) -> Iterator[tuple]:
     """Yield the predictions of the constant for all sets, and of lines for the sets that test."""
     primary = stored[stored["variant"] == "primary"]
     tested = primary.groupby([*_NETWORK, "run"])["test_set"].agg(set)
-    ready = {*primary.set_index([*_NETWORK, "detector", "evaluator", "metric"]).index}
+    predicted = {*primary.set_index([*_NETWORK, "detector", "evaluator", "metric"]).index}
     sets = table[table["variant"].isin(["meta", "test"])]
-    for key, rows in sets.groupby([*_NETWORK, "detector"], sort=False):
+    for (data_set, backbone, detector), rows in sets.groupby([*_NETWORK, "detector"], sort=False):
         wide = rows.pivot(
             index="test_set", columns=["evaluator", "metric", "variant"], values="value"
         )
-        gscores = {name: wide[name]["gscore"] for name, *of in wide if of == ["gscore", "test"]}
+        evaluators = [name for name, *column in wide if column == ["gscore", "test"]]
         for (*network, run), metric in product(tested.index, metrics):
-            if network != [*key[:2]] or ("", metric, "meta") not in wide:
+            if network != [data_set, backbone] or ("", metric, "meta") not in wide:
                 continue
-            learnt = ~wide.index.isin(tested[*network, run])
+            learnt = ~wide.index.isin(tested[data_set, backbone, run])
             truths = wide["", metric, "meta"].to_numpy()[learnt]
-            where, rest = (*network, run), (key[2], metric, "primary")
+            cell = (detector, metric, "primary")
             for name in wide.index:
-                yield *where, name, *rest, CONSTANT, truths.mean()
-            for evaluator, columns in gscores.items():
-                if (*key, evaluator, metric) not in ready:
-                    for name, value in _predict(columns, truths, learnt):
-                        yield *where, name, *rest, evaluator, value
+                yield data_set, backbone, run, name, *cell, CONSTANT, truths.mean()
+            for evaluator in evaluators:
+                if (data_set, backbone, detector, evaluator, metric) in predicted:
+                    continue
+                for name, value in _predict(wide[evaluator]["gscore"], truths, learnt):
+                    yield data_set, backbone, run, name, *cell, evaluator, value
 
 
 def _predict(gscores: pd.DataFrame, truths: np.ndarray, learnt: np.ndarray) -> zip:
-    meta, test = (gscores[part].to_numpy() for part in ("meta", "test"))
+    """Return the names of the test sets with their predictions, none if the line fails."""
+    meta = gscores["meta"].to_numpy()
+    test = gscores["test"].to_numpy()
     try:
         line = fit_regression(meta[learnt, None], truths, [0.0])
     except ValueError:  # the same Gscore for all sets: the table has a row `failed`
         return zip()
-    return zip(gscores.index[~learnt], np.clip(line.predict(test[~learnt]), 0, 1), strict=True)
+    predicted = np.clip(line.predict(test[~learnt]), 0, 1)
+    return zip(gscores.index[~learnt], predicted, strict=True)
 
 
 def constant_errors(errors: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:

@@ -1,7 +1,7 @@
 """The experiment of *Unsupervised Evaluation of Out-of-distribution Detection*.
 
-Zhang, Deng and Zheng (2023): mixtures of ID images with many sets of unknown images, evaluated
-without labels; a regression over some of the sets, tested on the remaining sets.
+Zhang, Deng and Zheng (2023): mixtures of ID images with many sets of unknown images are evaluated
+without labels.  A regression learns from some of the sets, and the remaining sets test it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from helpers.labelfree import METRICS, PREDICTED, TAUS, fit_regression
 from helpers.metrics.correlation import pearson, spearman
 from helpers.networks.model import Model, Network
 from helpers.papers.gscore import mixtures as mixing
-from helpers.papers.gscore.mixtures import PARTS, PRIMARY, DetectorScores, Mixtures, Variant
+from helpers.papers.gscore.mixtures import HALVES, PRIMARY, DetectorScores, Mixtures, Variant
 from helpers.papers.gscore.roles import Suite, roles
 from helpers.papers.run import Draw, Part
 from helpers.tables import results
@@ -28,10 +28,14 @@ if TYPE_CHECKING:
 
 __all__ = ["models", "outputs", "parts", "roles", "rows"]
 
-#: The baselines: labels by confidence, and distances of features.
-CONFIDENCE, AUTOMATIC = "confidence", "auto_evaluation"
+#: The baseline with labels by confidence.
+CONFIDENCE = "confidence"
+#: The baseline with distances of features.
+AUTOMATIC = "auto_evaluation"
 #: The evaluators in variants, with the first detector.
 VARIED = ("kmeans_l2", "gmm_wasserstein", "ude_wasserstein", "statistic_share")
+#: The ways to split the scores of a mixture that have a threshold τ.
+SPLITS = ("gmm", "ude")
 #: The variant in which all distances of a split have Wasserstein's threshold, as in the paper.
 SHARED = "shared τ"
 #: The mixtures with other ID images, see `redraw_mixtures`.
@@ -42,17 +46,15 @@ BY_SETS = "msp/ude_wasserstein"
 
 def parts(parameters: Parameters) -> list[Part]:
     """Return every network on its ID set, and the first trained one on the other ID sets."""
-    published = {name for name in parameters.networks if parameters.is_published(name)}
     grid = [(parameters.id_set_of(name), name) for name in parameters.networks]
-    grid += [(other, next(iter(parameters.trainings()))) for other in parameters.other_data_sets]
-    return [
-        Part(
-            f"{data_set}/{name}",
-            {"data_set": data_set, "backbone": name},
-            roles=name if name in published else data_set,
-        )
-        for data_set, name in grid
-    ]
+    first_trained = next(iter(parameters.trainings()))
+    grid += [(other, first_trained) for other in parameters.other_data_sets]
+    all_parts = []
+    for data_set, name in grid:
+        roles = name if parameters.is_published(name) else data_set
+        identity = {"data_set": data_set, "backbone": name}
+        all_parts.append(Part(f"{data_set}/{name}", identity, roles=roles))
+    return all_parts
 
 
 def models(parameters: Parameters, part: Part, roles: Suite) -> Network:
@@ -62,8 +64,12 @@ def models(parameters: Parameters, part: Part, roles: Suite) -> Network:
     if parameters.is_published(network):
         from helpers.networks import zoo  # here, since timm takes long to import
 
-        threads = parameters.recipe().threads
-        return zoo.load(network, device=parameters.device, threads=threads, progress=False)
+        return zoo.load(
+            network,
+            device=parameters.device,
+            threads=parameters.recipe().threads,
+            progress=False,
+        )
     return fit(
         roles.train,
         parameters.recipe(parameters.networks[network]),
@@ -134,20 +140,25 @@ def predict(
     division: tuple[np.ndarray, np.ndarray],
     level: float,
 ) -> tuple[dict[str, np.ndarray], dict[str, float]]:
-    """Fit a regression on some sets; return its predictions for the others, and numbers."""
-    meta, test, redrawn = (mixtures[name] for name in (*PARTS, REDRAWN))
-    (learnt, tested), again = division, None
-    gscores, unseen = meta.gscores[evaluator][learnt, tau], test.gscores[evaluator][tested, tau]
-    metrics, truths = meta.truths[metric][learnt], test.truths[metric][tested]
-    line = fit_regression(gscores[:, None], metrics, TAUS[[tau]])
+    """Fit a regression on some sets; return its predictions for all other sets, and numbers."""
+    learnt, tested = division
+    meta = mixtures["meta"]
+    gscores = meta.gscores[evaluator][learnt, tau]
+    values = meta.truths[metric][learnt]
+    line = fit_regression(gscores[:, None], values, TAUS[[tau]])
+    redrawn = mixtures[REDRAWN]
+    other_images = None  # the same regression with other ID images
     if evaluator in redrawn.gscores:
-        again = redrawn.gscores[evaluator][learnt, tau], redrawn.truths[metric][learnt]
+        other_images = redrawn.gscores[evaluator][learnt, tau], redrawn.truths[metric][learnt]
+    test = mixtures["test"]
+    unseen = test.gscores[evaluator][tested, tau]
+    truths = test.truths[metric][tested]
     predicted = np.clip(line.predict(unseen), 0, 1)
-    lower, upper = line.interval(unseen, level, redrawn=again)
+    lower, upper = line.interval(unseen, level, redrawn=other_images)
     numbers = {
         "rmse": np.sqrt(np.mean((predicted - truths) ** 2)),
-        "pearson": float(pearson(gscores, metrics)),
-        "spearman": float(spearman(gscores, metrics)),
+        "pearson": float(pearson(gscores, values)),
+        "spearman": float(spearman(gscores, values)),
         "coverage": np.mean((lower <= truths) & (truths <= upper)),
         "width": np.mean(upper - lower),
     }
@@ -168,49 +179,59 @@ def rows(parameters: Parameters, part: Part, outputs: SuiteOutputs, draw: Draw) 
     * msp/ude_wasserstein, for each run and each set that tests it: ``predicted_``, ``lower_`` and
       ``upper_METRIC`` of AUROC and FPR95.
     """
-    right = outputs.correct
-    yield results.row("test", "accuracy", right.mean(), len(right), method="network")
-    every, guesses = {}, {}
+    correct = outputs.correct
+    yield results.row("test", "accuracy", correct.mean(), len(correct), method="network")
+    evaluated: dict[str, dict[str, Mixtures]] = {}
+    guesses = {}
     for detector in parameters.detectors:
-        scores, sure = outputs.detectors[detector], outputs.confidence[detector]
-        every[detector] = _evaluate(scores, parameters.evaluators, parameters)
-        for name in PARTS:
-            every[detector][name].gscores[AUTOMATIC] = outputs.distances[name][:, None]
-        places = mixing.choose_images(scores, parameters)["test"]
-        guesses[detector] = mixing.metrics_by_confidence(scores, sure, "test", places)
-    first, names = parameters.detectors[0], list(places)
+        values = outputs.detectors[detector]
+        places = mixing.choose_images(values, parameters)
+        evaluated[detector] = _evaluate(values, parameters.evaluators, parameters)
+        for half in HALVES:
+            evaluated[detector][half].gscores[AUTOMATIC] = outputs.distances[half][:, None]
+        guesses[detector] = mixing.metrics_by_confidence(
+            values, outputs.confidence[detector], "test", places["test"]
+        )
+    first = parameters.detectors[0]
+    names = list(outputs.detectors[first].sets)
     divisions = [divide(len(names), run, parameters) for run in range(parameters.repeats)]
+    level = parameters.level
     for run, division in enumerate(divisions):
-        taus = _taus(every[first], division[0])
-        shared = {
-            name: taus[other]
-            for name in taus
-            if name.startswith(("gmm", "ude"))
-            and (other := f"{name.split('_')[0]}_wasserstein") in taus.keys() - {name}
-        }
-        for detector, mixtures in every.items():
+        taus = _taus(evaluated[first], division[0])
+        shared = _shared_taus(taus)
+        for detector, mixtures in evaluated.items():
             if run == 0:
                 yield from _rows_of_sets(detector, mixtures, names, taus)
-            rest = division, parameters.level
-            for row in _rows_of_regressions(detector, mixtures, taus, *rest, names=names):
+            for row in _rows_of_regressions(detector, mixtures, taus, division, level, names=names):
                 yield {"run": run} | row
-            options = {"metrics": PREDICTED}
-            for row in _rows_of_regressions(detector, mixtures, shared, *rest, **options):
+            for row in _rows_of_regressions(
+                detector, mixtures, shared, division, level, metrics=PREDICTED
+            ):
                 yield {"run": run, "variant": SHARED} | row
-            test, tested = mixtures["test"], division[1]
-            for metric, values in guesses[detector].items():
-                rmse = np.sqrt(np.mean((values - test.truths[metric])[tested] ** 2))
-                cell = "all", f"rmse_{metric}", rmse, test.images[tested].sum()
-                yield {"run": run} | results.row(*cell, method=f"{detector}/{CONFIDENCE}")
+            for row in _rows_of_guesses(guesses[detector], mixtures["test"], division[1]):
+                yield {"run": run, "method": f"{detector}/{CONFIDENCE}"} | row
     for variant in mixing.variants(parameters):
         evaluators = [name for name in VARIED if name in parameters.evaluators]
         if variant.validation or variant.learnt or variant.one_sided:
             evaluators = [name for name in evaluators if name.startswith("ude")]
         mixtures = _evaluate(outputs.detectors[first], evaluators, parameters, variant)
         for run, division in enumerate(divisions):
-            regressions = mixtures, _taus(mixtures, division[0]), division, parameters.level
-            for row in _rows_of_regressions(first, *regressions, metrics=["fpr95"]):
+            taus = _taus(mixtures, division[0])
+            for row in _rows_of_regressions(
+                first, mixtures, taus, division, level, metrics=["fpr95"]
+            ):
                 yield {"run": run, "variant": variant.name} | row
+
+
+def _rows_of_guesses(
+    guesses: Mapping[str, np.ndarray], test: Mixtures, tested: np.ndarray
+) -> Iterator[dict]:
+    """Yield the errors of metrics with labels by confidence on the sets `tested`."""
+    images = test.images[tested].sum()
+    for metric, values in guesses.items():
+        errors = (values - test.truths[metric])[tested]
+        rmse = np.sqrt(np.mean(errors**2))
+        yield results.row("all", f"rmse_{metric}", rmse, images)
 
 
 def _evaluate(
@@ -219,33 +240,45 @@ def _evaluate(
     parameters: Parameters,
     variant: Variant = PRIMARY,
 ) -> dict[str, Mixtures]:
-    """Evaluate the mixtures of a variant with the ID images of `PARTS`, and with others."""
+    """Evaluate the mixtures of a variant with the ID images of `HALVES`, and with others."""
     places = mixing.choose_images(scores, parameters, variant)
-    known = {"meta": "meta", "test": variant.shift or "test"}
-    mixtures = {
-        name: mixing.evaluate_mixtures(scores, known[name], chosen, evaluators, variant)
-        for name, chosen in places.items()
+    test = variant.shift or "test"
+    return {
+        "meta": mixing.evaluate_mixtures(scores, "meta", places["meta"], evaluators, variant),
+        "test": mixing.evaluate_mixtures(scores, test, places["test"], evaluators, variant),
+        REDRAWN: mixing.redraw_mixtures(
+            scores, places["meta"], evaluators, parameters.seed, variant
+        ),
     }
-    again = scores, places["meta"], evaluators, parameters.seed, variant
-    return mixtures | {REDRAWN: mixing.redraw_mixtures(*again)}
 
 
 def _taus(mixtures: Mapping[str, Mixtures], learnt: np.ndarray) -> dict[str, int]:
     return {name: best_tau(mixtures["meta"], name, learnt) for name in mixtures["test"].gscores}
 
 
+def _shared_taus(taus: Mapping[str, int]) -> dict[str, int]:
+    """Return the threshold of Wasserstein's distance for all other distances of a split."""
+    shared = {}
+    for name in taus:
+        split = name.split("_")[0]
+        wasserstein = f"{split}_wasserstein"
+        if split in SPLITS and wasserstein in taus and name != wasserstein:
+            shared[name] = taus[wasserstein]
+    return shared
+
+
 def _rows_of_sets(
     detector: str, mixtures: Mapping[str, Mixtures], names: Sequence[str], taus: Mapping[str, int]
 ) -> Iterator[dict]:
     """Yield true metrics and Gscores of every set."""
-    for part in PARTS:
-        part_mixtures = mixtures[part]
-        columns = {(detector, metric): values for metric, values in part_mixtures.truths.items()}
+    for half in HALVES:
+        of_half = mixtures[half]
+        columns = {(detector, metric): values for metric, values in of_half.truths.items()}
         for evaluator, tau in taus.items():
-            columns[f"{detector}/{evaluator}", "gscore"] = part_mixtures.gscores[evaluator][:, tau]
+            columns[f"{detector}/{evaluator}", "gscore"] = of_half.gscores[evaluator][:, tau]
         for (method, metric), values in columns.items():
-            for name, value, images in zip(names, values, part_mixtures.images, strict=True):
-                yield results.row(name, metric, value, images, method=method, variant=part)
+            for name, value, images in zip(names, values, of_half.images, strict=True):
+                yield results.row(name, metric, value, images, method=method, variant=half)
 
 
 def _rows_of_regressions(
@@ -271,14 +304,16 @@ def _rows_of_regressions(
             notes = f"{type(error).__name__}: {error}"
             yield results.row("all", "failed", 1.0, images.sum(), method=method, notes=notes)
             continue
-        numbers = {"tau": TAUS[tau]} if evaluator.startswith(("gmm", "ude")) else {}
-        for metric, (_, values) in regressions.items():
-            numbers |= {f"{name}_{metric}": value for name, value in values.items()}
+        numbers = {"tau": TAUS[tau]} if evaluator.startswith(SPLITS) else {}
+        for metric, (_, of_metric) in regressions.items():
+            numbers |= {f"{name}_{metric}": value for name, value in of_metric.items()}
         for name, value in numbers.items():
             if not np.isnan(value):  # a correlation of constant truths
                 yield results.row("all", name, value, images.sum(), method=method)
-        for metric in ("auroc", "fpr95") if names and method == BY_SETS else ():
+        if not names or method != BY_SETS:
+            continue
+        tested = [names[number] for number in division[1]]
+        for metric in ("auroc", "fpr95"):
             for kind, values in regressions[metric][0].items():
-                for number, value, count in zip(division[1], values, images, strict=True):
-                    cell = names[number], f"{kind}_{metric}", value, count
-                    yield results.row(*cell, method=method)
+                for name, value, count in zip(tested, values, images, strict=True):
+                    yield results.row(name, f"{kind}_{metric}", value, count, method=method)

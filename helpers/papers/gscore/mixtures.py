@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import functools
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,11 +18,12 @@ from helpers.metrics import aupr
 from helpers.networks.model import Model
 
 if TYPE_CHECKING:
+    from helpers.data import Images
     from helpers.papers.gscore.parameters import Parameters
     from helpers.papers.gscore.roles import Suite
 
-#: ID images mixed with a set: one part for the regression's sets, one part for its test sets.
-PARTS = ("meta", "test")
+#: ID images mixed with a set: one half for the regression's sets, one half for its test sets.
+HALVES = ("meta", "test")
 
 #: For each set, the ID images and the images of the set in its mixture, int64 each.
 Places = Mapping[str, tuple[np.ndarray, np.ndarray]]
@@ -36,7 +36,7 @@ class Variant:
     name: str = "primary"
     ratio: tuple[int, int] = (1, 1)
     size: int | None = None
-    drawn: bool = False
+    random_size: bool = False
     validation: int | None = None
     shift: str = ""
     learnt: bool = False
@@ -48,17 +48,18 @@ PRIMARY = Variant()
 
 def variants(parameters: Parameters) -> list[Variant]:
     """Return the variants in the parameters, without the primary one."""
+    all_variants = [Variant(f"ratio {a}:{b}", ratio=(a, b)) for a, b in parameters.ratios]
+    all_variants += [Variant(f"size {size}", size=size) for size in parameters.sizes]
     validated = [Variant(f"validation {n}", validation=n) for n in parameters.validations]
-    return [
-        *(Variant(f"ratio {a}:{b}", ratio=(a, b)) for a, b in parameters.ratios),
-        *(Variant(f"size {size}", size=size) for size in parameters.sizes),
-        *validated,
-        Variant("mixed", drawn=True),
-        *(replace(each, name=f"mixed, {each.name}", drawn=True) for each in validated),
-        *(Variant(f"shift {shift}", shift=shift) for shift in parameters.shifts),
-        Variant("learnt", learnt=True),
-        Variant("one-sided", one_sided=True),
+    all_variants += validated
+    all_variants.append(Variant("mixed", random_size=True))
+    all_variants += [
+        replace(plain, name=f"mixed, {plain.name}", random_size=True) for plain in validated
     ]
+    all_variants += [Variant(f"shift {shift}", shift=shift) for shift in parameters.shifts]
+    all_variants.append(Variant("learnt", learnt=True))
+    all_variants.append(Variant("one-sided", one_sided=True))
+    return all_variants
 
 
 @dataclass(frozen=True)
@@ -72,16 +73,16 @@ class DetectorScores:
 
     def of(self, places: Mapping[str, np.ndarray]) -> DetectorScores:
         """Return the scores of some of the images, by role and set as in `Suite.again`."""
-        known, sets = (
-            {name: values[places.get(name, slice(None))] for name, values in roles.items()}
-            for roles in (self.known, self.sets)
-        )
-        return DetectorScores(known, self.validation, sets)
 
-    def mixtures(self, part: str, places: Places) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        def some(roles: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+            return {name: values[places.get(name, slice(None))] for name, values in roles.items()}
+
+        return DetectorScores(some(self.known), self.validation, some(self.sets))
+
+    def mixtures(self, half: str, places: Places) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the scores of the ID images and the scores of the OOD images of each mixture."""
         for name, (known, unknown) in places.items():
-            yield self.known[part][known], self.sets[name][unknown]
+            yield self.known[half][known], self.sets[name][unknown]
 
 
 def score_suite(
@@ -91,41 +92,55 @@ def score_suite(
     score = scores.create(detector, **parameters.score_arguments.get(detector, {}))
     if score.info.fits:
         score.fit(model.outputs(suite.train), model.head)
-    known, learnt = {part: getattr(suite, part) for part in PARTS}, None
+    known = {half: getattr(suite, half) for half in HALVES}
+    learnt = None
     if detector == parameters.detectors[0]:  # variants are of this detector alone
         known |= suite.shifted
-        chosen = draw_places("learnt", len(suite.train), len(suite.validation), parameters.seed)
-        learnt = scores.score(score, model, suite.train.subset(chosen))
+        sample = draw_places("learnt", len(suite.train), len(suite.validation), parameters.seed)
+        learnt = scores.score(score, model, suite.train.subset(sample))
     again = suite.again if "images" in score.info.needs else {}
 
-    def scores_of(roles: Mapping) -> dict[str, np.ndarray]:
-        shown = {name: images.subset(again[name]) if name in again else images
-                 for name, images in roles.items()}  # fmt: skip
-        return {name: scores.score(score, model, images) for name, images in shown.items()}
+    def scores_of(roles: Mapping[str, Images]) -> dict[str, np.ndarray]:
+        values = {}
+        for name, images in roles.items():
+            shown = images.subset(again[name]) if name in again else images
+            values[name] = scores.score(score, model, shown)
+        return values
 
-    validation = scores.score(score, model, suite.validation)
-    return DetectorScores(scores_of(known), validation, scores_of(suite.sets), learnt)
+    return DetectorScores(
+        known=scores_of(known),
+        validation=scores.score(score, model, suite.validation),
+        sets=scores_of(suite.sets),
+        learnt=learnt,
+    )
 
 
 def choose_images(
     scores: DetectorScores, parameters: Parameters, variant: Variant = PRIMARY
 ) -> dict[str, Places]:
-    """Choose the images of every set's mixtures with the ID images of each of `PARTS`.
+    """Choose the images of every set's mixtures with the ID images of each of `HALVES`.
 
     The choice depends on the numbers of scores, not on their values.
     """
-    seed, places = parameters.seed, {part: {} for part in PARTS}
-    for (number, part), name in product(enumerate(PARTS), scores.sets):
-        known, unknown = len(scores.known[part]), len(scores.sets[name])
-        if variant.drawn:
-            generator = np.random.default_rng([seed, number, zlib.crc32(name.encode())])
-            counts = labelfree.counts_at_share(known, unknown, generator.choice(printed_shares()))
-        else:
-            counts = labelfree.counts_in_ratio(known, unknown, variant.ratio, variant.size)
-        places[part][name] = (
-            draw_places(f"ID for {name}", known, counts[0], seed),
-            draw_places(name, unknown, counts[1], seed),
-        )
+    seed = parameters.seed
+    places: dict[str, Places] = {}
+    for number, half in enumerate(HALVES):
+        of_half = {}
+        for name, values in scores.sets.items():
+            known = len(scores.known[half])
+            unknown = len(values)
+            if variant.random_size:
+                generator = np.random.default_rng([seed, number, zlib.crc32(name.encode())])
+                share = generator.choice(printed_shares())
+                of_id, of_set = labelfree.counts_at_share(known, unknown, share)
+            else:
+                ratio = variant.ratio
+                of_id, of_set = labelfree.counts_in_ratio(known, unknown, ratio, variant.size)
+            of_half[name] = (
+                draw_places(f"ID for {name}", known, of_id, seed),
+                draw_places(name, unknown, of_set, seed),
+            )
+        places[half] = of_half
     return places
 
 
@@ -146,16 +161,17 @@ class Mixtures:
 
 
 def metrics_by_confidence(
-    detector: DetectorScores, confidence: DetectorScores, part: str, places: Places
+    detector: DetectorScores, confidence: DetectorScores, half: str, places: Places
 ) -> dict[str, np.ndarray]:
     """Return the metrics of each mixture with labels by confidence, float64 [S] by metric."""
-    both = zip(confidence.mixtures(part, places), detector.mixtures(part, places), strict=True)
-    return _columns(labelfree.confidence_metrics(*map(np.concatenate, pairs)) for pairs in both)
+    guessed = map(np.concatenate, confidence.mixtures(half, places))
+    scored = map(np.concatenate, detector.mixtures(half, places))
+    return _columns(map(labelfree.confidence_metrics, guessed, scored))
 
 
 def evaluate_mixtures(
     detector: DetectorScores,
-    part: str,
+    half: str,
     places: Places,
     evaluators: Sequence[str],
     variant: Variant = PRIMARY,
@@ -166,18 +182,31 @@ def evaluate_mixtures(
     depend on the few images of a mixture.  Only the AUPR is of the mixture, since it depends on the
     ratio.
     """
-    held = (detector.learnt if variant.learnt else detector.validation)[: variant.validation]
-    given = {"taus": TAUS, "validation": held, "one_sided": variant.one_sided}
-    pairs = list(detector.mixtures(part, places))
-    scored = [labelfree.gscores(np.concatenate(pair), evaluators, **given) for pair in pairs]
-    truths = _columns(
-        labelfree.true_metrics(detector.known[part], detector.sets[name])
-        | {"aupr": aupr(*pair, positive="known")}
-        for name, pair in zip(places, pairs, strict=True)
+    validation = detector.learnt if variant.learnt else detector.validation
+    if validation is None:
+        raise ValueError("detector: scores of learned images expected, got None")
+    images = []
+    truths = []
+    gscores = []
+    pairs = detector.mixtures(half, places)
+    for name, (known, unknown) in zip(places, pairs, strict=True):
+        of_set = dict(labelfree.true_metrics(detector.known[half], detector.sets[name]))
+        of_set["aupr"] = aupr(known, unknown, positive="known")
+        truths.append(of_set)
+        images.append(len(known) + len(unknown))
+        of_mixture = labelfree.gscores(
+            np.concatenate((known, unknown)),
+            evaluators,
+            taus=TAUS,
+            validation=validation[: variant.validation],
+            one_sided=variant.one_sided,
+        )
+        gscores.append(of_mixture)
+    return Mixtures(
+        images=np.array(images),
+        truths=_columns(truths),
+        gscores={name: np.array([values[name] for values in gscores]) for name in evaluators},
     )
-    images = np.array([len(known) + len(unknown) for known, unknown in pairs])
-    gscores = {name: np.array([values[name] for values in scored]) for name in evaluators}
-    return Mixtures(images, truths, gscores)
 
 
 def redraw_mixtures(
@@ -195,35 +224,39 @@ def redraw_mixtures(
     mixtures represents its error on new sets among new ID images.
     """
     known = detector.known["meta"]
-    images = max(1, round(1 / (1 / len(known) + 1 / len(detector.known["test"]))))
+    tested = detector.known["test"]
+    images = max(1, round(1 / (1 / len(known) + 1 / len(tested))))
     redrawn = []
-    for name, (chosen, others) in places.items():
+    for name, (of_id, of_set) in places.items():
         generator = np.random.default_rng([seed, zlib.crc32(f"redrawn {name}".encode())])
-        drawn = {"meta": known[generator.integers(len(known), size=images)]}
-        other = replace(detector, known=drawn, sets={name: detector.sets[name]})
-        drawn_places = {name: (generator.integers(images, size=len(chosen)), others)}
-        redrawn.append(evaluate_mixtures(other, "meta", drawn_places, evaluators, variant))
-    return Mixtures(
-        np.concatenate([single.images for single in redrawn]),
-        {name: np.concatenate([single.truths[name] for single in redrawn]) for name in METRICS},
-        {name: np.concatenate([single.gscores[name] for single in redrawn]) for name in evaluators},
-    )
+        sample = known[generator.integers(len(known), size=images)]
+        other = replace(detector, known={"meta": sample}, sets={name: detector.sets[name]})
+        other_places = {name: (generator.integers(images, size=len(of_id)), of_set)}
+        redrawn.append(evaluate_mixtures(other, "meta", other_places, evaluators, variant))
+    truths = {}
+    for metric in METRICS:
+        truths[metric] = np.concatenate([single.truths[metric] for single in redrawn])
+    gscores = {}
+    for evaluator in evaluators:
+        gscores[evaluator] = np.concatenate([single.gscores[evaluator] for single in redrawn])
+    return Mixtures(np.concatenate([single.images for single in redrawn]), truths, gscores)
 
 
-def feature_distances(model: Model, suite: Suite, part: str, places: Places) -> np.ndarray:
+def feature_distances(model: Model, suite: Suite, half: str, places: Places) -> np.ndarray:
     """Return the Fréchet distances of each mixture's features from the training images', [S].
 
     They are the automatic evaluation of Deng and Zheng (2021), which works without a detector.
     """
-    known = model.outputs(getattr(suite, part)).features
+    known = model.outputs(getattr(suite, half)).features
     train = labelfree.feature_moments(model.outputs(suite.train).features)
     distances = []
-    for name, (chosen, others) in places.items():
-        mixed = np.concatenate([known[chosen], model.outputs(suite.sets[name]).features[others]])
+    for name, (of_id, of_set) in places.items():
+        unknown = model.outputs(suite.sets[name]).features
+        mixed = np.concatenate([known[of_id], unknown[of_set]])
         distances.append(labelfree.frechet_distance(train, labelfree.feature_moments(mixed)))
     return np.array(distances)
 
 
-def _columns(rows: Iterator[Mapping[str, float]]) -> dict[str, np.ndarray]:
+def _columns(rows: Iterable[Mapping[str, float]]) -> dict[str, np.ndarray]:
     rows = list(rows)
     return {metric: np.array([row[metric] for row in rows]) for metric in METRICS}

@@ -64,14 +64,15 @@ class Parameters(parameters.Parameters):
 
     @model_validator(mode="after")
     def _check_together(self):
+        from helpers import scores
         from helpers.data.corruptions import NAMES, SEVERITIES
 
         check_classes("held_out", self.data_set, self.held_out)
-        scores = import_module("helpers.scores")
+        parameters.check_scores("score_arguments", self.score_arguments)
         for name, changes in self.networks.items():
             if self.is_published(name):
                 for change in changes:
-                    known_name(f"value that '{name}' may have for itself", change, DIVISION)
+                    known_name(f"parameter in networks.{name}", change, DIVISION)
                 self.of_network(name)
             elif "." in name:
                 known_name("published network", name, zoo_records.records())
@@ -79,21 +80,22 @@ class Parameters(parameters.Parameters):
                 self.recipe(changes)
         if self.other_data_sets and all(map(self.is_published, self.networks)):
             raise ValueError(
-                "other_data_sets: none expected, since all networks are published ones, each of "
-                "which knows one ID set"
+                "other_data_sets: none expected with published networks alone, because each of "
+                "them knows one ID set"
             )
-        for detector in {*self.detectors, *self.score_arguments}:
-            arguments = self.score_arguments.get(detector, {})
-            parameters.check_scores("score_arguments", {detector: arguments})
-            score = scores.create(detector, **arguments)
-            if more := sorted({"members", "native"} & set(score.info.needs)):
+        for detector in self.detectors:
+            info = scores.create(detector, **self.score_arguments.get(detector, {})).info
+            if lacking := sorted({"members", "native"} & set(info.needs)):
                 raise ValueError(
-                    f"detector '{detector}' needs {', '.join(more)}, but here there are outputs of "
-                    "one pass of a plain network; take another"
+                    f"detector '{detector}' needs {', '.join(lacking)}, but a plain network has "
+                    "outputs of one pass; choose another detector"
                 )
-        if (most := max(self.validations, default=0)) > self.validation_images:
-            limit = f"at most validation_images ({self.validation_images})"
-            raise ValueError(f"validations: {limit} expected, got {most}")
+        most = max(self.validations, default=0)
+        if most > self.validation_images:
+            raise ValueError(
+                f"validations: at most validation_images ({self.validation_images}) expected, "
+                f"got {most}"
+            )
         for shift in self.shifts:
             kind, _, severity = shift.partition("/")
             known_name("corruption", kind, NAMES)
@@ -125,8 +127,11 @@ class Parameters(parameters.Parameters):
 
     def data_sets_used(self) -> list[str]:
         """Return the names of all data sets, with the available packs if they are sets."""
-        used = super().data_sets_used() + [self.id_set_of(name) for name in self.networks]
-        return list(dict.fromkeys(used + (packs() if self.packs else [])))
+        names = super().data_sets_used()
+        names += [self.id_set_of(name) for name in self.networks]
+        if self.packs:
+            names += packs()
+        return list(dict.fromkeys(names))
 
     def trainings(self) -> dict[str, dict]:
         """Return the arguments of the training notebook for each trained network, if any."""

@@ -6,6 +6,7 @@ import csv
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -67,10 +68,13 @@ def roles(parameters: Parameters, part: Part) -> Suite:
     A published network has learned from all training images, and knows all classes.  So its test
     images are divided instead, and no class is held out.
     """
-    data_set, network, seed = part.identity["data_set"], part.identity["backbone"], parameters.seed
-    published, main = parameters.is_published(network), data_set == parameters.data_set
+    data_set = part.identity["data_set"]
+    network = part.identity["backbone"]
+    is_published = parameters.is_published(network)
+    is_main = data_set == parameters.data_set
     parameters = parameters.of_network(network)
-    held_out = parameters.held_out if main and not published else []
+    seed = parameters.seed
+    held_out = parameters.held_out if is_main and not is_published else []
     train, test, unknown = _id_images(data_set, held_out, parameters.download)
     size = train.images.shape[1]
     others, excluded = _sets(parameters, data_set, size)
@@ -81,29 +85,25 @@ def roles(parameters: Parameters, part: Part) -> Suite:
     if not sets:
         raise ValueError("sets: none left; name some that share no class with the ID set")
 
-    divided = test if published else train
-    order = np.random.default_rng(seed).permutation(len(divided))
-    ends = np.cumsum([round(parameters.fold_share * len(divided)), parameters.validation_images])
-    if ends[1] >= len(divided):
-        kind = "test images to be mixed" if published else "training images to the network"
-        raise ValueError(
-            f"validation_images: {parameters.validation_images} leave none of {len(divided)} "
-            f"{kind}; take fewer"
-        )
-    # validation images stay in random order, so that the first of them are a sample of all
-    meta, validation, rest = np.split(order, ends)
-    rest = divided.subset(np.sort(rest))
-    train, test = (train, rest) if published else (rest, test)
-    shifted = {
-        shift: corrupt_set(test, shift.split("/")[0], int(shift.split("/")[1]), seed=seed)
-        for shift in parameters.shifts
-    }
-    meta, validation = divided.subset(np.sort(meta)), divided.subset(validation)
-    suite = Suite(train, meta, validation, test, sets, excluded, shifted)
-    if parameters.outliers and not published:
-        given = {"size": size, "download": parameters.download}
-        outliers = [data.load(name, "train", **given) for name in parameters.outliers]
-        suite = replace(suite, outliers=concatenate(outliers, "outliers").unknown())
+    divided = test if is_published else train
+    meta, validation, remaining = _divide(divided, is_published, parameters)
+    if is_published:
+        test = remaining
+    else:
+        train = remaining
+    suite = Suite(
+        train=train,
+        meta=meta,
+        validation=validation,
+        test=test,
+        sets=sets,
+        excluded=excluded,
+        shifted={shift: _shifted(test, shift, seed) for shift in parameters.shifts},
+    )
+    if parameters.outliers and not is_published:
+        load = partial(data.load, split="train", size=size, download=parameters.download)
+        outliers = concatenate([load(name) for name in parameters.outliers], "outliers")
+        suite = replace(suite, outliers=outliers.unknown())
     if parameters.shown_again is None:
         return suite
     most = dict.fromkeys(sets, parameters.shown_again)
@@ -113,6 +113,33 @@ def roles(parameters: Parameters, part: Part) -> Suite:
         for name, images in {"meta": suite.meta, "test": suite.test, **sets}.items()
     }
     return replace(suite, again=again)
+
+
+def _divide(
+    images: Images, is_published: bool, parameters: Parameters
+) -> tuple[Images, Images, Images]:
+    """Divide images at random: to mix with sets, for validation, and all other images."""
+    order = np.random.default_rng(parameters.seed).permutation(len(images))
+    mixed = round(parameters.fold_share * len(images))
+    end = mixed + parameters.validation_images
+    if end >= len(images):
+        use = "test images to be mixed" if is_published else "training images to the network"
+        raise ValueError(
+            f"validation_images: {parameters.validation_images} leave none of {len(images)} "
+            f"{use}; choose a smaller number"
+        )
+    return (
+        images.subset(np.sort(order[:mixed])),
+        # in random order, so that the first validation images are a sample of all
+        images.subset(order[mixed:end]),
+        images.subset(np.sort(order[end:])),
+    )
+
+
+def _shifted(test: Images, shift: str, seed: int) -> Images:
+    """Return the test images with a corruption, ``KIND/SEVERITY``."""
+    kind, severity = shift.split("/")
+    return corrupt_set(test, kind, int(severity), seed=seed)
 
 
 _FORMER = Path(__file__).with_name("former_families.txt")
@@ -125,39 +152,48 @@ def kind_of(name: str) -> str:
     """
     if name.startswith(HELD_OUT):
         return "held-out class"
-    return "drawn" if name in {*FAMILIES, *_FORMER.read_text("utf-8").split()} else "real"
+    former = _FORMER.read_text("utf-8").split()
+    return "drawn" if name in FAMILIES or name in former else "real"
 
 
 def _id_images(
     data_set: str, held_out: Sequence[str], download: bool
 ) -> tuple[Images, Images, dict[str, Images]]:
     """Return the training and test images of an ID set, and the images of held-out classes."""
-    names = ("train", "test" if "test" in data.splits(data_set) else "val")
-    train, test = (data.load(data_set, name, download=download) for name in names)
+    train = data.load(data_set, "train", download=download)
+    last = "test" if "test" in data.splits(data_set) else "val"
+    test = data.load(data_set, last, download=download)
     if train.images.shape[1] != train.images.shape[2]:
         raise ValueError(f"data_set: square images expected, got {train}")
     unknown = {}
     for name in held_out:
         both = [images.select([name]).unknown() for images in (train, test)]
-        unknown[f"{HELD_OUT}{name}"] = concatenate(both, f"{HELD_OUT}{name}")
-    kept = [name for name in train.class_names if name not in held_out]
-    if len(kept) < 2:
-        raise ValueError(f"held_out: at least two classes must be left, got {kept}")
-    return train.select(kept), test.select(kept), unknown
+        title = f"{HELD_OUT}{name}"
+        unknown[title] = concatenate(both, title)
+    known = [name for name in train.class_names if name not in held_out]
+    if len(known) < 2:
+        raise ValueError(f"held_out: at least two classes must be left, got {known}")
+    return train.select(known), test.select(known), unknown
 
 
 def _sets(
     parameters: Parameters, data_set: str, size: int
 ) -> tuple[dict[str, Images], dict[str, str]]:
     """Return the sets of unknown images, and why others are left out."""
-    names, download = list(parameters.sets), parameters.download
+    names = list(parameters.sets)
+    download = parameters.download
     if parameters.packs:
-        torchvision = [card.name for card in data.cards() if card.torchvision] if download else []
-        names += sorted({*packs(), *torchvision} - set(names))
+        available = set(packs())
+        if download:
+            available |= {card.name for card in data.cards() if card.torchvision}
+        names += sorted(available - set(names))
     seen = dict.fromkeys(parameters.outliers, "the network learns from it")
     shared = shared_classes(data_set) | seen
-    sets, excluded = {}, {name: shared[name] for name in names if name in shared}
-    for name in (name for name in names if name not in shared):
+    excluded = {name: shared[name] for name in names if name in shared}
+    sets = {}
+    for name in names:
+        if name in shared:
+            continue
         splits = data.splits(name)
         split = next((split for split in _SPLITS if split in splits), splits[0])
         try:

@@ -18,18 +18,26 @@ _BASELINES = {name: name.replace("_", "-") for name in (CONSTANT, "confidence", 
 #: Titles of the baselines and of the evaluators.
 EVALUATOR_TITLES = _BASELINES | EVALUATORS
 
-_MAIN = ("kmeans_l2", "gmm_wasserstein", "ude_wasserstein", "ude_l2", "statistic_mean")
-_MAIN = (*_BASELINES, *_MAIN, "statistic_moment", "statistic_share")
+_MAIN = (
+    *_BASELINES,
+    "kmeans_l2",
+    "gmm_wasserstein",
+    "ude_wasserstein",
+    "ude_l2",
+    "statistic_mean",
+    "statistic_moment",
+    "statistic_share",
+)
 _RMSE = ("rmse_fpr95", "rmse_auroc")
 
 
-def rmse(part: pd.DataFrame) -> Table:
+def rmse(compared: pd.DataFrame) -> Table:
     """Return the root-mean-square errors of all evaluators: ours, and below them the paper's.
 
     Columns are detectors, for FPR95 and then for AUROC.  The lowest error of a column is bold.
     """
-    part = _of(part, _RMSE)
-    rows = comparisons.stack_sources(part)
+    errors = _of(compared, _RMSE)
+    rows = comparisons.stack_sources(errors)
     cells = rows.assign(
         text=numbers(rows, 100, ".2f"),
         bold=mark_best(-rows["mean"], rows["source"], rows["metric"], rows["detector"]),
@@ -39,52 +47,64 @@ def rmse(part: pd.DataFrame) -> Table:
         metric=categories(rows["metric"].str.removeprefix("rmse_"), METRIC_TITLES),
     )
     caption = (
-        f"{comparisons.caption_of(part)} Root-mean-square error over the test sets of"
+        f"{comparisons.caption_of(errors)} Root-mean-square error over the test sets of"
         f" predicted FPR95 and AUROC {DOWN}, in points. Bold: lowest of the column."
     )
-    lines, columns = ["evaluator", "source"], ["metric", "detector"]
-    name = f"gscore-{comparisons.name_of(part, 'rmse')}"
-    return Table(cells, lines, columns, name=name, caption=caption, data=part)
+    return Table(
+        cells,
+        ["evaluator", "source"],
+        ["metric", "detector"],
+        name=f"gscore-{comparisons.name_of(errors, 'rmse')}",
+        caption=caption,
+        data=errors,
+    )
 
 
 def main_table(table: pd.DataFrame, parameters) -> Table:
     """Return the errors of predictions for one detector, with the paper's Table 1 in brackets."""
     table = table[table["data_set"] == parameters.data_set]
-    primary, detector = table[table["variant"] == "primary"], parameters.detectors[0]
+    primary = table[table["variant"] == "primary"]
+    detector = parameters.detectors[0]
     names = primary["backbone"].drop_duplicates()
-    others, tier = int(names.isin(list(records())).sum()), f"tier `{parameters.tier}`"
-    kinds = {f"on four fifths of {parameters.data_set}": len(names) - others,
-             f"that others have trained on {parameters.data_set}": others}  # fmt: skip
-    kinds = [f"{n} network{'s' * (n > 1)} {what}" for what, n in kinds.items() if n]
-    if others < len(names):
+    others = int(names.isin(list(records())).sum())
+    trained = len(names) - others
+    networks = comparisons.counted_networks(
+        {
+            f"on four fifths of {parameters.data_set}": trained,
+            f"that others have trained on {parameters.data_set}": others,
+        }
+    )
+    tier = f"tier `{parameters.tier}`"
+    if trained:
         tier += f", {parameters.training['epochs']} epochs"
-    right = primary.loc[primary["metric"] == "accuracy", "value"]
+    accuracies = 100 * primary.loc[primary["metric"] == "accuracy", "value"]
     number = ["method", "metric"]
     means = pd.concat([primary[primary["test_set"] == "all"], _constant(table, detector)])
     means = means.groupby(number, as_index=False).agg(
         mean=("value", "mean"), rows=("row", " ".join)
     )
     printed = published.load("gscore").query("table == '1'").rename(columns={"value": "paper"})
-    part = _of(means.merge(printed[[*number, "paper"]], how="left", on=number), _RMSE)
-    part = part[(part["detector"] == detector) & part["evaluator"].isin(_MAIN)]
-    part = part.assign(std=float("nan"), paper_std=float("nan"))
+    errors = _of(means.merge(printed[[*number, "paper"]], how="left", on=number), _RMSE)
+    errors = errors[(errors["detector"] == detector) & errors["evaluator"].isin(_MAIN)]
+    errors = errors.assign(std=float("nan"), paper_std=float("nan"))
     titles = {name: f"RMSE of {METRIC_TITLES[name.removeprefix('rmse_')]}" for name in _RMSE}
-    cells = part.assign(
-        text=[text.removesuffix(" (–)") for text in comparisons.numbers_beside(part, 100, ".1f")],
-        evaluator=categories(part["evaluator"], EVALUATOR_TITLES),
-        metric=categories(part["metric"], titles),
+    texts = comparisons.numbers_beside(errors, 100, ".1f")
+    cells = errors.assign(
+        text=[text.removesuffix(" (–)") for text in texts],
+        evaluator=categories(errors["evaluator"], EVALUATOR_TITLES),
+        metric=categories(errors["metric"], titles),
     )
     sets = table.loc[(table["variant"] == "test") & (table["metric"] == "auroc"), "test_set"]
     caption = (
-        f"{' and '.join(kinds)} "
-        f"({100 * right.min():.0f} to {100 * right.max():.0f} % right), mixed with each of "
+        f"{networks} "
+        f"({accuracies.min():.0f} to {accuracies.max():.0f} % right), mixed with each of "
         f"{sets.nunique()} unlabelled data sets; {tier}. Error (RMSE, points) of the predicted "
         f"FPR95 and AUROC of the detector {detector} on sets that the regression has not seen: "
         f"means over networks and {parameters.repeats} divisions of the sets; in brackets the "
         "paper's, for one network and 200 sets (its Table 1)."
     )
     name = f"gscore-{parameters.tier}-main"
-    return Table(cells, ["evaluator"], ["metric"], name=name, caption=caption, data=part)
+    return Table(cells, ["evaluator"], ["metric"], name=name, caption=caption, data=errors)
 
 
 def _constant(table: pd.DataFrame, detector: str) -> pd.DataFrame:
@@ -101,13 +121,13 @@ def over_test_sets(table: pd.DataFrame) -> pd.DataFrame:
     predicted = primary[primary["metric"].str.startswith("predicted_")]
     if predicted.empty:
         raise ValueError("table: no predictions")
-    where = [name for name in results.IDENTITY if name != "run"]
-    true = table[table["variant"] == "test"].assign(variant="primary")[[*where, "value", "row"]]
+    cell = [name for name in results.IDENTITY if name != "run"]
+    true = table[table["variant"] == "test"].assign(variant="primary")[[*cell, "value", "row"]]
     keys = predicted.assign(
         metric=predicted["metric"].str.removeprefix("predicted_"),
         method=predicted["method"].str.partition("/")[0],
-    )[[*where, "run"]]
-    truths = keys.drop_duplicates().merge(true, on=where)
+    )[[*cell, "run"]]
+    truths = keys.drop_duplicates().merge(true, on=cell)
     both = pd.concat([truths, predicted]).assign(test_set="all")
     means = both.groupby(list(results.IDENTITY), sort=False, as_index=False).agg(
         value=("value", "mean"), row=("row", " ".join)
@@ -133,20 +153,22 @@ def rows_beside(table: pd.DataFrame) -> list[tuple[pd.DataFrame, Mapping[str, st
 
 def compare(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return comparisons of errors and correlations, and of means, with the paper's numbers."""
-    fits, *means = [
-        comparisons.comparison(
-            rows, published.load("gscore"), published_as=PAPER.published_as, families=families
-        )
-        for rows, families in rows_beside(table)
-        if len(rows)
-    ]
+    printed = published.load("gscore")
+    compared = []
+    for rows, families in rows_beside(table):
+        if len(rows):
+            names = PAPER.published_as
+            compared.append(
+                comparisons.comparison(rows, printed, published_as=names, families=families)
+            )
+    fits, *means = compared
     return fits[fits["data_set"] == table["data_set"].iloc[0]], pd.concat(means, ignore_index=True)
 
 
-def _of(part: pd.DataFrame, metrics: Iterable[str]) -> pd.DataFrame:
-    """Return the rows of these metrics and whose detectors and evaluators they are."""
-    rows = part[part["metric"].isin(list(metrics))]
+def _of(table: pd.DataFrame, metrics: Iterable[str]) -> pd.DataFrame:
+    """Return the rows of these metrics, with columns for their detectors and evaluators."""
+    rows = table[table["metric"].isin(list(metrics))]
     if rows.empty:
-        raise ValueError(f"part: no {' or '.join(metrics)}")
+        raise ValueError(f"table: no {' or '.join(metrics)}")
     names = rows["method"].str.partition("/")
     return rows.assign(detector=names[0], evaluator=names[2])

@@ -28,7 +28,6 @@ from helpers.training.fitted import fit
 __all__ = ["models", "outputs", "parts", "roles", "rows"]
 
 log = logging.getLogger(__name__)
-_OF_LINEAR_HEADS = ("gradnorm",)  # its formula is the norm of that layer's gradient
 
 
 @dataclass(frozen=True)
@@ -41,33 +40,35 @@ class ScoreValues:
     @classmethod
     def of(cls, reference: np.ndarray, sets: Mapping, keeps: Mapping[str, float]) -> Self:
         """Return values with thresholds that keep these shares of the scores `reference` [N]."""
-        given = {name: metrics.rejection_threshold(reference, keep=k) for name, k in keeps.items()}
-        return cls(given, dict(sets))
+        thresholds = {
+            name: metrics.rejection_threshold(reference, keep=keep) for name, keep in keeps.items()
+        }
+        return cls(thresholds, dict(sets))
 
 
 def parts(parameters: Parameters) -> list[Part]:
     """Return every network and run; networks without training, and teachers, come first."""
-    for given in (parameters.score_arguments, *parameters.score_arguments_of.values()):
-        for method, arguments in given.items():  # now, and not hours later
-            scores.create(method, **arguments)
-    main, trains = parameters.data_set, {name: parameters.trains(name) for name in parameters.names}
-    waits = {name for name in trains if trains[name]} - {*parameters.teachers.values()}
+    main = parameters.data_set
+    trained = {name for name in parameters.names if parameters.trains(name)}
+    waits = trained - {*parameters.teachers.values()}
     # parts of one ID set follow each other, and share its roles
-    grid = [(_data_set_of(name, parameters), name) for name in trains]
+    grid = [(_data_set_of(name, parameters), name) for name in parameters.names]
     grid.sort(key=lambda pair: (pair[0] != main, pair[0], pair[1] in waits))
-    return [
-        Part(f"{name}/{run}", {"data_set": id_set, "backbone": name, "run": run}, roles=id_set)
-        for id_set, name in grid
-        for run in range(parameters.runs if trains[name] else 1)
-    ]
+    all_parts = []
+    for id_set, name in grid:
+        for run in range(parameters.runs if name in trained else 1):
+            identity = {"data_set": id_set, "backbone": name, "run": run}
+            all_parts.append(Part(f"{name}/{run}", identity, roles=id_set))
+    return all_parts
 
 
 def _data_set_of(name: str, parameters: Parameters) -> str:
     """Return the ID set of a network; for a published network its record has the ID set."""
-    main, called = parameters.data_set, parameters.pretrained.get(name, name)
-    if parameters.trains(name) or called not in zoo_records.records():
+    main = parameters.data_set
+    title = parameters.pretrained.get(name, name)
+    if parameters.trains(name) or title not in zoo_records.records():
         return main
-    record = zoo_records.find(called)
+    record = zoo_records.find(title)
     if main in record.id_sets:
         return main
     return known_name(f"data set of {name}", record.data_set, [main, *parameters.other_data_sets])
@@ -89,13 +90,14 @@ def _network(parameters: Parameters, name: str, run: int, train: Images | ImageS
     """Return a network: trained, after its teacher and its initial network, or pretrained."""
     if not parameters.trains(name):
         return _pretrained(parameters, name)
-    teacher, architecture = parameters.teachers.get(name), ModelName.parse(name).architecture
-    scratch = architecture in parameters.architectures
+    teacher = parameters.teachers.get(name)
+    architecture = ModelName.parse(name).architecture
+    from_scratch = architecture in parameters.architectures
     return fit(
         train,
         parameters.recipe_of(name),
         teacher=_network(parameters, teacher, run, train) if teacher else None,
-        initial=None if scratch else _pretrained(parameters, architecture),
+        initial=None if from_scratch else _pretrained(parameters, architecture),
         seed=parameters.seed * 1000 + run,
         device=parameters.device,
     )
@@ -104,17 +106,23 @@ def _network(parameters: Parameters, name: str, run: int, train: Images | ImageS
 def _pretrained(parameters: Parameters, name: str):
     files = [data_root() / "weights" / f"{name}{suffix}" for suffix in (".safetensors", ".pth")]
     weights = next((path for path in files if path.is_file()), None)
-    called = parameters.pretrained.get(name, name)
-    if weights is None and list(parameters.pretrained.values()).count(called) > 1 and "+" in name:
+    title = parameters.pretrained.get(name, name)
+    shared = list(parameters.pretrained.values()).count(title) > 1
+    if weights is None and shared and "+" in name:
         # timm's weights belong to the plain network, which has a separate name
         raise FileNotFoundError(
-            f"weights of '{name}': not found. Looked for {' or '.join(map(str, files))}; timm "
-            f"has only those of '{called}'"
+            f"weights of '{name}': {' or '.join(map(str, files))} expected, found neither; the "
+            f"weights of '{title}' in timm belong to another network"
         )
     from helpers.networks import zoo  # here, since timm takes long to import
 
-    options = {"device": parameters.device, "threads": parameters.recipe().threads}
-    return zoo.load(called, weights=weights, download=parameters.download, **options)
+    return zoo.load(
+        title,
+        weights=weights,
+        download=parameters.download,
+        device=parameters.device,
+        threads=parameters.recipe().threads,
+    )
 
 
 def outputs(
@@ -139,10 +147,12 @@ def apply_score(outputs: RoleOutputs, method: str, parameters: Parameters) -> Sc
     score = scores.create(method, **parameters.score_arguments.get(method, {}))
     score.fit(train, outputs.head)
     if not train.correct.any():
-        raise ValueError("train: no image is classified correctly, which thresholds are taken from")
-    right = score.score_samples(train)[train.correct]
-    tested = {name: score.score_samples(images) for name, images in outputs.sets.items()}
-    return ScoreValues.of(right, tested, parameters.keeps)
+        raise ValueError(
+            "train: at least one correctly classified image expected, for the thresholds; got none"
+        )
+    reference = score.score_samples(train)[train.correct]
+    sets = {name: score.score_samples(images) for name, images in outputs.sets.items()}
+    return ScoreValues.of(reference, sets, parameters.keeps)
 
 
 def apply_fresh_threshold(
@@ -152,14 +162,16 @@ def apply_fresh_threshold(
 
     Images of this half and their corrupted versions are not evaluated.  Indices by set.
     """
-    drawn = np.random.default_rng(parameters.seed).permutation(len(outputs.test))
-    judged, reference = drawn[::2], drawn[1::2]
-    right = reference[outputs.test.correct[reference]]
-    kept = {
-        name: np.flatnonzero((base != "test") | np.isin(indices, judged))
-        for name, (base, _, indices) in outputs.sources.items()
-    }
-    return ScoreValues.of(values.sets["test"][right], values.sets, parameters.keeps), kept
+    order = np.random.default_rng(parameters.seed).permutation(len(outputs.test))
+    evaluated = order[::2]
+    reference = order[1::2]
+    correct = reference[outputs.test.correct[reference]]
+    indices = {}
+    for name, (base, _, indices_in_base) in outputs.sources.items():
+        selected = (base != "test") | np.isin(indices_in_base, evaluated)
+        indices[name] = np.flatnonzero(selected)
+    fresh = ScoreValues.of(values.sets["test"][correct], values.sets, parameters.keeps)
+    return fresh, indices
 
 
 def rows(
@@ -168,18 +180,18 @@ def rows(
     """Yield the rows of a network: its accuracies, and each score in all variants."""
     arguments = parameters.score_arguments_of.get(part.identity["data_set"], {})
     parameters = parameters.replace(score_arguments=parameters.score_arguments | arguments)
-    for answering, every in outputs.items():
-        every = replace(every, kinds=parameters.average_weights)
+    for answering, role_outputs in outputs.items():
+        role_outputs = replace(role_outputs, kinds=parameters.average_weights)
         # an image is drawn with all its versions, which are no independent cases
         weights = {
-            name: draw(base, images)[:, chosen]
-            for name, (base, images, chosen) in every.sources.items()
+            name: draw(base, images)[:, indices]
+            for name, (base, images, indices) in role_outputs.sources.items()
         }
-        averaged = every.averaged()
+        averaged = role_outputs.averaged()
         variants = {answering: averaged}
         if answering == "primary":
-            if every.beside:
-                variants[names.EVERY_SET] = every
+            if role_outputs.beside:
+                variants[names.EVERY_SET] = role_outputs
             variants[names.FRESH] = averaged
         for variant, outputs_of in variants.items():
             for row in _rows_of_network(outputs_of, weights):
@@ -191,9 +203,9 @@ def rows(
 
 def _rows_of_network(outputs: RoleOutputs, weights: Mapping[str, np.ndarray]) -> Iterator[dict]:
     yield results.row("test", "parameters", outputs.weights, len(outputs.test))
-    for name, each in ({"test": outputs.test} | outputs.input_shifted).items():
-        drawn = metrics.weighted_mean(each.correct, weights[name])
-        yield results.row(name, "accuracy", each.correct.mean(), len(each), drawn)
+    for name, known in ({"test": outputs.test} | outputs.input_shifted).items():
+        replicates = metrics.weighted_mean(known.correct, weights[name])
+        yield results.row(name, "accuracy", known.correct.mean(), len(known), replicates)
 
 
 def _rows_of_score(
@@ -206,25 +218,28 @@ def _rows_of_score(
 
     def failed(notes: str) -> list[dict]:
         return [
-            {"variant": variant} | results.row("test", "failed", 1.0, len(o.test), notes=notes)
-            for variant, o in variants.items()
+            results.row("test", "failed", 1.0, len(outputs.test), variant=variant, notes=notes)
+            for variant, outputs in variants.items()
         ]
 
-    heads = [outputs.head for outputs in variants.values()]
-    needs = scores.create(method).info.needs
-    if None in heads and ("head" in needs or method in _OF_LINEAR_HEADS):
+    has_head = all(outputs.head is not None for outputs in variants.values())
+    # the formula of GradNorm is the norm of the gradient of a linear head
+    needs_head = method == "gradnorm" or "head" in scores.create(method).info.needs
+    if needs_head and not has_head:
         return failed(f"'{method}' {LACKING['head']}")
     try:
         widest = max(variants.values(), key=lambda outputs: len(outputs.sets))
-        values, rows = apply_score(widest, method, parameters), []
+        values = apply_score(widest, method, parameters)
+        rows = []
         for variant, outputs in variants.items():
             if variant == names.FRESH:
-                fresh, judged = apply_fresh_threshold(outputs, values, parameters)
-                each = [*error_rates(outputs, fresh, weights, judged)]
+                fresh, indices = apply_fresh_threshold(outputs, values, parameters)
+                of_variant = list(error_rates(outputs, fresh, weights, indices))
             else:
-                drawn = None if variant == names.EVERY_SET else weights
-                each = [*error_rates(outputs, values, weights), *ranking(outputs, values, drawn)]
-            rows += [{"variant": variant} | row for row in each]
+                of_ranking = None if variant == names.EVERY_SET else weights
+                of_variant = list(error_rates(outputs, values, weights))
+                of_variant += ranking(outputs, values, of_ranking)
+            rows += [{"variant": variant} | row for row in of_variant]
         return rows
     except Exception as error:  # of one score; the other scores go on
         log.warning("score %s: %s", method, error)
@@ -235,24 +250,27 @@ def error_rates(
     outputs: RoleOutputs,
     values: ScoreValues,
     weights: Mapping[str, np.ndarray],
-    judged: Mapping[str, np.ndarray] | None = None,
+    evaluated: Mapping[str, np.ndarray] | None = None,
 ) -> Iterator[dict]:
     """Yield DER on each set and over sets; the mean over all sets has replicates.
 
-    Only the images `judged` count, indices by set; by default all.  On sets of known classes,
-    ``der99_accepted`` is the share of accepted errors; the remaining DER is incorrect rejections.
+    `evaluated` has the indices of the images that count, by set; by default all images count.
+    ``der99_accepted`` of a set of known classes is the share of accepted errors; the remaining DER
+    is incorrect rejections.
     """
     for metric, threshold in values.thresholds.items():
         rates = {}
-        for name, every in outputs.sets.items():
-            chosen = judged[name] if judged else slice(None)
-            right, score = every.correct[chosen], values.sets[name][chosen]
-            wrong, drawn = (score >= threshold) != right, weights[name][:, chosen]
-            rate = metrics.detection_error_rate(score, right, threshold)
-            rates[name] = rate, metrics.weighted_mean(wrong, drawn), len(right)
+        for name, images in outputs.sets.items():
+            indices = evaluated[name] if evaluated else slice(None)
+            correct = images.correct[indices]
+            score = values.sets[name][indices]
+            errors = (score >= threshold) != correct
+            rate = metrics.detection_error_rate(score, correct, threshold)
+            replicates = metrics.weighted_mean(errors, weights[name][:, indices])
+            rates[name] = rate, replicates, len(correct)
             if name not in outputs.label_shifted:
-                accepted = np.mean(wrong & ~right)
-                yield results.row(name, f"{metric}_accepted", accepted, len(right))
+                accepted = np.mean(errors & ~correct)
+                yield results.row(name, f"{metric}_accepted", accepted, len(correct))
         yield from _rows_of_metric(metric, rates, outputs)
 
 
@@ -263,17 +281,23 @@ def ranking(
 
     The mean over the label-shifted sets has replicates, if there are `weights`.
     """
-    every = np.arange(len(outputs.test))
-    for suffix, chosen in (("", every), ("_correct", np.flatnonzero(outputs.test.correct))):
-        known = values.sets["test"][chosen]
+    tests = {
+        "": np.arange(len(outputs.test)),
+        "_correct": np.flatnonzero(outputs.test.correct),
+    }
+    for suffix, indices in tests.items():
+        known = values.sets["test"][indices]
         for metric in ("auroc", "fpr_at_tpr"):
-            weighted, rates = getattr(metrics, f"weighted_{metric}"), {}
-            for name, each in outputs.label_shifted.items():
-                pair, replicates = (known, values.sets[name]), ()
+            compute = getattr(metrics, metric)
+            resample = getattr(metrics, f"weighted_{metric}")
+            rates = {}
+            for name in outputs.label_shifted:
+                unknown = values.sets[name]
+                replicates: np.ndarray | tuple = ()
                 if weights is not None:
-                    replicates = weighted(*pair, weights["test"][:, chosen], weights[name])
-                rate = getattr(metrics, metric)(*pair)
-                rates[name] = rate, replicates, len(chosen) + len(each)
+                    of_known = weights["test"][:, indices]
+                    replicates = resample(known, unknown, of_known, weights[name])
+                rates[name] = compute(known, unknown), replicates, len(known) + len(unknown)
             yield from _rows_of_metric(metric + suffix, rates, outputs)
 
 
@@ -283,13 +307,18 @@ def _rows_of_metric(metric: str, rates: Mapping, outputs: RoleOutputs) -> Iterat
     `rates` are values, replicates and numbers of images by set.  Only the group with intervals in
     claims and figures has replicates.
     """
-    resampled, shares = "average" if "test" in rates else "label-shifted", outputs.shares
+    resampled = "average" if "test" in rates else "label-shifted"
+    shares = outputs.shares
     for name, (rate, _, images) in rates.items():
         yield results.row(name, metric, rate, images)
     for group, sets in outputs.groups.items():
-        if sets and rates.keys() >= {*sets}:
-            values, replicates, images = zip(*(rates[name] for name in sets), strict=True)
-            counts = [shares.get(name, 1.0) for name in sets]
-            drawn = np.average(replicates, axis=0, weights=counts) if group == resampled else ()
-            mean = np.average(values, weights=counts)
-            yield results.row(group, metric, mean, sum(images), drawn)
+        if not sets or not rates.keys() >= {*sets}:
+            continue
+        values, replicates, images = zip(*[rates[name] for name in sets], strict=True)
+        counts = [shares.get(name, 1.0) for name in sets]
+        mean = np.average(values, weights=counts)
+        row = results.row(group, metric, mean, sum(images))
+        if group == resampled:
+            of_mean = np.average(replicates, axis=0, weights=counts)
+            row = results.row(group, metric, mean, sum(images), of_mean)
+        yield row

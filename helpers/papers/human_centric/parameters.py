@@ -12,7 +12,8 @@ from helpers.papers import content_of, parameters
 from helpers.papers.parameters import Changes, Count, DataSet, Name, Repeats, check_classes, one_of
 
 TEXTS = content_of(__file__, "tables")
-PAPER_METHODS, STRATEGIES = TEXTS["paper_methods"], TEXTS["strategies"]
+PAPER_METHODS = TEXTS["paper_methods"]
+STRATEGIES = TEXTS["strategies"]
 METHODS = PAPER_METHODS | TEXTS["other_methods"]
 
 # Ways to evaluate, in addition to "primary".  There all training images fit a score, and the
@@ -45,9 +46,9 @@ class ModelName(NamedTuple):
         architecture, plus, rest = name.partition("+")
         if not plus:
             return cls(architecture)
-        strategy, strength = rest, 0.0
-        if match := re.fullmatch(r"(.*)_(\d+(?:\.\d+)?)", rest):
-            strategy, strength = match[1], float(match[2])
+        match = re.fullmatch(r"(.*)_(\d+(?:\.\d+)?)", rest)
+        strategy = match[1] if match else rest
+        strength = float(match[2]) if match else 0.0
         return cls(architecture, known_name("strategy", strategy, STRATEGIES), strength)
 
     @property
@@ -58,7 +59,8 @@ class ModelName(NamedTuple):
         """
         whole, dot, tag = self.architecture.partition(".")
         name = re.sub(r"_(tiny|small|base|large)$", "", whole)
-        return (re.match(r"\D*", name)[0].rstrip("_-") or name) + dot + tag
+        letters = re.split(r"\d", name)[0].rstrip("_-")
+        return (letters or name) + dot + tag
 
 
 KINDS = ("test", "input-shifted", "label-shifted")  # of test sets
@@ -70,8 +72,17 @@ _corruptions = one_of("corruption", lambda: import_module("helpers.data.corrupti
 class Parameters(parameters.Parameters):
     """Parameters of the benchmark and its evaluation."""
 
-    grid: ClassVar = ("names", "architectures", "strategies", "teachers", "pretrained", "runs",
-                      "examples", "shown", "other_data_sets")  # fmt: skip
+    grid: ClassVar = (
+        "names",
+        "architectures",
+        "strategies",
+        "teachers",
+        "pretrained",
+        "runs",
+        "examples",
+        "shown",
+        "other_data_sets",
+    )
 
     data_set: DataSet  # ID set; see `other_data_sets`
     input_shifted: list[DataSet]  # with classes of the same names; only for `data_set`
@@ -105,7 +116,7 @@ class Parameters(parameters.Parameters):
     score_arguments: dict[Method, Changes]
     # of an ID set, instead of the above
     score_arguments_of: dict[str, dict[Method, Changes]] = Field(default_factory=dict)
-    keeps: dict[str, parameters.Share]  # share of the correct images by metric; der99: 0.99
+    keeps: dict[str, parameters.Share]  # share of the correct images by metric, 0.99 for der99
     # of the test set, of all input-shifted and of all label-shifted sets; else sets count equally
     average_weights: dict[str, Annotated[float, Field(gt=0)]] = Field(default_factory=dict)
     examples: Annotated[list[Name], Field(min_length=1)]  # networks on the training page
@@ -130,15 +141,19 @@ class Parameters(parameters.Parameters):
         for name, classes in self.excluded.items():
             known_name("set of excluded classes", name, self.label_shifted)
             check_classes(f"excluded of {name}", name, classes)
-        for field in ("names", "examples", "shown"):
-            for name in [self.shown] if field == "shown" else getattr(self, field):
+        for field, names in (
+            ("names", self.names),
+            ("examples", self.examples),
+            ("shown", [self.shown]),
+        ):
+            for name in names:
                 architecture = self.pretrained.get(name, ModelName.parse(name).architecture)
                 parameters.check_network(f"network in {field}", architecture, self.architectures)
-        for name in [name for name in self.names if name in self.teachers]:
-            teacher = self.teachers[name]
-            architecture = ModelName.parse(teacher).architecture
-            options = [*self.architectures, *(plain for plain in self.names if "+" not in plain)]
-            known_name(f"teacher of {name}", architecture, options)
+        plain = [name for name in self.names if "+" not in name]
+        for name in self.names:
+            if name in self.teachers:
+                architecture = ModelName.parse(self.teachers[name]).architecture
+                known_name(f"teacher of {name}", architecture, [*self.architectures, *plain])
         for name in filter(self.trains, [*self.names, *self.teachers.values()]):
             self.recipe_of(name)
         return self
@@ -151,8 +166,8 @@ class Parameters(parameters.Parameters):
         from helpers.files import data_root
 
         named = {self.data_set, *self.other_data_sets, *self.input_shifted, *self.label_shifted}
-        there = (name for name in data.names() if (data_root() / f"{name}.zip").is_file())
-        return [name for name in there if name not in named]
+        others = [name for name in data.names() if name not in named]
+        return [name for name in others if (data_root() / f"{name}.zip").is_file()]
 
     def data_sets_used(self) -> list[str]:
         """Return the names of all data sets."""

@@ -64,64 +64,106 @@ def roles(parameters: Parameters, part: Part | None = None) -> ShiftRoles:
     opened.
     """
     data_set = part.identity["data_set"] if part else parameters.data_set
-    seed, plain, missing, drawn_from = parameters.seed, {}, {}, {}
-    training_set = parameters.training_sets.get(data_set, data_set)
-    train = _list(
-        training_set, "train" if training_set == data_set else _split(training_set), parameters
-    )
+    train = _training_images(data_set, parameters)
     test = _open(_list(data_set, _split(data_set), parameters))
+    missing: dict[str, str] = {}
+    drawn_from: dict[str, tuple[str, np.ndarray]] = {}
+    plain = _input_shifted(parameters, missing) if data_set == parameters.data_set else {}
+    if "imagenet_c" in plain:
+        versions = versions_of(plain["imagenet_c"], test)
+        if versions is not None:
+            drawn_from["imagenet_c"] = "test", versions
+    shifted: dict[str, Images | ImageStream] = {}
+    for name, base in ({data_set: test} | plain).items():
+        if name in plain:
+            shifted[name] = base
+        if name in parameters.corrupted:
+            title = "corrupted" if name == data_set else f"{name} corrupted"
+            source = "test" if name == data_set else name
+            shifted[title], indices = corrupt_images(base, parameters)
+            drawn_from[title] = source, indices
+    unknown: dict[str, Images | ImageStream] = {}
+    shared = shared_classes(data_set)
+    packs = parameters.other_packs()
+    for name in (*parameters.label_shifted, *packs):
+        excluded = parameters.excluded.get(name, [])
+        if name == data_set:
+            continue
+        if name in plain:  # a model's classes decide which of its images are of known classes
+            title = f"{name} others"
+            indices = np.flatnonzero(_without(plain[name], excluded))
+            unknown[title] = plain[name].subset(indices)
+            drawn_from[title] = name, indices
+            continue
+        if name in shared and name not in parameters.near:
+            continue
+        try:
+            images, related = _label_shifted(name, data_set, test, parameters)
+        except FileNotFoundError as error:
+            missing[name] = str(error)
+            continue
+        selected = _without(images, [*excluded, *related])
+        selected &= _choose(len(images), parameters.label_shifted_images, parameters.seed)
+        unknown[name] = _open(images.subset(selected))
+    for name, why in missing.items():
+        log.warning("%s is not available, and left out of all means: %s", name, why)
+    return ShiftRoles(
+        train=train,
+        test=test,
+        input_shifted=shifted,
+        label_shifted=unknown,
+        drawn_from=drawn_from,
+        near=tuple(name for name in parameters.near if name in unknown),
+        beside=tuple(name for name in packs if name in unknown),
+        own_classes=tuple(name for name in parameters.own_classes if name in shifted),
+        missing=missing,
+    )
+
+
+def _training_images(data_set: str, parameters: Parameters) -> Images | ImageStream:
+    """Return the images that fit scores, or train the networks of an ID set."""
+    name = parameters.training_sets.get(data_set, data_set)
+    images = _list(name, "train" if name == data_set else _split(name), parameters)
     if parameters.train_per_class:
-        train = train.subset(choose_of_each(train.labels, parameters.train_per_class, seed))
-    train = _open(train)
-    for name in parameters.input_shifted if data_set == parameters.data_set else []:
+        few = choose_of_each(images.labels, parameters.train_per_class, parameters.seed)
+        images = images.subset(few)
+    return _open(images)
+
+
+def _input_shifted(
+    parameters: Parameters, missing: dict[str, str]
+) -> dict[str, Images | ImageStream]:
+    """Return random images of the input-shifted sets; add the reasons of `missing` sets."""
+    sets = {}
+    for name in parameters.input_shifted:
         try:
             images = _list(name, _split(name), parameters)
         except FileNotFoundError as error:
             missing[name] = str(error)
             continue
-        chosen = _choose(len(images), parameters.input_shifted_images, seed)
-        plain[name] = _open(images.subset(chosen))
-        if name == "imagenet_c" and (versions := versions_of(plain[name], test)) is not None:
-            drawn_from[name] = "test", versions
-    shifted, unknown = {}, {}
-    for name, base in ({data_set: test} | plain).items():
-        if name in plain:
-            shifted[name] = base
-        if name in parameters.corrupted:
-            called = "corrupted" if name == data_set else f"{name} corrupted"
-            shifted[called], chosen = corrupt_images(base, parameters)
-            drawn_from[called] = "test" if name == data_set else name, chosen
-    shared, others = shared_classes(data_set), parameters.other_packs()
-    for name in (*parameters.label_shifted, *others):
-        near, excluded = name in parameters.near, parameters.excluded.get(name, [])
-        if name == data_set or (name in shared and not near and name not in plain):
-            continue
-        try:
-            if name in plain:
-                images = plain[name]
-            elif near:
-                size, download = test.images.shape[1], parameters.download
-                images = load(name, _split(name), size=size, download=download)
-                excluded = [*excluded, *overlaps.find_related(images, data_set)]
-            else:
-                images = _list(name, _split(name), parameters)
-        except FileNotFoundError as error:
-            missing[name] = str(error)
-            continue
-        for label in excluded:
-            known_name(f"class of {name}", label, images.class_names)
-        kept = ~np.isin(images.labels, [images.class_names.index(label) for label in excluded])
-        if name in plain:  # a model's classes decide which of its images are of known classes
-            unknown[f"{name} others"] = images.subset(kept)
-            drawn_from[f"{name} others"] = name, np.flatnonzero(kept)
-        else:
-            kept &= _choose(len(images), parameters.label_shifted_images, seed)
-            unknown[name] = _open(images.subset(kept))
-    for name, why in missing.items():
-        log.warning("%s is not at hand, and left out of all means: %s", name, why)
-    near, beside = (tuple(n for n in names if n in unknown) for names in (parameters.near, others))
-    own_classes = tuple(name for name in parameters.own_classes if name in shifted)
-    return ShiftRoles(train, test, shifted, unknown, drawn_from, near, beside, own_classes, missing)
+        selected = _choose(len(images), parameters.input_shifted_images, parameters.seed)
+        sets[name] = _open(images.subset(selected))
+    return sets
+
+
+def _label_shifted(
+    name: str, data_set: str, test: Images | ImageStream, parameters: Parameters
+) -> tuple[Images | Listing, Sequence[str]]:
+    """Return a label-shifted set, and its classes that WordNet finds in the ID set."""
+    if name not in parameters.near:
+        return _list(name, _split(name), parameters), ()
+    if not isinstance(test, Images):
+        raise ValueError(f"near: test images in memory expected, got the stream {test.name}")
+    images = load(name, _split(name), size=test.images.shape[1], download=parameters.download)
+    return images, overlaps.find_related(images, data_set)
+
+
+def _without(images: Images | ImageStream | Listing, excluded: Sequence[str]) -> np.ndarray:
+    """Return a mask of the images that are not of these classes, bool [N]."""
+    for label in excluded:
+        known_name(f"class of {images.name}", label, images.class_names)
+    labels = [images.class_names.index(label) for label in excluded]
+    return ~np.isin(images.labels, labels)
 
 
 def corrupt_images(
@@ -132,28 +174,34 @@ def corrupt_images(
     Each kind corrupts different images, if there are enough.
     """
     if not isinstance(images, Images):
-        raise ValueError(f"corrupted: {images.name} is not held in memory; give a folder of it")
+        raise ValueError(f"corrupted: {images.name} is a stream; name a folder of its images")
     kinds = [(name, level) for name in parameters.corruptions for level in parameters.severities]
-    count, seed = min(parameters.corrupted_images, len(images)), parameters.seed
+    count = min(parameters.corrupted_images, len(images))
+    seed = parameters.seed
     order = np.random.default_rng(seed).permutation(len(images))
-    chosen = np.resize(order, (len(kinds), count))
+    of_kind = np.resize(order, (len(kinds), count))
 
     def make() -> np.ndarray:
-        shown = zip(chosen, tqdm(kinds, desc="corrupting", disable=None), strict=True)
-        return np.concatenate(
-            [corrupt(images.images[which], *kind, seed=seed) for which, kind in shown]
-        )
+        versions = []
+        for number, kind in enumerate(tqdm(kinds, desc="corrupting", disable=None)):
+            versions.append(corrupt(images.images[of_kind[number]], *kind, seed=seed))
+        return np.concatenate(versions)
 
     key = cache.key(
-        images=images.sha256, kinds=kinds, chosen=chosen.tolist(), seed=seed, code=CORRUPTS
+        images=images.sha256,
+        kinds=kinds,
+        chosen=of_kind.tolist(),
+        seed=seed,
+        code=CORRUPTS,
     )
+    indices = of_kind.ravel()
     corrupted = replace(
-        images.subset(chosen.ravel()),
+        images.subset(indices),
         images=cache.array("corrupted", key, make),
         name=f"{images.name}-corrupted",
         origin=images.origin | {"corruption": f"{len(kinds)} kinds, {count} images each"},
     )
-    return corrupted, chosen.ravel()
+    return corrupted, indices
 
 
 def versions_of(images: Images | ImageStream, test: Images | ImageStream) -> np.ndarray | None:
@@ -167,24 +215,28 @@ def versions_of(images: Images | ImageStream, test: Images | ImageStream) -> np.
     def names(stream: ImageStream) -> list[tuple[str, ...]]:
         return [PurePosixPath(file).parts[-2:] for file in stream.files]
 
-    places = {name: number for number, name in enumerate(names(test))}
-    versions = np.array([places.get(name, -1) for name in names(images)], np.int64)
+    index_of = {name: index for index, name in enumerate(names(test))}
+    versions = np.array([index_of.get(name, -1) for name in names(images)], np.int64)
     return versions if (versions >= 0).all() else None
 
 
 def _split(name: str) -> str:
     """Return the split of a set that has one role: ``test``, else ``val``, else the only one."""
     card = find(name)
-    there = card.splits if card is not None and card.streamed else splits(name)
-    return next(split for split in ("test", "val", *there) if split in there)
+    available = card.splits if card is not None and card.streamed else splits(name)
+    return next(split for split in ("test", "val", *available) if split in available)
 
 
 def _list(name: str, split: str, parameters: Parameters) -> Images | Listing:
     """Return a data set from which images may be selected before `_open` opens them."""
     card = find(name)
     if card is not None and card.streamed:
-        kinds = {"corruptions": parameters.corruptions, "severities": parameters.severities}
-        return list_stream(name, split, **kinds)
+        return list_stream(
+            name,
+            split,
+            corruptions=parameters.corruptions,
+            severities=parameters.severities,
+        )
     return load(name, split, download=parameters.download)
 
 
@@ -207,7 +259,7 @@ class RoleOutputs:
     test: Outputs
     input_shifted: dict[str, Outputs]  # only known classes
     label_shifted: dict[str, Outputs]  # only unknown classes
-    # of each test set: the set that its images come from, its size, and their indices in it
+    # of each test set: the set from which its images are, the size of that set, and the indices
     sources: dict[str, tuple[str, int, np.ndarray]]
     near: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
@@ -216,24 +268,32 @@ class RoleOutputs:
 
     def averaged(self) -> Self:
         """Return the outputs without the sets of the variant `every far set`."""
-        kept = {n: o for n, o in self.label_shifted.items() if n not in self.beside}
-        return replace(self, label_shifted=kept, beside=())
+        names = [name for name in self.label_shifted if name not in self.beside]
+        label_shifted = {name: self.label_shifted[name] for name in names}
+        return replace(self, label_shifted=label_shifted, beside=())
 
     @property
     def groups(self) -> dict[str, list[str]]:
         """The test sets over which means are computed."""
-        shifted = {"input-shifted": [*self.input_shifted], "label-shifted": [*self.label_shifted]}
+        groups = {
+            "input-shifted": list(self.input_shifted),
+            "label-shifted": list(self.label_shifted),
+        }
         if self.near:
-            far = [name for name in self.label_shifted if name not in self.near]
-            shifted |= {"near": [*self.near], "far": far}
-        return shifted | {"average": [*self.sets]}
+            groups["near"] = list(self.near)
+            groups["far"] = [name for name in self.label_shifted if name not in self.near]
+        groups["average"] = list(self.sets)
+        return groups
 
     @property
     def shares(self) -> dict[str, float]:
         """The weight of each test set in the average; the sets of a kind share its weight."""
         sets = {"test": ["test"]} | self.groups
-        weights = {kind: self.kinds[kind] / len(sets[kind]) for kind in self.kinds if sets[kind]}
-        return {name: weight for kind, weight in weights.items() for name in sets[kind]}
+        shares = {}
+        for kind, weight in self.kinds.items():
+            for name in sets[kind]:
+                shares[name] = weight / len(sets[kind])
+        return shares
 
     @property
     def sets(self) -> dict[str, Outputs]:
@@ -258,9 +318,9 @@ class OwnClasses(Outputs):
     @classmethod
     def of(cls, outputs: Outputs, classes: Sequence[int]) -> Self:
         """Return outputs whose predictions are among these classes."""
+        values = {field.name: getattr(outputs, field.name) for field in fields(Outputs)}
         limited = object.__new__(cls)  # without the checks of outputs that are checked already
-        limited.__dict__ |= {field.name: getattr(outputs, field.name) for field in fields(Outputs)}
-        limited.__dict__["classes"] = tuple(classes)
+        limited.__dict__.update(values, classes=tuple(classes))
         return limited
 
     @cached_property
@@ -280,37 +340,44 @@ def outputs_with(model, roles: ShiftRoles, class_names: Sequence[str]) -> RoleOu
     for name in class_names:
         known_name(f"class of {model.name}", name, model.class_names)
     columns = [model.class_names.index(name) for name in class_names]
-    every = columns == list(range(len(model.class_names)))
+    all_classes = columns == list(range(len(model.class_names)))
 
     def answer(images: Images | ImageStream) -> Outputs:
-        return model.outputs(images) if every else model.outputs(images).restricted(columns)
+        outputs = model.outputs(images)
+        return outputs if all_classes else outputs.restricted(columns)
 
-    sets, sources = {}, {}
+    sets: dict[str, Outputs] = {}
+    sources: dict[str, tuple[str, int, np.ndarray]] = {}
     for name, images in roles.sets.items():
-        outputs, known = answer(images), name not in roles.label_shifted
-        chosen = np.flatnonzero((outputs.labels >= 0) == known)
-        if known and not len(chosen):
-            raise ValueError(f"{name}: '{model.name}' knows none of its classes by name")
-        if len(chosen):  # else all of its images are of classes that are known
-            sets[name] = _subset(outputs, chosen)
-            if name in roles.own_classes:
-                shown = [class_names.index(n) for n in images.class_names if n in class_names]
-                sets[name] = OwnClasses.of(sets[name], shown)
-            base, where = roles.drawn_from.get(name, (name, np.arange(len(images))))
-            sources[name] = base, len(roles.sets[base]), where[chosen]
+        outputs = answer(images)
+        known = name not in roles.label_shifted
+        indices = np.flatnonzero((outputs.labels >= 0) == known)
+        if known and not len(indices):
+            raise ValueError(f"{name}: '{model.name}' has no class with the name of a class there")
+        if not len(indices):  # all images of an unknown set are of classes that are known
+            continue
+        sets[name] = _subset(outputs, indices)
+        if name in roles.own_classes:
+            shared = [label for label in images.class_names if label in class_names]
+            classes = [class_names.index(label) for label in shared]
+            sets[name] = OwnClasses.of(sets[name], classes)
+        base, indices_in_base = roles.drawn_from.get(name, (name, np.arange(len(images))))
+        sources[name] = base, len(roles.sets[base]), indices_in_base[indices]
     train = answer(roles.train)
+    head = model.head
     return RoleOutputs(
-        model.head.restricted(columns) if model.head and not every else model.head,
-        model.parameters,
-        _subset(train, np.flatnonzero(train.labels >= 0)),
-        sets["test"],
-        {name: sets[name] for name in roles.input_shifted},
-        {name: sets[name] for name in roles.label_shifted if name in sets},
-        sources,
-        *(tuple(n for n in names if n in sets) for names in (roles.near, roles.beside)),
+        head=head.restricted(columns) if head and not all_classes else head,
+        weights=model.parameters,
+        train=_subset(train, np.flatnonzero(train.labels >= 0)),
+        test=sets["test"],
+        input_shifted={name: sets[name] for name in roles.input_shifted},
+        label_shifted={name: sets[name] for name in roles.label_shifted if name in sets},
+        sources=sources,
+        near=tuple(name for name in roles.near if name in sets),
+        beside=tuple(name for name in roles.beside if name in sets),
     )
 
 
-def _subset(outputs: Outputs, chosen: np.ndarray) -> Outputs:
+def _subset(outputs: Outputs, indices: np.ndarray) -> Outputs:
     """Return the outputs of some images; without a copy, if these are all images."""
-    return outputs if len(chosen) == len(outputs) else outputs.subset(chosen)
+    return outputs if len(indices) == len(outputs) else outputs.subset(indices)

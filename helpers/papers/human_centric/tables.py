@@ -7,7 +7,7 @@ import pandas as pd
 from helpers.metrics.ranks import mean_ranks
 from helpers.papers.human_centric.parameters import FRESH, METHODS, PAPER_METHODS, TEXTS, ModelName
 from helpers.tables import published, results
-from helpers.tables.comparisons import runs_in_words
+from helpers.tables.comparisons import counted_networks, runs_in_words
 from helpers.tables.table import Table, categories, mark_best, number
 
 _MEANS = ("input-shifted", "label-shifted", "near", "far", "average")  # over sets
@@ -41,42 +41,47 @@ def zoo(table: pd.DataFrame, *, methods: Mapping[str, str] = METHODS) -> Table:
         bold=mark_best(-of_scores, cells["data_set"], cells["backbone"]),
         method=categories(cells["method"], titles),
     )
-    tiers, runs = sorted(table["tier"].unique()), runs_in_words(means, deviations=False)
+    tiers = sorted(table["tier"].unique())
     variants = [name for name in table["variant"].unique() if name != "primary"]
-    caption = TEXTS["zoo"].format(tiers=", ".join(tiers), runs=runs, failures=_failures(table))
-    layout = {"name": "-".join(["zoo", *tiers, *variants]), "caption": caption, "data": means}
+    caption = TEXTS["zoo"].format(
+        tiers=", ".join(tiers),
+        runs=runs_in_words(means, deviations=False),
+        failures=_failures(table),
+    )
+    name = "-".join(["zoo", *tiers, *variants])
     lines = ["data_set", "backbone"] if cells["data_set"].nunique() > 1 else ["backbone"]
-    return Table(cells, lines, ["method"], **layout)
+    return Table(cells, lines, ["method"], name=name, caption=caption, data=means)
 
 
 def main_table(table: pd.DataFrame, parameters) -> Table:
     """Return the scores' error rates over normally trained networks, the paper's in brackets."""
     table = table[table["data_set"] == parameters.data_set]
     primary = table[table["variant"] == "primary"]
-    every = cases(primary)
-    every = every[[name for name in PAPER_METHODS if name in every]].dropna()
-    ours = every[[ModelName.parse(name).strategy == "normal" for name in every.index]]
+    errors = cases(primary)
+    errors = errors[[name for name in PAPER_METHODS if name in errors]].dropna()
+    ours = errors[[ModelName.parse(name).strategy == "normal" for name in errors.index]]
     paper_values = cases(published.with_averages(published.load("human_centric")))
     wide = over_networks(ours) + " (" + over_networks(paper_values[list(ours)]) + ")"
-    if FRESH in {*table["variant"].unique()}:
+    if table["variant"].eq(FRESH).any():
         fresh = cases(table[table["variant"] == FRESH]).loc[ours.index]
         wide[FRESH] = (100 * fresh[list(ours)].mean()).map("{:.1f}".format)
-    right = primary[primary["metric"] == "accuracy"].pivot_table("value", "backbone", "test_set")
-    right = right.loc[ours.index]  # a label-shifted set has no accuracy: no prediction is correct
+    accuracies = primary[primary["metric"] == "accuracy"]
+    correct = accuracies.pivot_table("value", "backbone", "test_set").loc[ours.index]
     rates = primary[(primary["metric"] == "der99") & (primary["method"] == "msp")]
     sets = [name for name in rates["test_set"].unique() if name not in _MEANS]
-    rejecting = 100 * (right.sum(axis=1) / len(sets)).mean()
+    # no prediction of a label-shifted set is correct: it has no accuracy
+    rejecting = 100 * (correct.sum(axis=1) / len(sets)).mean()
     wide = wide.rename(PAPER_METHODS)
     for rule, rate in {"accept": 100 - rejecting, "reject": rejecting}.items():
         wide.loc[f"{rule} everything"] = [f"{rate:.1f}", *[""] * (wide.shape[1] - 1)]
     caption = TEXTS["main"].format(
         networks=_networks_in_words(ours.index, parameters),
         tier=parameters.tier,
-        least=f"{100 * right['test'].min():.0f}",
-        most=f"{100 * right['test'].max():.0f}",
+        least=f"{100 * correct['test'].min():.0f}",
+        most=f"{100 * correct['test'].max():.0f}",
         data_set=parameters.data_set,
-        input_shifted=", ".join(name for name in sets if name in right and name != "test"),
-        label_shifted=", ".join(name for name in sets if name not in right),
+        input_shifted=", ".join(name for name in sets if name in correct and name != "test"),
+        label_shifted=", ".join(name for name in sets if name not in correct),
         printed=len(paper_values),
         failures=_failures(primary[primary["method"].isin([*PAPER_METHODS])]),
     )
@@ -87,8 +92,8 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
 
 def each_network(table: pd.DataFrame) -> dict[str, Table]:
     """Return the paper's scores on each network by the source of the threshold, as `zoo`."""
-    chosen = table["method"].isin(PAPER_METHODS) & (table["metric"] != "failed")
-    table = table[chosen | (table["method"] == "network")]
+    of_scores = table["method"].isin(PAPER_METHODS) & (table["metric"] != "failed")
+    table = table[of_scores | (table["method"] == "network")]
     variants = [name for name in ("primary", FRESH) if table["variant"].eq(name).any()]
     return {name: zoo(table[table["variant"] == name], methods=PAPER_METHODS) for name in variants}
 
@@ -114,18 +119,18 @@ def _networks_in_words(names: Sequence[str], parameters) -> str:
     """Return how many networks there are, and how many of them others trained, in words."""
     trained = sum(ModelName.parse(name).architecture in parameters.architectures for name in names)
     kinds = {"that others trained": len(names) - trained, "trained here": trained}
-    return " and ".join(
-        f"{count} network{'s' * (count > 1)} {kind}" for kind, count in kinds.items() if count
-    )
+    return counted_networks(kinds)
 
 
 def _failures(table: pd.DataFrame) -> str:
     """Return which networks, sets and scores of a results table failed, and why, for a caption."""
     failed = table[table["metric"] == "failed"]
-    of_network, on_test = failed["method"] == "network", failed["test_set"] == "test"
+    networks = failed.groupby("method")["backbone"].transform("nunique")
+    everywhere = networks == table["backbone"].nunique()
+    of_network = failed["method"] == "network"
+    of_test = failed["test_set"] == "test"
     names = failed["method"] + " of " + failed["backbone"]
-    everywhere = failed.groupby("method")["backbone"].transform("nunique")
-    names = names.mask(everywhere == table["backbone"].nunique(), failed["method"])
-    names = names.where(~of_network, failed["backbone"].where(on_test, failed["test_set"]))
+    names = names.mask(everywhere, failed["method"])
+    names = names.mask(of_network, failed["test_set"].mask(of_test, failed["backbone"]))
     groups = names.groupby(failed["notes"], sort=False).unique()
     return "".join(f" Failed: {', '.join(group)} ({why})." for why, group in groups.items())

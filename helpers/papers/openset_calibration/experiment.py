@@ -27,6 +27,7 @@ __all__ = ["METHODS", "VARIANTS", "models", "outputs", "parts", "roles", "rows"]
 
 VARIANTS = content_of(__file__, "tables")["variants"]
 METHODS = tuple(VARIANTS["primary"])
+_NO_REPLICATES = np.empty(0)  # of a number that is no mean over the test images
 
 
 @dataclass(frozen=True)
@@ -65,12 +66,12 @@ class SplitOutputs:
 
 def parts(parameters: Parameters) -> list[Part]:
     """Return the parts: each data set, network and run."""
-    every = []
+    all_parts = []
     grid = itertools.product(parameters.data_sets, range(parameters.runs), parameters.networks)
     for data_set, run, network in grid:
         identity = {"data_set": data_set, "backbone": network, "run": run}
-        every.append(Part(f"{data_set}/{network}/{run}", identity, roles=f"{data_set}/{run}"))
-    return every
+        all_parts.append(Part(f"{data_set}/{network}/{run}", identity, roles=f"{data_set}/{run}"))
+    return all_parts
 
 
 def models(parameters: Parameters, part: Part, roles: Mapping[str, Split]) -> dict[str, Fitted]:
@@ -85,20 +86,31 @@ def outputs(
     parameters: Parameters, part: Part, roles: Mapping[str, Split], models: Mapping[str, Fitted]
 ) -> dict[str, SplitOutputs]:
     """Return the outputs of the network of each setting; it processes each image once."""
-    sets = {name: (split.train, split.calibration, split.test) for name, split in roles.items()}
-    return {name: SplitOutputs(*map(models[name].outputs, sets[name])) for name in sets}
+    by_setting = {}
+    for setting, split in roles.items():
+        network = models[setting]
+        by_setting[setting] = SplitOutputs(
+            train=network.outputs(split.train),
+            calibration=network.outputs(split.calibration),
+            test=network.outputs(split.test),
+        )
+    return by_setting
 
 
 def closed_set(network: SplitOutputs) -> dict[str, Answers]:
     """Return answers without "unknown", before and after temperature scaling."""
-    held = network.calibration
-    temperatures = {"before": 1.0, "after": calibration.fit_temperature(held.logits, held.labels)}
-    test, nothing = network.test, np.zeros(len(network.test))
+    held_out = network.calibration
+    test = network.test
+    fitted = calibration.fit_temperature(held_out.logits, held_out.labels)
     return {
         when: Answers(
-            calibration.softmax(test.logits, value), nothing, test.predictions, test.labels, value
+            probabilities=calibration.softmax(test.logits, temperature),
+            unknown=np.zeros(len(test)),
+            answers=test.predictions,
+            labels=test.labels,
+            temperature=temperature,
         )
-        for when, value in temperatures.items()
+        for when, temperature in {"before": 1.0, "after": fitted}.items()
     }
 
 
@@ -117,7 +129,8 @@ def open_set(
     paper has a single accuracy per setting.  With `moving_decision` this threshold applies to the
     scaled probabilities.
     """
-    panels, closed = {}, closed_set(network)
+    panels = {}
+    closed = closed_set(network)
     for when, answers in closed.items():
         decisive = answers if moving_decision else closed["before"]
         panels[when] = replace(
@@ -163,17 +176,23 @@ def open_set_openmax(
     """
     model = openset.OpenMax(parameters.tail, parameters.alpha or None, parameters.distance)
     model.fit(network.train.logits, network.train.labels)
-    held = network.calibration
-    logits = held.logits if shared_temperature else model.revised_logits(held.logits)
-    temperatures = {"before": 1.0, "after": calibration.fit_temperature(logits, held.labels)}
-    revised, every = model.revised_logits(network.test.logits), {}
-    decisive = calibration.softmax(revised)
-    answers = np.where(decisive.max(axis=1) >= least, openset.openmax_answer(decisive), -1)
-    for when, temperature in temperatures.items():
+    held_out = network.calibration
+    logits = held_out.logits if shared_temperature else model.revised_logits(held_out.logits)
+    fitted = calibration.fit_temperature(logits, held_out.labels)
+    revised = model.revised_logits(network.test.logits)
+    unscaled = calibration.softmax(revised)
+    answers = np.where(unscaled.max(axis=1) >= least, openset.openmax_answer(unscaled), -1)
+    panels = {}
+    for when, temperature in {"before": 1.0, "after": fitted}.items():
         probabilities = calibration.softmax(revised, temperature)
-        known, unknown = probabilities[:, :-1], probabilities[:, -1]
-        every[when] = Answers(known, unknown, answers, network.test.labels, temperature)
-    return every
+        panels[when] = Answers(
+            probabilities=probabilities[:, :-1],
+            unknown=probabilities[:, -1],
+            answers=answers,
+            labels=network.test.labels,
+            temperature=temperature,
+        )
+    return panels
 
 
 def panels(
@@ -184,16 +203,19 @@ def panels(
     `outputs` are of the two networks of a run, by setting.
     """
     known_name("variant", variant, VARIANTS)
-    closed, opened = outputs["closed-set"], outputs["open-set"]
+    closed = outputs["closed-set"]
+    opened = outputs["open-set"]
     if variant == "long tail":
-        parameters = parameters.replace(tail=max(2, round(0.2 * correct_per_class(opened))))
+        tail = max(2, round(0.2 * correct_per_class(opened)))
+        parameters = parameters.replace(tail=tail)
     if variant == "matched tail":
         parameters = parameters.replace(tail=matched_tail(opened, parameters))
     if variant == "cosine":
         parameters = parameters.replace(distance="euclidean_cosine")
     if variant == "one threshold":
         parameters = parameters.replace(tail=20, alpha=min(3, parameters.known))
-    moving, shared = variant == "moving decision", variant == "shared temperature"
+    moving = variant == "moving decision"
+    shared = variant == "shared temperature"
     fixed = {"half": 0.5, "one threshold": parameters.threshold}.get(variant, 0.0)
     threshold = fixed or rejection_threshold(opened, parameters)
     make = {
@@ -201,29 +223,40 @@ def panels(
         METHODS[1]: lambda: open_set(opened, threshold, moving_decision=moving),
         METHODS[2]: lambda: open_set_openmax(opened, parameters, fixed, shared_temperature=shared),
     }
-    methods = {method: make[method]() for method in VARIANTS[variant]}
-    every = {(name, when): panel[when] for name, panel in methods.items() for when in panel}
-    for key, answers in every.items():
-        if variant == "normalised":
-            total = answers.probabilities.sum(axis=1) + answers.unknown
-            known, unknown = answers.probabilities / total[:, None], answers.unknown / total
-            every[key] = replace(answers, probabilities=known, unknown=unknown)
-        if variant == "known confidence":
-            every[key] = replace(answers, rejected="known")
-    return every
+    panels = {}
+    for method in VARIANTS[variant]:
+        for when, answers in make[method]().items():
+            if variant == "normalised":
+                answers = normalised(answers)
+            if variant == "known confidence":
+                answers = replace(answers, rejected="known")
+            panels[method, when] = answers
+    return panels
+
+
+def normalised(answers: Answers) -> Answers:
+    """Return answers whose K + 1 probabilities have the sum 1."""
+    total = answers.probabilities.sum(axis=1) + answers.unknown
+    return replace(
+        answers,
+        probabilities=answers.probabilities / total[:, None],
+        unknown=answers.unknown / total,
+    )
 
 
 def measure(answers: Answers, bins: int, weights: np.ndarray) -> Iterator[dict]:
     """Yield the metrics of one panel with bootstrap replicates, `weights` [replicates, N]."""
-    confidence, correct, unknown = answers.confidence, answers.correct, answers.labels < 0
-    arrays = answers.probabilities, answers.unknown, answers.labels
+    confidence = answers.confidence
+    correct = answers.correct
+    unknown = answers.labels < 0
+    errors = metrics.open_set_squared_errors(answers.probabilities, answers.unknown, answers.labels)
 
     def mean(values: np.ndarray) -> tuple[float, np.ndarray]:
         return values.mean(), metrics.weighted_mean(values, weights)
 
-    measured = {
+    measured: dict[str, tuple[float, np.ndarray]] = {
         "accuracy": mean(correct),
-        "brier": mean(metrics.open_set_squared_errors(*arrays)),
+        "brier": mean(errors),
         "ece": (
             metrics.calibration_error(confidence, correct, bins=bins),
             metrics.weighted_calibration_error(confidence, correct, weights, bins=bins),
@@ -232,12 +265,12 @@ def measure(answers: Answers, bins: int, weights: np.ndarray) -> Iterator[dict]:
             metrics.calibration_error_floor(confidence, bins=bins),
             metrics.weighted_calibration_error_floor(confidence, weights, bins=bins),
         ),
-        "temperature": (answers.temperature, ()),
+        "temperature": (answers.temperature, _NO_REPLICATES),
     }
     if unknown.any():
         measured |= {"rejected": mean(answers.answers < 0), "unknown": mean(unknown)}
     if answers.threshold is not None:
-        measured["threshold"] = (answers.threshold, ())
+        measured["threshold"] = (answers.threshold, _NO_REPLICATES)
     for metric, (value, replicates) in measured.items():
         yield results.row("test", metric, value, len(answers.labels), replicates)
 
@@ -247,9 +280,11 @@ def bins_of(answers: Answers, bins: int) -> Iterator[dict]:
     curve = metrics.reliability_curve(answers.confidence, answers.correct, bins=bins)
     numbers = np.rint(curve.edges[:, 1] * bins).astype(int)
     for index, number in enumerate(numbers):
+        images = int(curve.count[index])
         for metric in ("accuracy", "confidence"):
-            name, value = f"{metric}_in_bin_{number:02}_of_{bins}", getattr(curve, metric)[index]
-            yield results.row("test", name, value, int(curve.count[index]))
+            name = f"{metric}_in_bin_{number:02}_of_{bins}"
+            value = getattr(curve, metric)[index]
+            yield results.row("test", name, value, images)
 
 
 def rows(

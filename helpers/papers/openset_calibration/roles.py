@@ -1,11 +1,12 @@
 """Roles of classes and images in *Evaluating Uncertainty Calibration for Open-Set Recognition*.
 
-Six random classes are known, the others unknown.  Of the training images of known classes, nine
-tenths train the network and one tenth fits the temperature; the test set has all classes.  In the
-closed set all classes are known.
+Six random classes are known, the others unknown.  Nine tenths of the training images of known
+classes train the network, and one tenth fits the temperature; the test set has all classes.  All
+classes of the closed set are known.
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -40,13 +41,17 @@ def draw_known(classes: int, known: int, *, run: int, seed: int) -> np.ndarray:
     array([2, 3, 4, 5, 6, 7])
     """
     if not 2 <= known < classes:
-        raise ValueError(f"known: between 2 and {classes - 1} of {classes} classes, got {known}")
-    return np.sort(np.random.default_rng([seed, run]).permutation(classes)[:known])
+        raise ValueError(
+            f"known: between 2 and {classes - 1} of {classes} classes expected, got {known}"
+        )
+    order = np.random.default_rng([seed, run]).permutation(classes)
+    return np.sort(order[:known])
 
 
 def roles(parameters: Parameters, part: Part) -> dict[str, Split]:
     """Return the roles of the images of one run in each setting."""
-    data_set, run = part.identity["data_set"], part.identity["run"]
+    data_set = part.identity["data_set"]
+    run = part.identity["run"]
     return {setting: split(parameters, data_set, setting, run) for setting in SETTINGS}
 
 
@@ -62,27 +67,28 @@ def split(parameters: Parameters, data_set: str, setting: str, run: int) -> Spli
     (6, 1620, 180, 1000)
     """
     known_name("setting", setting, SETTINGS)
-    options = {"size": SIZE, "download": parameters.download}
-    train, test = (data.load(data_set, part, **options) for part in ("train", "test"))
-    classes, seed = len(train.class_names), parameters.seed
-    chosen = np.arange(classes)
+    load = partial(data.load, data_set, size=SIZE, download=parameters.download)
+    train = load("train")
+    classes = len(train.class_names)
+    known = np.arange(classes)
     if setting == "open-set":
-        chosen = draw_known(classes, parameters.known, run=run, seed=seed)
-    numbering = np.full(classes + 1, -1)  # and one place for images without a label
-    numbering[chosen] = np.arange(len(chosen))
+        known = draw_known(classes, parameters.known, run=run, seed=parameters.seed)
+    new_labels = np.full(classes + 1, -1)  # the last one is of images without a label
+    new_labels[known] = np.arange(len(known))
     names = np.array(train.class_names)
 
     def relabelled(images: data.Images) -> data.Images:
-        known_names = tuple(str(name) for name in names[chosen])
-        return replace(images, labels=numbering[images.labels], class_names=known_names)
+        known_names = tuple(str(name) for name in names[known])
+        return replace(images, labels=new_labels[images.labels], class_names=known_names)
 
     seen = relabelled(train)
     seen = seen.subset(seen.labels >= 0)
-    held = data.hold_out(seen.labels, parameters.calibration_share, run=run, seed=seed)
+    share = parameters.calibration_share
+    held_out = data.hold_out(seen.labels, share, run=run, seed=parameters.seed)
     return Split(
         known=seen.class_names,
-        unknown=tuple(str(name) for name in np.delete(names, chosen)),
-        train=seen.subset(~held),
-        calibration=seen.subset(held),
-        test=relabelled(test),
+        unknown=tuple(str(name) for name in np.delete(names, known)),
+        train=seen.subset(~held_out),
+        calibration=seen.subset(held_out),
+        test=relabelled(load("test")),
     )

@@ -13,9 +13,9 @@ OPENMAX = "open-set + OpenMax"
 MATCHED = "matched tail"
 
 
-def name_tail(part: pd.DataFrame, tail: str) -> pd.DataFrame:
+def name_tail(rows: pd.DataFrame, tail: str) -> pd.DataFrame:
     """Return rows that name the tail of OpenMax, on which its numbers depend."""
-    return part.replace({"method": {OPENMAX: f"{OPENMAX}, {tail} tail"}})
+    return rows.replace({"method": {OPENMAX: f"{OPENMAX}, {tail} tail"}})
 
 
 def main_table(table: pd.DataFrame, parameters) -> Table:
@@ -24,38 +24,42 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
     OpenMax is shown with the matched tail, as its claim tests it, if the table has this variant.
     """
     errors = table[table["metric"] == "ece"]
-    primary, judging = (errors[errors["variant"] == name] for name in ("primary", MATCHED))
-    if matched := len(judging) > 0:
-        primary = pd.concat([primary[~primary["method"].isin(judging["method"])], judging])
-        primary = primary.assign(variant="primary")
-    backbone, data_set = (primary[column].iloc[0] for column in ("backbone", "data_set"))
+    primary = errors[errors["variant"] == "primary"]
+    matched = errors[errors["variant"] == MATCHED]
+    if len(matched):
+        others = primary[~primary["method"].isin(matched["method"])]
+        primary = pd.concat([others, matched]).assign(variant="primary")
+    backbone = primary["backbone"].iloc[0]
+    data_set = primary["data_set"].iloc[0]
     primary = primary[(primary["backbone"] == backbone) & (primary["data_set"] == data_set)]
     family = PAPER.networks.get(backbone, "ResNet")
     printed = published.load("openset_calibration")
     printed = printed[(printed["data_set"] == "CIFAR10") & (printed["backbone"] == family)]
-    names = {"published_as": {data_set: "CIFAR10"}, "families": {backbone: family}}
-    compared = comparisons.comparison(primary, printed, **names)
-    compared = name_tail(compared, "matched" if matched else "usual")
+    compared = comparisons.comparison(
+        primary,
+        printed,
+        published_as={data_set: "CIFAR10"},
+        families={backbone: family},
+    )
+    compared = name_tail(compared, "matched" if len(matched) else "usual")
     titles = {"before": "before temperature scaling", "after": "after"}
     cells = compared.assign(
         text=comparisons.numbers_beside(compared, 1, ".3f"),
         calibration=categories(compared["calibration"], titles),
     )
     recipe = getattr(parameters, "training", {}) | parameters.networks[backbone]
-    caption = (
-        TEXTS["caption"]
-        .format(
-            data_set=data_set,
-            tier=parameters.tier,
-            backbone=backbone,
-            stem=f"stem stride {recipe['stem_stride']}, " if "stem_stride" in recipe else "",
-            epochs=recipe["epochs"],
-            runs=comparisons.runs_in_words(compared),
-            family=f"{'an' if family[0] in 'AEIOU' else 'a'} {family}",
-            table=printed["table"].iloc[0],
-            matched=TEXTS["matched"] if matched else "",
-        )
-        .rstrip()
+    article = "an" if family[0] in "AEIOU" else "a"
+    caption = TEXTS["caption"].format(
+        data_set=data_set,
+        tier=parameters.tier,
+        backbone=backbone,
+        stem=f"stem stride {recipe['stem_stride']}, " if "stem_stride" in recipe else "",
+        epochs=recipe["epochs"],
+        runs=comparisons.runs_in_words(compared),
+        family=f"{article} {family}",
+        table=printed["table"].iloc[0],
+        matched=TEXTS["matched"] if len(matched) else "",
     )
     name = comparisons.name_of(compared)
+    caption = caption.rstrip()
     return Table(cells, ["method"], ["calibration"], name=name, caption=caption, data=compared)

@@ -2,7 +2,7 @@
 
 Algorithms with random hyper-parameters, with or without spectral normalisation, are trained on the
 in-domain classes.  The likelihood of held-out images chooses a trial.  `trials` trains the
-networks, `experiment` chooses and measures, `algorithms` and `measures` have the records.
+networks, `experiment` chooses and measures, `names` has the records of algorithms and measures.
 """
 
 from helpers.papers import Paper, content_of

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -79,9 +79,9 @@ class Choice:
     """The result of a search."""
 
     search: Search
-    held: Mapping[int, int]  # number of validation images of each data seed
+    held_out: Mapping[int, int]  # number of validation images of each data seed
     likelihoods: pd.DataFrame  # NLL of these images [data seeds, trials]; NaN if a trial diverged
-    chosen: int | None  # number of the chosen trial; None if all diverged
+    number: int | None  # of the chosen trial; None if all diverged
     # by data seed: "primary" (the chosen trial), "ensemble" if several trials did not diverge, and
     # "ensemble of 3" for the best three trials
     variants: Mapping[tuple[int, str], DomainOutputs]
@@ -89,24 +89,25 @@ class Choice:
 
 def parts(parameters: Parameters) -> list[Part]:
     """Return the parts: each network, algorithm and form of spectral normalisation."""
-    for name, arguments in parameters.score_arguments.items():
-        scores.create(name, **arguments)  # refuses impossible arguments
+    all_parts = []
     grid = itertools.product(parameters.sizes, parameters.algorithms, parameters.spectral)
-    every, data_set = [], parameters.data_set
     for network, name, form in grid:
         trials.algorithm_of(parameters, network, name, form)  # refuses an impossible search
         backbone = network + spectral_suffix(form)
-        identity = {"data_set": data_set, "method": name, "backbone": backbone}
-        every.append(Part(f"{network}/{name}/{form}", identity, roles=""))
-    return every
+        identity = {"data_set": parameters.data_set, "method": name, "backbone": backbone}
+        all_parts.append(Part(f"{network}/{name}/{form}", identity, roles=""))
+    return all_parts
 
 
 def models(parameters: Parameters, part: Part, roles: Mapping[int, DomainSplit]) -> Search:
     """Return all trials on all data seeds, trained or from the cache."""
     network, name, form = part.name.rsplit("/", 2)
     algorithm = trials.algorithm_of(parameters, network, name, form)
-    train = partial(trials.train_trials, parameters, algorithm)
-    return Search(algorithm, {seed: train(roles[seed].train, seed) for seed in roles})
+    trained = {
+        seed: trials.train_trials(parameters, algorithm, split.train, seed)
+        for seed, split in roles.items()
+    }
+    return Search(algorithm, trained)
 
 
 def outputs(
@@ -114,29 +115,38 @@ def outputs(
 ) -> Choice:
     """Return the trial with the best mean over data seeds, and outputs of it and the ensemble."""
     algorithm = models.algorithm
-    nll = {
-        seed: [trials.validation_nll(trial, roles[seed], algorithm) for trial in trained]
-        for seed, trained in models.trials.items()
-    }
-    likelihoods = pd.DataFrame(list(nll.values()), list(nll))
-    chosen, variants = trials.choose_trial(likelihoods), {}
-    best = likelihoods.dropna(axis=1).mean().sort_values(kind="stable").index
+    nll = []
     for seed, trained in models.trials.items():
-        if chosen is not None:
-            variants[seed, "primary"] = ask(algorithm, [trained[chosen]], roles[seed])
-        for size in (size for size in parameters.ensemble_sizes if size <= len(best)):
-            networks = [trained[number] for number in best[:size]]
-            variants[seed, f"ensemble of {size}"] = ask(algorithm, networks, roles[seed])
-        trained = [trial for trial in trained if not trial.diverged]
-        if len(trained) > 1:
-            variants[seed, "ensemble"] = ask(algorithm, trained, roles[seed])
-    held = {seed: len(split.validation) for seed, split in roles.items()}
-    return Choice(models, held, likelihoods, chosen, variants)
+        nll.append([trials.validation_nll(trial, roles[seed], algorithm) for trial in trained])
+    likelihoods = pd.DataFrame(nll, list(models.trials))
+    best = likelihoods.dropna(axis=1).mean().sort_values(kind="stable").index
+    number = trials.choose_trial(likelihoods)
+    variants = {}
+    for seed, trained in models.trials.items():
+        split = roles[seed]
+        if number is not None:
+            variants[seed, "primary"] = ask(algorithm, [trained[number]], split)
+        for size in parameters.ensemble_sizes:
+            if size <= len(best):
+                members = [trained[index] for index in best[:size]]
+                variants[seed, f"ensemble of {size}"] = ask(algorithm, members, split)
+        finite = [trial for trial in trained if not trial.diverged]
+        if len(finite) > 1:
+            variants[seed, "ensemble"] = ask(algorithm, finite, split)
+    return Choice(
+        search=models,
+        held_out={seed: len(split.validation) for seed, split in roles.items()},
+        likelihoods=likelihoods,
+        number=number,
+        variants=variants,
+    )
 
 
-def ask(algorithm: trials.Algorithm, chosen: Sequence, split: DomainSplit) -> DomainOutputs:
+def ask(
+    algorithm: trials.Algorithm, members: Sequence[trials.Trial], split: DomainSplit
+) -> DomainOutputs:
     """Return the outputs of a trial, or of several trials as an ensemble; none diverged."""
-    networks = tuple(trial.fitted for trial in chosen)
+    networks = tuple(trial.fitted for trial in members if trial.fitted is not None)
     return DomainOutputs(Model(algorithm.name, networks, algorithm.passes), split)
 
 
@@ -144,15 +154,18 @@ def rows(parameters: Parameters, part: Part, outputs: Choice, draw: Draw) -> Ite
     """Yield the rows of all trials (variant ``trial N``), of the chosen trial and the ensemble."""
     algorithm = outputs.search.algorithm
     for seed, trained in outputs.search.trials.items():
+        images = outputs.held_out[seed]
         for trial in trained:
-            metric, value, notes = "diverged", 1.0, trial.message
-            if not trial.diverged:
-                metric, value = "nll", outputs.likelihoods.loc[seed, trial.number]
+            if trial.diverged:
+                notes = trial.message
+                row = results.row("validation", "diverged", 1.0, images)
+            else:
                 notes = _hyper_parameters(algorithm, trial)
-            columns = {"run": seed, "variant": f"trial {trial.number}", "notes": notes}
-            yield columns | results.row("validation", metric, value, outputs.held[seed])
-        if chosen := outputs.variants.get((seed, "primary")):
-            test = chosen.sets["test"]  # log K is the loss of guessing: see `claims.derive`
+                nll = outputs.likelihoods.loc[seed, trial.number]
+                row = results.row("validation", "nll", nll, images)
+            yield {"run": seed, "variant": f"trial {trial.number}", "notes": notes} | row
+        if primary := outputs.variants.get((seed, "primary")):
+            test = primary.sets["test"]  # log K is the loss of guessing
             yield {"run": seed} | results.row("test", "classes", test.num_classes, len(test))
         for (data_seed, variant), model in outputs.variants.items():
             if data_seed == seed:
@@ -163,9 +176,12 @@ def rows(parameters: Parameters, part: Part, outputs: Choice, draw: Draw) -> Ite
 def _hyper_parameters(algorithm: trials.Algorithm, trial: trials.Trial) -> str:
     """Return the searched hyper-parameters of a trial in words."""
     values = trial.recipe.as_dict() | trial.recipe.objective_arguments
-    searched = {name: values[name] for name in algorithm.space if name in values}
-    words = {name: f"{v:.4g}" if isinstance(v, float) else v for name, v in searched.items()}
-    return ", ".join(f"{name} {value}" for name, value in words.items())
+    texts = []
+    for name in algorithm.space:
+        if name in values:
+            value = values[name]
+            texts.append(f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}")
+    return ", ".join(texts)
 
 
 def measure(parameters: Parameters, model: DomainOutputs, draw: Draw) -> Iterator[dict]:
@@ -189,9 +205,11 @@ def _rows_of_measure(
 ) -> list[dict]:
     """Return the rows of a measure; if it fails, the row with the reason.
 
-    A measure of the paper that does not exist for an algorithm gives no row, as in its tables.
+    The paper's tables omit a measure that does not exist for an algorithm, and so do the rows.
     """
-    facts, model, sets = record(measure), outputs.model, outputs.sets
+    facts = record(measure)
+    model = outputs.model
+    sets = outputs.sets
     name = score_of(measure, model.name, ensemble=len(model.networks) > 1)
     if not name:
         return []
@@ -201,8 +219,10 @@ def _rows_of_measure(
         return []
     lacks = lacking(score.info.needs, model, sets["test"])
     if lacks and not (facts.without_dropout and lacks == ["images"]):
-        why = f"'{name}' " + "; ".join(LACKING[need] for need in lacks)
-        return [] if measure in MEASURES else [_failed(outputs, why)]
+        if measure in MEASURES:
+            return []
+        reasons = "; ".join(LACKING[need] for need in lacks)
+        return [_failed(outputs, f"'{name}' {reasons}")]
     most = getattr(parameters, facts.most) if facts.most else None
     places = {key: spread(len(images), most) for key, images in sets.items()}
     try:
@@ -210,8 +230,8 @@ def _rows_of_measure(
             values = score_images(score, outputs, places, after)
         else:
             values = score_outputs(score, outputs, after, density=facts.density)
-        drawn = {key: draw(key, len(sets[key]))[:, places[key]] for key in ("test", "out")}
-        return list(measure_out_domain(values, parameters.keep, drawn))
+        weights = {key: draw(key, len(sets[key]))[:, places[key]] for key in ("test", "out")}
+        return list(measure_out_domain(values, parameters.keep, weights))
     except Exception as error:  # the other scores go on
         log.warning("%s of %s: %s", measure, model.name, error)
         return [_failed(outputs, f"{type(error).__name__}: {error}")]
@@ -229,7 +249,7 @@ def is_scaled(score: Score) -> bool:
     """
     if "images" in score.info.needs:
         refused = ImageScore.at_temperatures
-        return getattr(type(score), "at_temperatures", refused) is not refused
+        return isinstance(score, ImageScore) and type(score).at_temperatures is not refused
     return score.info.needs == ("logits",)
 
 
@@ -237,13 +257,14 @@ def score_images(
     score: Score, outputs: DomainOutputs, places: Mapping[str, np.ndarray], after: bool
 ) -> dict[str, np.ndarray]:
     """Return the scores of some images of each role, for which the images are used again."""
-    values, model = {}, outputs.model
-    for key, chosen in places.items():
-        images = getattr(outputs.split, key).subset(chosen)
-        if is_scaled(score):  # both temperatures at once cost no more than one
-            values[key] = score.at_temperatures(model, images, [1.0, outputs.temperature])[
-                int(after)
-            ]
+    model = outputs.model
+    values = {}
+    for key, indices in places.items():
+        images = getattr(outputs.split, key).subset(indices)
+        if isinstance(score, ImageScore) and is_scaled(score):
+            # both temperatures at once cost no more than one
+            before_and_after = score.at_temperatures(model, images, [1.0, outputs.temperature])
+            values[key] = before_and_after[int(after)]
         else:
             values[key] = scores.score(score, model, images)
     return values
@@ -255,17 +276,21 @@ def score_outputs(
     """Return the scores of the outputs of each role, at the learned temperature if `after`.
 
     The mixture of Gaussians learns from the training images, as in the authors' code.  Their text
-    uses the validation images, but a mixture fitted to so few images refuses all others.  With
-    `density` an ensemble has the mean density of its networks, one network in memory at a time.
+    uses the validation images, but a mixture fitted to these few images refuses all test images.
+    An ensemble has, with `density`, the mean density of its networks, of which one is in memory at
+    a time.
     """
-    networks, temperature = outputs.model.networks, outputs.temperature if after else 1.0
+    networks = outputs.model.networks
     if density and len(networks) > 1:
-        models = (replace(outputs.model, networks=(network,)) for network in networks)
-        each = [score_outputs(copy(score), replace(outputs, model=m), after) for m in models]
-        densities = {key: [values[key] for values in each] for key in SETS}
+        densities: dict[str, list[np.ndarray]] = {key: [] for key in SETS}
+        for network in networks:
+            single = replace(outputs, model=replace(outputs.model, networks=(network,)))
+            for key, values in score_outputs(copy(score), single, after).items():
+                densities[key].append(values)
         return {key: logsumexp(logs, axis=0) - np.log(len(logs)) for key, logs in densities.items()}
     sets = outputs.sets
     if is_scaled(score):
+        temperature = outputs.temperature if after else 1.0
         sets = {key: calibration.scale_outputs(sets[key], temperature) for key in sets}
     if score.info.fits:
         train = outputs.train if "logits" in score.info.needs else outputs.train_features
@@ -276,19 +301,28 @@ def score_outputs(
 def measure_in_domain(outputs: Outputs, bins: int, draw: Draw) -> Iterator[dict]:
     """Yield the in-domain metrics of test images: accuracy, its top five, ECE and NLL."""
     weights = draw("test", len(outputs))
-    probabilities, labels, correct = outputs.probabilities, outputs.labels, outputs.correct
+    probabilities = outputs.probabilities
+    labels = outputs.labels
+    correct = outputs.correct
+    top = min(5, outputs.num_classes)
+    accuracies = {
+        "accuracy": correct.mean(),
+        "accuracy_top5": metrics.accuracy(probabilities, labels, top=top),
+        "ece": metrics.ece(probabilities, labels, bins=bins),
+        "nll": metrics.nll(probabilities, labels),
+    }
     true = probabilities[np.arange(len(labels)), labels]
-    top, confidence = min(5, outputs.num_classes), probabilities.max(axis=1)
-    error = metrics.weighted_calibration_error(confidence, correct, weights, bins=bins)
-    among = (probabilities > true[:, None]).sum(axis=1) < top
-    mean = partial(metrics.weighted_mean, weights=weights)
-    for metric, value, replicates in (
-        ("accuracy", correct.mean(), mean(correct)),
-        ("accuracy_top5", metrics.accuracy(probabilities, labels, top=top), mean(among)),
-        ("ece", metrics.ece(probabilities, labels, bins=bins), error),
-        ("nll", metrics.nll(probabilities, labels), mean(-np.log(np.maximum(true, 1e-38)))),
-    ):
-        yield results.row("test", metric, value, len(outputs), replicates)
+    among_top = (probabilities > true[:, None]).sum(axis=1) < top
+    losses = -np.log(np.maximum(true, 1e-38))
+    confidence = probabilities.max(axis=1)
+    replicates = {
+        "accuracy": metrics.weighted_mean(correct, weights),
+        "accuracy_top5": metrics.weighted_mean(among_top, weights),
+        "ece": metrics.weighted_calibration_error(confidence, correct, weights, bins=bins),
+        "nll": metrics.weighted_mean(losses, weights),
+    }
+    for metric, value in accuracies.items():
+        yield results.row("test", metric, value, len(outputs), replicates[metric])
 
 
 def measure_out_domain(
@@ -299,10 +333,11 @@ def measure_out_domain(
     `values` are the scores of `SETS`, `weights` the bootstrap weights [replicates, images] of
     ``test`` and ``out``; the threshold keeps the share `keep` of the validation images.
     """
-    known, unknown = values["test"], values["out"]
-    area = metrics.weighted_auroc(known, unknown, weights["test"], weights["out"])
-    images = len(known) + len(unknown)
-    yield results.row("out", "auroc", metrics.auroc(known, unknown), images, area)
+    known = values["test"]
+    unknown = values["out"]
+    auroc = metrics.auroc(known, unknown)
+    replicates = metrics.weighted_auroc(known, unknown, weights["test"], weights["out"])
+    yield results.row("out", "auroc", auroc, len(known) + len(unknown), replicates)
     threshold = metrics.rejection_threshold(values["validation"], keep=keep)
     shares = metrics.domain_confusion(known, unknown, threshold)
     inside = metrics.weighted_mean(known >= threshold, weights["test"])

@@ -1,4 +1,4 @@
-"""Names in the results table: algorithms, measures, networks; `tables.yaml` describes them.
+"""Names of algorithms, measures and networks in the results table; see `tables.yaml`.
 
 ``params/<tier>/uimnet.yaml`` has, for each algorithm, its changes of the recipe, the
 hyper-parameters of trial 0 and the laws of the other trials.
@@ -14,7 +14,8 @@ from helpers.papers import content_of
 TEXTS = content_of(__file__, "tables")
 FREE = "none"  # of spectral normalisation
 
-_MARK = rf"\+((?:{'|'.join(SPECTRAL_FORMS)})(?:_.*)?)$"
+_FORMS = "|".join(SPECTRAL_FORMS)
+_MARK = rf"\+((?:{_FORMS})(?:_.*)?)$"
 
 
 class AlgorithmRecord(NamedTuple):
@@ -29,7 +30,7 @@ class MeasureRecord(NamedTuple):
     """The facts about a measure that the record of its score does not have."""
 
     title: str
-    most: str = ""  # parameter that limits the number of images of each set; "": all images
+    most: str = ""  # parameter that limits the number of images of each set, or "" for all images
     without_dropout: bool = False  # for a score that uses the images again
     density: bool = False  # whether an ensemble has the mean over its networks
 

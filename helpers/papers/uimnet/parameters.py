@@ -40,8 +40,19 @@ class Parameters(parameters.Parameters):
     """The free choices of the test-bed and its evaluation."""
 
     # their effect on rows is in the images and in the trials themselves
-    grid: ClassVar = ("featuriser", "in_domain", "sizes", "algorithms", "groups", "defaults",
-                      "search", "trial_draws", "spectral", "trials", "runs")  # fmt: skip
+    grid: ClassVar = (
+        "featuriser",
+        "in_domain",
+        "sizes",
+        "algorithms",
+        "groups",
+        "defaults",
+        "search",
+        "trial_draws",
+        "spectral",
+        "trials",
+        "runs",
+    )
 
     data_set: DataSet  # ``imagenet``, whose photographs are streamed, or one that fits in memory
     # network whose features divide the classes: one of `sizes`, trained here on all classes, or a
@@ -56,11 +67,10 @@ class Parameters(parameters.Parameters):
     side: Annotated[int, Field(ge=0), zero_or_at_least(8)]
     sizes: Annotated[dict[Name, Changes], Field(min_length=1)]  # networks, from the smallest on
     algorithms: Annotated[dict[AlgorithmName, Changes], Field(min_length=1)]
-    groups: dict[
-        Name, Annotated[list[AlgorithmName], Field(min_length=1)]
-    ]  # that one run of the training notebook trains
+    # the algorithms that a run of the training notebook trains
+    groups: dict[Name, Annotated[list[AlgorithmName], Field(min_length=1)]]
     defaults: dict[SearchedName, dict[str, Any]]  # hyper-parameters of trial 0, the authors'
-    search: dict[SearchedName, dict[str, Any]]  # laws of the other trials; ``all``: of every one
+    search: dict[SearchedName, dict[str, Any]]  # laws of all other trials; ``all`` of any algorithm
     # "sequence": trial N draws in the order of the laws with NumPy's former seed N, as the authors
     trial_draws: Annotated[str, one_of("draws", search.DRAWS)] = "names"
     spectral: Annotated[list[Form], Field(min_length=1)]
@@ -89,29 +99,29 @@ class Parameters(parameters.Parameters):
             for name, law in laws.items():
                 search.check_law(name, law)
         grouped = {name for names in self.groups.values() for name in names}
-        names, published = self.recipe().augmentation, self.data_set == PUBLISHED
         if missing := [name for name in self.algorithms if name not in grouped]:
-            raise ValueError(f"groups: no group trains {', '.join(missing)}; add them to one")
-        if self.side and published:
+            raise ValueError(f"groups: no group trains {', '.join(missing)}; add them to a group")
+        streamed = self.data_set == PUBLISHED
+        if self.side and streamed:
             raise ValueError("side: streamed photographs are cut to 224 pixels; leave it at 0")
-        if published and names and "flip" not in names:
+        augmentation = self.recipe().augmentation
+        if streamed and augmentation and "flip" not in augmentation:
             raise ValueError(
-                "augmentation: of streamed photographs 'flip' stands for a random crop, too; "
-                f"{', '.join(names)} alone would leave them as they are"
+                "augmentation: 'flip' expected with streamed photographs, where it is a random "
+                f"crop, too; got {', '.join(augmentation)} alone, which would not change them"
             )
-        if not (self.featuriser or self.in_domain or published):
+        if not (self.featuriser or self.in_domain or streamed):
             raise ValueError(
-                f"featuriser: the classes of '{self.data_set}' have no published roles; name a "
-                "network whose features divide them, or list the classes in `in_domain`"
+                f"featuriser: the paper divides no classes of '{self.data_set}'; name a network "
+                "whose features divide them, or list the classes in `in_domain`"
             )
         return self
 
     def searched(self, algorithm: str) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the defaults and the laws of an algorithm, including those under "all"."""
-        return tuple(
-            table.get("all", {}) | table.get(algorithm, {})
-            for table in (self.defaults, self.search)
-        )
+        defaults = self.defaults.get("all", {}) | self.defaults.get(algorithm, {})
+        laws = self.search.get("all", {}) | self.search.get(algorithm, {})
+        return defaults, laws
 
     def trainings(self) -> dict[str, dict]:
         """Return the parameters of the training notebook for each group and data seed."""

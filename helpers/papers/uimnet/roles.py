@@ -53,8 +53,8 @@ def partition(
 
     The means of the classes' features are merged by Ward's criterion until two clusters are left.
     The smaller cluster is the left one, whose classes are in-domain; of two equal clusters it is
-    the cluster of the first class.  The first classes of the right cluster are out-domain, as many
-    as there are in-domain classes.  The paper's text does not define "left"; for the 1,000 classes
+    the cluster of the first class.  An equal number of the first classes of the right cluster are
+    out-domain.  The paper's text does not define "left"; for the 1,000 classes
     of ImageNet it has 266, and "first" is by wnid.
 
     `class_means` are the mean features of the training images of each class [C, D], `most` is the
@@ -71,7 +71,7 @@ def partition(
         raise ValueError(f"class_means: at least 4 classes expected, got {len(means)}")
     merges = hierarchy.linkage(means, "ward")
     root = hierarchy.to_tree(merges)
-    branches = [sorted(branch.pre_order()) for branch in (root.left, root.right)]
+    branches = [sorted(root.left.pre_order()), sorted(root.right.pre_order())]
     left, right = sorted(branches, key=lambda classes: (len(classes), classes))
     if len(left) < 2:
         raise ValueError(
@@ -81,10 +81,13 @@ def partition(
     if left is branches[1]:
         merges[-1, :2] = merges[-1, 1::-1]
     left = left[:most]
-    in_domain, out_domain = (
-        tuple(class_names[label] for label in labels) for labels in (left, right[: len(left)])
+    right = right[: len(left)]
+    return Partition(
+        class_names=tuple(class_names),
+        linkage=merges,
+        in_domain=tuple(class_names[label] for label in left),
+        out_domain=tuple(class_names[label] for label in right),
     )
-    return Partition(tuple(class_names), merges, in_domain, out_domain)
 
 
 def load_images(parameters: Parameters, name: str, size: int | None = None) -> Images | ImageStream:
@@ -109,17 +112,19 @@ def class_means(parameters: Parameters, images: Images | ImageStream) -> np.ndar
 
     `images` are the training images of all classes, in-domain and out-domain.
     """
-    name, device = parameters.featuriser, parameters.device
+    name = parameters.featuriser
+    device = parameters.device
     if name in parameters.sizes:
         from helpers.training.fitted import fit
 
         recipe = parameters.recipe(parameters.sizes[name])
-        features = fit(images, recipe, seed=parameters.seed, device=device).outputs(images).features
+        outputs = fit(images, recipe, seed=parameters.seed, device=device).outputs(images)
     else:
         from helpers.networks import zoo
 
-        source = zoo.load(name, download=parameters.download, device=device)
-        features = source.outputs(images).features
+        network = zoo.load(name, download=parameters.download, device=device)
+        outputs = network.outputs(images)
+    features = outputs.features
     classes = range(len(images.class_names))
     counts = np.bincount(images.labels, minlength=len(classes))
     if not counts.all():
@@ -130,25 +135,36 @@ def class_means(parameters: Parameters, images: Images | ImageStream) -> np.ndar
 
 def split(parameters: Parameters, data_seed: int, branches: Partition | None) -> DomainSplit:
     """Return the images of one data seed; `branches` is None for listed classes."""
-    most, names = parameters.most_classes or None, data.splits(parameters.data_set)
-    halves = ("train", "test" if "test" in names else names[-1])
-    seen, unseen = (load_images(parameters, half, parameters.side or None) for half in halves)
-    if branches:
-        in_domain, out_domain = branches.in_domain, branches.out_domain
-    elif in_domain := tuple(parameters.in_domain):
-        out_domain = tuple(n for n in seen.class_names if n not in in_domain)[: len(in_domain)]
-    else:
-        in_domain, out_domain = (wnids[:most] for wnids in class_lists.imagenot())
+    splits = data.splits(parameters.data_set)
+    side = parameters.side or None
+    seen = load_images(parameters, "train", side)
+    unseen = load_images(parameters, "test" if "test" in splits else splits[-1], side)
+    in_domain, out_domain = _domains(parameters, seen.class_names, branches)
     seen = seen.select(in_domain)
     order = np.random.default_rng([parameters.seed, data_seed]).permutation(len(seen))
-    # the first of a random order of all images, whatever their classes
-    held = order.argsort() < max(round(parameters.validation_share * len(seen)), 1)
+    # the first of a random order of the images of all classes together
+    held_out = order.argsort() < max(round(parameters.validation_share * len(seen)), 1)
     return DomainSplit(
         in_domain=in_domain,
         out_domain=out_domain,
-        train=seen.subset(~held),
-        validation=seen.subset(held),
+        train=seen.subset(~held_out),
+        validation=seen.subset(held_out),
         test=unseen.select(in_domain),
         out=unseen.select(out_domain).unknown(),
         partition=branches,
     )
+
+
+def _domains(
+    parameters: Parameters, class_names: Sequence[str], branches: Partition | None
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return in-domain and out-domain classes: of the branches, as listed, or as published."""
+    if branches:
+        return branches.in_domain, branches.out_domain
+    if parameters.in_domain:
+        listed = tuple(parameters.in_domain)
+        others = [name for name in class_names if name not in listed]
+        return listed, tuple(others[: len(listed)])
+    most = parameters.most_classes or None
+    in_domain, out_domain = class_lists.imagenot()
+    return in_domain[:most], out_domain[:most]

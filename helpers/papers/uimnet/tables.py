@@ -21,10 +21,15 @@ def domain_means(table: pd.DataFrame) -> pd.DataFrame:
         raise ValueError(f"table: no number of {', '.join(HEADINGS)}")
     means = split_columns(results.summary(shown)).drop(columns=["paper", "test_set", "method"])
     orders = {
-        "data_set": (), "backbone": (), "measure": ["", *titles(means["measure"])],
-        "algorithm": ALGORITHMS, "spectral": (), "calibration": ["before", "after"],
-        "variant": ["primary", "ensemble"], "metric": list(HEADINGS),
-    }  # fmt: skip
+        "data_set": (),
+        "backbone": (),
+        "measure": ["", *titles(means["measure"])],
+        "algorithm": ALGORITHMS,
+        "spectral": (),
+        "calibration": ["before", "after"],
+        "variant": ["primary", "ensemble"],
+        "metric": list(HEADINGS),
+    }
     ranks = {name: categories(means[name], order) for name, order in orders.items()}
     order = pd.DataFrame(ranks).sort_values(list(orders), kind="stable").index
     return means.loc[order].reset_index(drop=True)
@@ -32,14 +37,20 @@ def domain_means(table: pd.DataFrame) -> pd.DataFrame:
 
 def main_table(table: pd.DataFrame, parameters) -> Table:
     """Return in-domain and out-domain metrics of the algorithms, single and as ensembles."""
-    network, main = [n for n in parameters.sizes if n in {*table["backbone"]}][-1], TEXTS["main"]
+    columns = TEXTS["main"]["columns"]
+    trained = {*table["backbone"]}
+    network = [name for name in parameters.sizes if name in trained][-1]
     means = domain_means(table)
     means = means[(means["backbone"] == network) & (means["spectral"] == FREE)]
     means = means.query("calibration == 'before' and variant in ['primary', 'ensemble']")
-    pairs = means["metric"].str.cat(means["measure"], " ").str.strip()
-    means, pairs = (column[pairs.isin(main["columns"])] for column in (means, pairs))
-    caption = main["caption"].format(
-        **{name: getattr(parameters, name) for name in ("data_set", "tier", "trials", "runs")},
+    heads = means["metric"].str.cat(means["measure"], " ").str.strip()
+    shown = heads.isin(columns)
+    means = means[shown]
+    caption = TEXTS["main"]["caption"].format(
+        data_set=parameters.data_set,
+        tier=parameters.tier,
+        trials=parameters.trials,
+        runs=parameters.runs,
         pixels=f" at {parameters.side} pixels" if parameters.side else "",
         network=network,
         epochs=parameters.training["epochs"],
@@ -48,7 +59,14 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
     cells = means.assign(
         text=numbers(means, 100, ".1f"),
         algorithm=categories(means["algorithm"], ALGORITHMS),
-        head=categories(pairs, main["columns"]),
+        head=categories(heads[shown], columns),
     )
-    layout = {"name": f"uimnet-{parameters.tier}-main", "caption": caption.rstrip()}
-    return Table(cells, ["algorithm"], ["head"], data=means, separator="; ", **layout)
+    return Table(
+        cells,
+        ["algorithm"],
+        ["head"],
+        name=f"uimnet-{parameters.tier}-main",
+        caption=caption.rstrip(),
+        data=means,
+        separator="; ",
+    )

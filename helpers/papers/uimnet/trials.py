@@ -54,9 +54,12 @@ def algorithm_of(
     parameters: Parameters, network: str, name: str, spectral: str = FREE
 ) -> Algorithm:
     """Return an algorithm on a network with a form of spectral normalisation."""
-    changes = parameters.sizes[network], parameters.algorithms[name]
     defaults, space = parameters.searched(name)
-    recipe = parameters.recipe(*changes, spectral_changes(spectral))
+    recipe = parameters.recipe(
+        parameters.sizes[network],
+        parameters.algorithms[name],
+        spectral_changes(spectral),
+    )
     passes = parameters.passes if RECORDS[name].passes else 0
     return Algorithm(name, recipe, defaults, space, passes)
 
@@ -65,13 +68,18 @@ def train_trials(
     parameters: Parameters, algorithm: Algorithm, images: Images | ImageStream, data_seed: int
 ) -> list[Trial]:
     """Return all trials of an algorithm on one data seed, trained or from the cache."""
-    seed, device = parameters.seed, parameters.device
-    options = {"seed": seed, "draws": parameters.trial_draws}
-    draws = search.trials(algorithm.space, algorithm.defaults, parameters.trials, **options)
+    seed = parameters.seed
+    draws = search.trials(
+        algorithm.space,
+        algorithm.defaults,
+        parameters.trials,
+        seed=seed,
+        draws=parameters.trial_draws,
+    )
     recipes = [search.applied(algorithm.recipe, values) for values in draws]
     first = seed * 10_000 + data_seed * 100
     return [
-        train_trial(images, number, recipe, seed=first + number, device=device)
+        train_trial(images, number, recipe, seed=first + number, device=parameters.device)
         for number, recipe in enumerate(recipes)
     ]
 
@@ -84,9 +92,12 @@ def train_trial(
     A trial has diverged if its loss or its final weights are not finite; it is not repeated.
     """
     key = cache.key(
-        images=images.sha256, recipe=recipe.as_dict(), seed=seed,
-        code=TRAINING[recipe.objective], **VERSIONS,
-    )  # fmt: skip
+        images=images.sha256,
+        recipe=recipe.as_dict(),
+        seed=seed,
+        code=TRAINING[recipe.objective],
+        **VERSIONS,
+    )
     note = cache.path_of("diverged", key, ".json")
     if note.exists():
         return Trial(number, recipe, None, json.loads(note.read_text(encoding="utf-8")))
@@ -104,7 +115,7 @@ def train_trial(
 
 def validation_nll(trial: Trial, split: DomainSplit, algorithm: Algorithm) -> float:
     """Return the mean NLL of the validation images; NaN if the trial diverged."""
-    if trial.diverged:
+    if trial.fitted is None:
         return float("nan")
     held_out = trial.fitted.outputs(split.validation, passes=algorithm.passes)
     return metrics.nll(scale_outputs(held_out).probabilities, held_out.labels)

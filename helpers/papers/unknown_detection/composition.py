@@ -37,10 +37,13 @@ def counts(images: Mapping[str, int], data_set: str) -> dict[str, int] | None:
     far = [name for name in images if name not in ("test", "near")]
     titles = [PAPER.test_sets.get(name, name) for name in far]
     total = sum(paper.values()) - paper["test"] - paper["near"]
-    one_each = len({*titles} & {*paper}) == len(far)
-    shares = [paper[name] for name in titles] if one_each else [images[name] for name in far]
-    sizes = {name: total * share / sum(shares) for name, share in zip(far, shares, strict=True)}
-    sizes |= {name: paper[name] for name in ("test", "near")}
+    if len({*titles} & {*paper}) == len(far):
+        shares = [paper[title] for title in titles]
+    else:
+        shares = [images[name] for name in far]
+    sizes = {"test": paper["test"], "near": paper["near"]}
+    for name, share in zip(far, shares, strict=True):
+        sizes[name] = total * share / sum(shares)
     return {name: max(1, round(_FINE * sizes[name] / size)) for name, size in images.items()}
 
 
@@ -74,14 +77,17 @@ def with_excess(table: pd.DataFrame) -> pd.DataFrame:
         if key not in accuracies.index:
             continue
         accuracy = accuracies.loc[key]
-        known, total = accuracy["images"], record["images"]
+        known = accuracy["images"]
+        total = record["images"]
         if record["test_set"] == PAPER_UNION:
             paper = SIZES[PAPER.data_sets.get(record["data_set"], record["data_set"])]
-            known, total = paper["test"], sum(paper.values())
+            known = paper["test"]
+            total = sum(paper.values())
         shares = np.append(accuracy["value"], accuracy["bootstrap"])
         least = least_aurc(known * shares, int(total))
         area = np.append(record["value"], record["bootstrap"])
-        excess = area - least if len(least) == len(area) else area[:1] - least[:1]
+        replicates = len(least) == len(area)
+        excess = area - least if replicates else area[:1] - least[:1]
         record |= {"metric": "eaurc", "value": excess[0], "bootstrap": excess[1:]}
         if "row" in record:
             record["row"] = f"{record['row']} {accuracy['row']}"
@@ -99,5 +105,5 @@ def printed(numbers: pd.DataFrame) -> pd.DataFrame:
     numbers = numbers.assign(images=images, run=0, variant="", bootstrap=[()] * len(numbers))
     numbers = with_excess(numbers)
     numbers.loc[numbers["metric"] == "eaurc", "std"] = float("nan")  # unknown for a difference
-    again = numbers[numbers["test_set"] == "union"].assign(test_set=PAPER_UNION)
-    return pd.concat([numbers, again], ignore_index=True)[columns]
+    at_paper_shares = numbers[numbers["test_set"] == "union"].assign(test_set=PAPER_UNION)
+    return pd.concat([numbers, at_paper_shares], ignore_index=True)[columns]

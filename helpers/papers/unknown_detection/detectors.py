@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 
 from helpers import metrics, scores
-from helpers.data import Images
+from helpers.data import Images, ImageStream
 from helpers.data.pixels import smoothness
 from helpers.networks.model import Model
 from helpers.networks.recipe import Recipe
@@ -23,7 +23,7 @@ from helpers.scores.odin import ODIN
 from helpers.scores.openmax import OpenMax, openmax_answer
 from helpers.training.fitted import Fitted, fit
 
-#: The factor of every logit that the authors' OpenMax revises on CIFAR, whatever its rank.
+#: The factor of every logit that the authors' OpenMax revises on CIFAR, at every rank.
 FLAT = 0.5
 
 
@@ -37,8 +37,10 @@ class Answer:
 
 def union(answers: Mapping[str, Answer], names: Sequence[str]) -> Answer:
     """Return the answers about several test sets as the answers about one set."""
-    parts = [(answers[name].confidence, answers[name].correct) for name in names]
-    return Answer(*map(np.concatenate, zip(*parts, strict=True)))
+    return Answer(
+        confidence=np.concatenate([answers[name].confidence for name in names]),
+        correct=np.concatenate([answers[name].correct for name in names]),
+    )
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class Detector:
     """A method ready for use: from images to an `Answer`, with its chosen hyper-parameters."""
 
     model: Model
-    answer: Callable[[Images], Answer] = field(repr=False)
+    answer: Callable[[Images | ImageStream], Answer] = field(repr=False)
     chosen: dict[str, float] = field(default_factory=dict)
 
 
@@ -60,14 +62,20 @@ def train(
     teacher: Fitted | None = None,
 ) -> Fitted:
     """Return a network of one run, from the cache if possible; member 0 is the run's network."""
-    images, seed = benchmark.train, parameters.seed * 100_000 + run * 100 + member
-    options = {"outliers": benchmark.external, "seed": seed, "device": parameters.device}
-    return fit(images, recipe, teacher=teacher, **options)
+    return fit(
+        benchmark.train,
+        recipe,
+        outliers=benchmark.external,
+        teacher=teacher,
+        seed=parameters.seed * 100_000 + run * 100 + member,
+        device=parameters.device,
+    )
 
 
 def train_method(parameters: Parameters, benchmark: Benchmark, method: str, run: int) -> Model:
     """Return the networks of a method as one model, from the cache if possible."""
-    recipe, record = parameters.method_recipe(method), methods.named(method)
+    recipe = parameters.method_recipe(method)
+    record = methods.named(method)
     networks = [
         train(parameters, benchmark, recipe, run=run, member=member)
         for run, member in record.networks(parameters, run)
@@ -91,7 +99,7 @@ def make(
 def by_score(model: Model, score: scores.Score, chosen: dict[str, float] | None = None) -> Detector:
     """Return the method whose confidence is a fitted score; predictions use the plain images."""
 
-    def answer(images: Images) -> Answer:
+    def answer(images: Images | ImageStream) -> Answer:
         outputs = model.outputs(images)
         return Answer(scores.score(score, model, images, outputs), outputs.correct)
 
@@ -105,7 +113,7 @@ def detect_evidence(parameters: Parameters, benchmark: Benchmark, model: Model) 
     the softmax.
     """
 
-    def answer(images: Images) -> Answer:
+    def answer(images: Images | ImageStream) -> Answer:
         outputs = model.outputs(images)
         alpha = np.exp(np.clip(outputs.logits.astype(np.float64), -10, 10)) + 1
         return Answer(alpha.max(axis=1) / alpha.sum(axis=1), outputs.correct)
@@ -118,14 +126,14 @@ def odin_grid(parameters: Parameters, model: Model, visible: Visible) -> dict[tu
     grid = {}
     for temperature in parameters.temperatures:
         score = ODIN(temperature)
-        known, external = (
-            score.stepped(model, images, parameters.epsilons)
-            for images in (visible.validation, visible.external_validation)
-        )
-        for number, epsilon in enumerate(parameters.epsilons):
+        known = score.stepped(model, visible.validation, parameters.epsilons)
+        external = score.stepped(model, visible.external_validation, parameters.epsilons)
+        for epsilon, of_known, of_external in zip(
+            parameters.epsilons, known, external, strict=True
+        ):
             grid[temperature, epsilon] = metrics.auroc(
-                softmax(known[number], temperature).max(axis=1),
-                softmax(external[number], temperature).max(axis=1),
+                softmax(of_known, temperature).max(axis=1),
+                softmax(of_external, temperature).max(axis=1),
             )
     return grid
 
@@ -133,8 +141,9 @@ def odin_grid(parameters: Parameters, model: Model, visible: Visible) -> dict[tu
 def detect_odin(parameters: Parameters, benchmark: Benchmark, model: Model) -> Detector:
     """Return ODIN with a temperature and a step chosen on held-out images."""
     grid = odin_grid(parameters, model, benchmark.visible)
-    chosen = dict(zip(("temperature", "epsilon"), max(grid, key=grid.get), strict=True))
-    return by_score(model, scores.create("odin", **chosen), chosen)
+    temperature, epsilon = max(grid, key=grid.__getitem__)
+    best = {"temperature": temperature, "epsilon": epsilon}
+    return by_score(model, scores.create("odin", **best), best)
 
 
 class FlatOpenMax(OpenMax):
@@ -149,17 +158,17 @@ def openmax_grid(
     parameters: Parameters, model: Model, visible: Visible, kind: type[OpenMax] = OpenMax
 ) -> dict[tuple, float]:
     """Return the AUROC of held-out ID against external images for each (alpha, tail)."""
-    train, known, external = (
-        model.outputs(images)
-        for images in (visible.train, visible.validation, visible.external_validation)
-    )
+    train = model.outputs(visible.train)
+    known = model.outputs(visible.validation)
+    external = model.outputs(visible.external_validation)
     alphas = sorted({min(alpha, train.num_classes) for alpha in parameters.alphas})
     grid = {}
     for tail in parameters.tails:
         rule = kind(tail, alphas[0], parameters.distance).fit(train.logits, train.labels)
         for rule.alpha in alphas:  # it does not enter the fit
-            unknown = [rule.probabilities(outputs.logits)[:, -1] for outputs in (known, external)]
-            grid[rule.alpha, tail] = metrics.auroc(1 - unknown[0], 1 - unknown[1])
+            of_known = 1 - rule.probabilities(known.logits)[:, -1]
+            of_external = 1 - rule.probabilities(external.logits)[:, -1]
+            grid[rule.alpha, tail] = metrics.auroc(of_known, of_external)
     return grid
 
 
@@ -168,11 +177,11 @@ def detect_openmax(
 ) -> Detector:
     """Return OpenMax with chosen alpha and tail; class K + 1 is "unknown"."""
     grid = openmax_grid(parameters, model, benchmark.visible, kind)
-    alpha, tail = max(grid, key=grid.get)
+    alpha, tail = max(grid, key=grid.__getitem__)
     train = model.outputs(benchmark.train)
     rule = kind(tail, alpha, parameters.distance).fit(train.logits, train.labels)
 
-    def answer(images: Images) -> Answer:
+    def answer(images: Images | ImageStream) -> Answer:
         outputs = model.outputs(images)
         probabilities = rule.probabilities(outputs.logits)
         classes = openmax_answer(probabilities)
@@ -186,7 +195,7 @@ def detect_openmax(
 def detect_smoothness(parameters: Parameters, benchmark: Benchmark, model: Model) -> Detector:
     """Return the smoothness of images in memory; the predictions are the baseline's."""
 
-    def answer(images: Images) -> Answer:
+    def answer(images: Images | ImageStream) -> Answer:
         pixels = images.pictures(np.arange(len(images)))  # also where the network sees features
         return Answer(smoothness(pixels), model.outputs(images).correct)
 
@@ -194,7 +203,7 @@ def detect_smoothness(parameters: Parameters, benchmark: Benchmark, model: Model
 
 
 #: Functions that replace a method's score, by method and variant.
-DETECT = {
+DETECT: dict[tuple[str, str], Callable[[Parameters, Benchmark, Model], Detector]] = {
     ("edl", "evidence"): detect_evidence,
     ("odin", "primary"): detect_odin,
     ("openmax", "primary"): detect_openmax,

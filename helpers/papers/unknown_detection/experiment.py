@@ -36,15 +36,17 @@ def parts(parameters: Parameters) -> list[Part]:
     """
     names = [*parameters.methods]
     if "baseline" in names:
-        aside = {name: method.aside for name, method in methods.RECORDS.items() if method.aside}
-        names += [name for name, needed in aside.items() if getattr(parameters, needed)]
+        for name, method in methods.RECORDS.items():
+            if method.aside and getattr(parameters, method.aside):
+                names.append(name)
     for name in names:
         recipe = parameters.method_recipe(name)
         objective = objectives.create(recipe.objective, **recipe.objective_arguments)
         if objective.needs_teacher:
-            raise ValueError(f"{name}: it learns from another network, which no method here has")
+            raise ValueError(f"{name}: it learns from a teacher; choose a method without one")
     identity = {"data_set": parameters.data_set, "backbone": parameters.network}
-    first, last = [], []
+    first = []
+    last = []
     for run, name in itertools.product(range(parameters.runs), names):
         networks = methods.named(name).networks(parameters, run)
         part = Part(f"{run}/{name}", identity | {"run": run, "method": name}, roles="all")
@@ -64,26 +66,29 @@ def outputs(
     parameters: Parameters, part: Part, roles: Benchmark, models: Model
 ) -> dict[str, MethodAnswers]:
     """Return the answers of a method by variant: ``primary`` (the benchmark's) and its others."""
-    variants = ["primary", *methods.named(models.name).variants]
-    return {name: ask(detectors.make(parameters, roles, models, name), roles) for name in variants}
+    answers = {}
+    for variant in ("primary", *methods.named(models.name).variants):
+        detector = detectors.make(parameters, roles, models, variant)
+        answers[variant] = ask(detector, roles)
+    return answers
 
 
 def ask(detector: Detector, roles: Benchmark) -> MethodAnswers:
     """Return the answers of a detector about each test set."""
     answers = {name: detector.answer(images) for name, images in roles.test_sets.items()}
-    notes, skipped = [], roles.skipped
+    notes = []
     if detector.chosen:
         pairs = ", ".join(f"{name} {value:g}" for name, value in detector.chosen.items())
         notes.append(f"chosen on held-out images: {pairs}")
-    if skipped:
+    if skipped := roles.skipped:
         notes.append(f"unreadable, left out: {len(skipped)} ({', '.join(skipped[:5])})")
     return MethodAnswers(answers, tuple(roles.far), "; ".join(notes))
 
 
 def _ood_groups(answers: Mapping[str, Answer], far: Sequence[str]) -> dict[str, Sequence[str]]:
     """Return the OOD groups for comparison with ID test images: near, all far sets, each set."""
-    each = {name: [name] for name in answers if name not in ("test", "near")}
-    return {"near": ["near"], "far": far} | each
+    single = {name: [name] for name in answers if name not in ("test", "near")}
+    return {"near": ["near"], "far": far} | single
 
 
 def measure(
@@ -102,34 +107,40 @@ def measure(
 
     def join(names: Sequence[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         joint = union(answers, names)
-        drawn = np.concatenate([weights[name] for name in names], axis=1)
-        return joint.confidence, joint.correct, drawn
+        of_joint = np.concatenate([weights[name] for name in names], axis=1)
+        return joint.confidence, joint.correct, of_joint
 
-    test, sets = answers["test"], ["test", "near", *far]
+    test = answers["test"]
     accuracy = metrics.weighted_mean(test.correct.astype(np.float64), weights["test"])
     yield results.row("test", "accuracy", test.correct.mean(), images["test"], accuracy)
-    unions = {"test": sets[:1], "near": sets[:2], "far": ["test", *far], "union": sets}
+    unions = {
+        "test": ["test"],
+        "near": ["test", "near"],
+        "far": ["test", *far],
+        "union": ["test", "near", *far],
+    }
     for name, names in unions.items():
         confidence, correct, drawn = join(names)
         value = metrics.aurc(confidence, correct)
         replicates = metrics.weighted_aurc(confidence, correct, drawn)
         yield results.row(name, "aurc", value, len(correct), replicates)
+    sets = unions["union"]
     if times := composition.counts({name: images[name] for name in sets}, data_set):
         confidence, correct, drawn = join(sets)
-        each = np.concatenate([np.full(images[name], times[name]) for name in sets])
-        value = metrics.weighted_aurc(confidence, correct, each[np.newaxis])[0]
-        replicates = metrics.weighted_aurc(confidence, correct, drawn * each)
+        shares = np.concatenate([np.full(images[name], times[name]) for name in sets])
+        value = metrics.weighted_aurc(confidence, correct, shares[np.newaxis])[0]
+        replicates = metrics.weighted_aurc(confidence, correct, drawn * shares)
         yield results.row(composition.PAPER_UNION, "aurc", value, len(correct), replicates)
     groups = _ood_groups(answers, far)
-    for name, names in groups.items():
-        confidence, _, drawn = join(names)
-        pair, count = (test.confidence, confidence), images["test"] + len(confidence)
+    for name, group in groups.items():
+        unknown, _, drawn = join(group)
         for metric in ("auroc", "fpr_at_tpr"):
-            weighted = getattr(metrics, f"weighted_{metric}")
-            replicates = weighted(*pair, weights["test"], drawn)
-            yield results.row(name, metric, getattr(metrics, metric)(*pair), count, replicates)
-    for name, names in (groups | {"test": ["test"]}).items():
-        confidence, _, drawn = join(names)
+            value = getattr(metrics, metric)(test.confidence, unknown)
+            resample = getattr(metrics, f"weighted_{metric}")
+            replicates = resample(test.confidence, unknown, weights["test"], drawn)
+            yield results.row(name, metric, value, images["test"] + len(unknown), replicates)
+    for name, group in (groups | {"test": ["test"]}).items():
+        confidence, _, drawn = join(group)
         replicates = metrics.weighted_mean(confidence, drawn)
         mean = confidence.mean()
         yield results.row(name, "mean_confidence", mean, len(confidence), replicates)
@@ -145,9 +156,12 @@ def fpr_at_nearest_tpr(known, unknown, *, tpr: float = 0.95) -> float:
     >>> fpr_at_nearest_tpr(known, unknown), metrics.fpr_at_tpr(known, unknown)
     (0.75, 0.25)
     """
-    known, unknown = np.sort(np.asarray(known)), np.asarray(unknown)
-    dropped = np.abs(np.arange(len(known), -1, -1) / len(known) - tpr).argmin()
-    return float((unknown >= known[dropped - 1]).mean()) if dropped else 1.0
+    ascending = np.sort(np.asarray(known))
+    kept_shares = np.arange(len(ascending), -1, -1) / len(ascending)
+    dropped = np.abs(kept_shares - tpr).argmin()
+    if not dropped:
+        return 1.0
+    return float((np.asarray(unknown) >= ascending[dropped - 1]).mean())
 
 
 def rows(
@@ -168,6 +182,6 @@ def rows(
     known = answered.answers["test"].confidence
     for name, names in _ood_groups(answered.answers, answered.far).items():
         unknown = union(answered.answers, names).confidence
-        value, images = fpr_at_nearest_tpr(known, unknown), len(known) + len(unknown)
-        row = results.row(name, "fpr_at_tpr", value, images)
+        rate = fpr_at_nearest_tpr(known, unknown)
+        row = results.row(name, "fpr_at_tpr", rate, len(known) + len(unknown))
         yield {"variant": AUTHORS, "notes": answered.notes} | row

@@ -54,7 +54,7 @@ def checked(name: str) -> str:
     >>> checked("odin+energy")
     Traceback (most recent call last):
         ...
-    ValueError: odin+energy: the networks of 'odin' are those of 'baseline'; say baseline+energy
+    ValueError: odin+energy: 'odin' uses the networks of 'baseline'; write baseline+energy
     """
     training, plus, score = name.partition("+")
     known_name("method", training, [*NINE, *OTHERS])
@@ -64,8 +64,7 @@ def checked(name: str) -> str:
         known_name("score", score, scores.names())
         if trained := named(training).networks_of:
             raise ValueError(
-                f"{name}: the networks of '{training}' are those of '{trained}'; "
-                f"say {trained}+{score}"
+                f"{name}: '{training}' uses the networks of '{trained}'; write {trained}+{score}"
             )
     return name
 
@@ -81,7 +80,8 @@ def named(name: str) -> Method:
     training, plus, score = name.partition("+")
     method = RECORDS.get(training)
     if not method:
-        title = training.upper() if len(training) <= 4 else training.replace("_", " ").capitalize()
+        short = len(training) <= 4
+        title = training.upper() if short else training.replace("_", " ").capitalize()
         method = Method(title, recipe={"objective": known_name("method", training, OTHERS)})
     if not plus:
         return method
@@ -99,9 +99,12 @@ def training_of(name: str) -> str:
 
 def trained_in(parameters, run: int) -> list[str]:
     """Return the methods whose networks a run trains, without ensembles of other runs' networks."""
-    trainings = dict.fromkeys(training_of(name) for name in parameters.methods)
-    runs = {name: {r for r, _ in named(name).networks(parameters, run)} for name in trainings}
-    return [name for name in trainings if runs[name] == {run}]
+    trainings = []
+    for name in dict.fromkeys(training_of(name) for name in parameters.methods):
+        networks = named(name).networks(parameters, run)
+        if all(number == run for number, _ in networks):
+            trainings.append(name)
+    return trainings
 
 
 def title(name: str) -> str:

@@ -24,17 +24,22 @@ class FarSet(parameters.Strict):
 
     images: Count | None = None  # at most
     splits: Annotated[list[str], Field(min_length=1)] | None = None  # that are joined
-    keep: list[str] = []  # noqa: RUF012 - classes that stay, whatever WordNet finds for their names
+    keep: list[str] = []  # noqa: RUF012 - classes that stay, although WordNet finds their names
 
 
 class BenchmarkParameters(parameters.Parameters):
     """The parameters of the benchmark: the roles of the images, the networks."""
 
     # the images themselves show other parameters that select images
-    grid: ClassVar = (
-        "networks", "network", "runs", "train_per_class", "held_out_per_class", "jpeg",
+    grid: ClassVar[tuple[str, ...]] = (
+        "networks",
+        "network",
+        "runs",
+        "train_per_class",
+        "held_out_per_class",
+        "jpeg",
         "external_kernel",
-    )  # fmt: skip
+    )
 
     data_set: DataSet  # in-distribution and near-OOD: ``imagenet``, or a set of small images
     superclasses: dict[str, list[str]]  # their classes; empty if the data set has coarse labels
@@ -47,7 +52,7 @@ class BenchmarkParameters(parameters.Parameters):
     external_kernel: Annotated[str, parameters.one_of("kernel", KERNELS)] = "bicubic"
     far: Annotated[  # data sets in the union of all test sets
         Annotated[list[DataSet], Tag("list")] | Annotated[dict[DataSet, FarSet], Tag("dict")],
-        Discriminator(lambda given: "dict" if isinstance(given, dict) else "list"),
+        Discriminator(lambda value: "dict" if isinstance(value, dict) else "list"),
     ]
     aside: list[DataSet]  # further test sets
     # larger images, tested twice, resized with a filter ("fixed") and without ("aliased"), or ""
@@ -71,7 +76,9 @@ class BenchmarkParameters(parameters.Parameters):
     @model_validator(mode="after")
     def _check_benchmark(self):
         if self.data_set == "imagenet" and not (self.train_per_class and self.held_out_per_class):
-            raise ValueError("train_per_class, held_out_per_class: missing, of photographs")
+            raise ValueError(
+                "train_per_class, held_out_per_class: missing; both expected with photographs"
+            )
         prepared = not self.in_memory or self.data_set.endswith("-bench")
         if prepared and self.external_kernel != "bicubic":
             raise ValueError(
@@ -79,14 +86,14 @@ class BenchmarkParameters(parameters.Parameters):
                 f"are not resized here, got {self.external_kernel}"
             )
         if self.jpeg and not self.in_memory:
-            raise ValueError("jpeg: none expected, of photographs, which are JPEG files already")
-        kept = {f"far.{name}.keep": (name, self.far_set(name).keep) for name in self.far}
+            raise ValueError("jpeg: none expected with photographs, which are JPEG files already")
         for superclass, names in self.superclasses.items():
             parameters.check_classes(f"superclasses.{superclass}", self.data_set, names)
-        for kind, given in ({"known_classes": (self.data_set, self.known_classes)} | kept).items():
-            parameters.check_classes(kind, *given)
-        given = (self.external, [*self.far], self.aside, self.resized)
-        if self.data_set.endswith("-bench") and given != ([self.data_set], [], [], ""):
+        parameters.check_classes("known_classes", self.data_set, self.known_classes)
+        for name in self.far:
+            parameters.check_classes(f"far.{name}.keep", name, self.far_set(name).keep)
+        others = (self.external, [*self.far], self.aside, self.resized)
+        if self.data_set.endswith("-bench") and others != ([self.data_set], [], [], ""):
             raise ValueError(
                 f"external, far, aside, resized: ['{self.data_set}'], none, none and none expected "
                 "with the authors' archive, which has its own external and far-OOD sets"
@@ -96,9 +103,12 @@ class BenchmarkParameters(parameters.Parameters):
         return self
 
     def far_set(self, name: str) -> FarSet:
-        """Return which images of a far-OOD set, or of a set aside, are used."""
-        chosen = self.far[name] if isinstance(self.far, dict) and name in self.far else FarSet()
-        return chosen if chosen.images else chosen.model_copy(update={"images": self.far_images})
+        """Return the splits and classes of a far-OOD set, or of a set aside, that are used."""
+        return self.far.get(name, FarSet()) if isinstance(self.far, dict) else FarSet()
+
+    def most_images(self, name: str) -> int:
+        """Return the largest number of images of a far-OOD set, or of a set aside."""
+        return self.far_set(name).images or self.far_images
 
     def recipe(self, *changes: Changes) -> Recipe:
         """Return the recipe of `network` with changes in turn, the knobs last."""
@@ -140,9 +150,11 @@ class Parameters(BenchmarkParameters):
         """Return the recipe of a method's networks."""
         training = methods.training_of(method)
         record = methods.named(training)
-        recipe = self.recipe(record.recipe, self.method_recipes.get(training, {}))
+        recipe = self.recipe(dict(record.recipe), self.method_recipes.get(training, {}))
         if record.passes and not (recipe.dropout or recipe.block_dropout):
-            raise ValueError(f"{training}: its recipe has no dropout: all passes are the same")
+            raise ValueError(
+                f"{training}: a recipe with dropout expected; all passes are equal without it"
+            )
         return recipe
 
     def trainings(self) -> dict[str, dict]:

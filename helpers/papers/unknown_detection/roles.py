@@ -11,10 +11,11 @@ from functools import partial
 import numpy as np
 
 from helpers import data
-from helpers.data import Images, ImageStream, class_roles, overlaps, sources
+from helpers.data import Images, ImageStream, overlaps, sources
 from helpers.data.corruptions.digital import jpeg_compression
 from helpers.files import data_root
 from helpers.papers.run import Part
+from helpers.papers.unknown_detection import class_roles
 from helpers.papers.unknown_detection.methods import TEXTS
 from helpers.papers.unknown_detection.parameters import BenchmarkParameters
 from pictures.base import to_bytes
@@ -67,9 +68,16 @@ class Benchmark:
     @property
     def skipped(self) -> list[str]:
         """Files of any role that cannot be read as images, among the files read until now."""
-        names = ("train", "validation", "external", "external_validation")
-        sets = [*(getattr(self, name) for name in names), *self.test_sets.values()]
-        return sorted({str(file) for images in sets for file in getattr(images, "skipped", ())})
+        files = set()
+        for images in (
+            self.train,
+            self.validation,
+            self.external,
+            self.external_validation,
+            *self.test_sets.values(),
+        ):
+            files |= {str(file) for file in getattr(images, "skipped", ())}
+        return sorted(files)
 
 
 def roles(parameters: BenchmarkParameters, part: Part | None = None) -> Benchmark:
@@ -89,7 +97,9 @@ def with_copies(benchmark: Benchmark, quality: int) -> Benchmark:
     They are all images of one data set; the images of other data sets stay.
     """
 
-    def copied(images: Images) -> Images:
+    def copied(images: Images | ImageStream) -> Images:
+        if not isinstance(images, Images):
+            raise ValueError(f"jpeg: images in memory expected, got the stream {images.name}")
         scaled = images.images / np.float32(255)
         copies = jpeg_compression(scaled, (), quality)
         return replace(images, images=to_bytes(copies))
@@ -116,35 +126,38 @@ def draw_known(
     if absent:
         raise ValueError(f"known_classes: no class {', '.join(sorted(absent))} in any superclass")
     generator = np.random.default_rng(seed)
-    drawn = []
+    known: list[str] = []
     for superclass, names in superclasses.items():
         if len(names) < 2:
             raise ValueError(f"superclass '{superclass}': at least two classes expected")
         count = min(max(round(share * len(names)), 1), len(names) - 1)
-        order = [names[i] for i in generator.permutation(len(names))]
-        order.sort(key=lambda name: name not in given)  # stable: the given ones first
-        if len(given & set(names)) > count:
+        order = [names[index] for index in generator.permutation(len(names))]
+        order.sort(key=lambda name: name not in given)  # stable: the given names are first
+        listed = given & set(names)
+        if len(listed) > count:
             raise ValueError(
-                f"known_classes: {len(given & set(names))} of superclass '{superclass}', "
-                f"whose share is {count}"
+                f"known_classes: at most {count} of superclass '{superclass}' expected, "
+                f"which is its share; got {len(listed)}"
             )
-        drawn += [name for name in names if name in order[:count]]
-    return tuple(drawn)
+        known += [name for name in names if name in order[:count]]
+    return tuple(known)
 
 
 def superclasses_of(images: Images) -> dict[str, list[str]]:
     """Return the classes of each superclass, read from the coarse labels."""
-    if images.coarse_labels is None:
+    titles = images.coarse_class_names
+    if images.coarse_labels is None or titles is None:
         raise ValueError(
-            f"data set '{images.name}' has no coarse labels, from which superclasses are made; "
-            "take one that has them (cifar100), or name the classes of each in `superclasses`"
+            f"data set '{images.name}': coarse labels expected, which give the superclasses; "
+            "choose a data set with them (cifar100), or list the classes of each in `superclasses`"
         )
     pairs = sorted(set(zip(images.coarse_labels.tolist(), images.labels.tolist(), strict=True)))
     families: dict[str, list[str]] = {}
     for coarse, label in pairs:
-        families.setdefault(images.coarse_class_names[coarse], []).append(images.class_names[label])
+        family = families.setdefault(titles[coarse], [])
+        family.append(images.class_names[label])
     if len({label for _, label in pairs}) < len(pairs):
-        raise ValueError(f"data set '{images.name}': a class lies in two superclasses")
+        raise ValueError(f"data set '{images.name}': a class belongs to two superclasses")
     return families
 
 
@@ -153,33 +166,40 @@ def small_images(parameters: BenchmarkParameters) -> Benchmark:
 
     External and far-OOD sets lose the classes that `overlaps.find` returns.
     """
-    seed, data_set = parameters.seed, parameters.data_set
+    seed = parameters.seed
+    data_set = parameters.data_set
     load = partial(data.load, size=SIZE, download=parameters.download)
-    train, test = (load(data_set, split) for split in ("train", "test"))
+    train = load(data_set, "train")
+    test = load(data_set, "test")
     families = parameters.superclasses or superclasses_of(train)
     known = draw_known(families, parameters.known_share, given=parameters.known_classes, seed=seed)
     near = tuple(name for names in families.values() for name in names if name not in known)
     seen = train.select(known)
-    held = data.hold_out(seen.labels, parameters.validation_share, run=0, seed=seed)
+    held_out = data.hold_out(seen.labels, parameters.validation_share, run=0, seed=seed)
 
     def disjoint(
         name: str, splits: Sequence[str], external: Iterable[str] = (), keep=(), **more
     ) -> Images:
         """Return a data set without the classes that overlap with other roles by WordNet."""
-        parts = [load(name, split, **more) for split in splits]
-        images = parts[0] if len(parts) == 1 else data.concatenate(parts, name)
+        sets = [load(name, split, **more) for split in splits]
+        images = sets[0] if len(sets) == 1 else data.concatenate(sets, name)
         nouns = name in parameters.external and name not in sources.BUILT_IN
         overlaps.check_names(images, nouns=nouns)
         if odd := set(keep) - set(images.class_names):
-            raise ValueError(f"far.{name}.keep: data set '{name}' has no class {sorted(odd)[0]!r}")
-        hit = set(overlaps.find(images, data_set, external)) - set(keep)
-        return images.select([c for c in images.class_names if c not in hit]) if hit else images
+            raise ValueError(
+                f"far.{name}.keep: classes of the data set '{name}' expected, "
+                f"got {sorted(odd)[0]!r}"
+            )
+        shared = set(overlaps.find(images, data_set, external)) - set(keep)
+        if not shared:
+            return images
+        return images.select([label for label in images.class_names if label not in shared])
 
     def far(name: str, **more) -> Images:
-        chosen = parameters.far_set(name)
-        splits = chosen.splits or [test_split(name)]
-        images = disjoint(name, splits, outside.class_names, chosen.keep, **more)
-        return data.subsample(images, chosen.images, seed=seed)
+        far_set = parameters.far_set(name)
+        splits = far_set.splits or [test_split(name)]
+        images = disjoint(name, splits, outside.class_names, far_set.keep, **more)
+        return data.subsample(images, parameters.most_images(name), seed=seed)
 
     def resized(name: str, split: str) -> Images:
         """Return a split of an external set, resized with its kernel."""
@@ -187,31 +207,33 @@ def small_images(parameters: BenchmarkParameters) -> Benchmark:
         images = disjoint(name, [split], size=SIZE if kernel == "bicubic" else None)
         return replace(images, images=data.resize(images.images, SIZE, kernel=kernel))
 
-    outside, held_outside = (
-        data.concatenate([resized(name, of(name)) for name in parameters.external], "external")
-        for of in (lambda name: "train", _second_split)
+    outside = data.concatenate([resized(name, "train") for name in parameters.external], "external")
+    held_outside = data.concatenate(
+        [resized(name, _second_split(name)) for name in parameters.external], "external"
     )
     held_outside = data.subsample(held_outside, parameters.external_validation, seed=seed)
     aside = {name: far(name) for name in parameters.aside}
     if parameters.resized:
         aside["fixed"] = far(parameters.resized)
         aside["aliased"] = far(parameters.resized, antialias=False)
-    benchmark = Benchmark(
+    far_sets = {name: far(name) for name in parameters.far}
+    known_test = test.select(known)
+    near_test = test.select(near)
+    tests = {"ID test": known_test, "near": near_test} | far_sets | aside
+    overlaps.check_disjoint([outside, held_outside.unknown()], tests)
+    return Benchmark(
         known=known,
         near_classes=near,
         superclass_of={name: family for family, names in families.items() for name in names},
-        train=seen.subset(~held),
-        validation=seen.subset(held),
-        test=test.select(known),
+        train=seen.subset(~held_out),
+        validation=seen.subset(held_out),
+        test=known_test,
         external=outside.unknown(),
         external_validation=held_outside.unknown(),
-        near=test.select(near),
-        far={name: far(name) for name in parameters.far},
-        aside=aside,
+        near=near_test,
+        far={**far_sets},
+        aside={**aside},
     )
-    tests = {"ID test": benchmark.test, "near": benchmark.near} | benchmark.far | benchmark.aside
-    overlaps.check_disjoint([outside, benchmark.external_validation], tests)
-    return benchmark
 
 
 def from_archive(parameters: BenchmarkParameters) -> Benchmark:
@@ -221,8 +243,10 @@ def from_archive(parameters: BenchmarkParameters) -> Benchmark:
     ``PART/SET/labels/CLASS/``, or ``PART/SET/no-labels/ANY/`` without labels.  Parts are ``train``,
     ``valid`` and ``test``.  The folders name the known classes.
     """
-    archive, root = TEXTS["archives"][parameters.data_set], data_root() / parameters.data_set
-    known, size = archive["known"], archive["size"]
+    archive = TEXTS["archives"][parameters.data_set]
+    root = data_root() / parameters.data_set
+    known = archive["known"]
+    size = archive["size"]
 
     def load(split: str, name: str, title: str, kind: str = "no-labels") -> Images | ImageStream:
         folder = root / split / name
@@ -231,19 +255,21 @@ def from_archive(parameters: BenchmarkParameters) -> Benchmark:
             raise FileNotFoundError(
                 f"{folder}: no such folder of the authors' archive; unpack it whole below DATA_ROOT"
             )
-        images = sources.folder(folder, "test", size=size) if size else ImageStream.scan(folder)
-        return replace(images, name=title, split=split)
+        if size:
+            images = sources.folder(folder, "test", size=size)
+            return replace(images, name=title, split=split)
+        return replace(ImageStream.scan(folder), name=title, split=split)
 
-    train, validation, test = (load(s, known, known, "labels") for s in ("train", "valid", "test"))
+    train = load("train", known, known, "labels")
+    validation = load("valid", known, known, "labels")
+    test = load("test", known, known, "labels")
     for images in (validation, test):
         if odd := sorted(set(images.class_names) ^ set(train.class_names)):
             raise ValueError(
-                f"{root}: {known} has class {odd[0]!r} in one of its parts train and "
+                f"{root}: class {odd[0]!r} of {known} is in one of its parts train and "
                 f"{images.split} alone; unpack the archive again"
             )
-    external, held = (
-        load(s, archive["external"], "external").unknown() for s in ("train", "valid")
-    )
+    held_outside = load("valid", archive["external"], "external").unknown()
     near = load("test", archive["near"], "near")
     return Benchmark(
         known=train.class_names,
@@ -251,9 +277,9 @@ def from_archive(parameters: BenchmarkParameters) -> Benchmark:
         train=train,
         validation=validation,
         test=test,
-        external=external,
+        external=load("train", archive["external"], "external").unknown(),
         external_validation=data.subsample(
-            held, parameters.external_validation, seed=parameters.seed
+            held_outside, parameters.external_validation, seed=parameters.seed
         ),
         near=near,
         far={title: load("test", name, title) for title, name in archive["far"].items()},
@@ -264,35 +290,37 @@ def photographs(parameters: BenchmarkParameters) -> Benchmark:
     """Return the benchmark of ImageNet and other streamed folders of images.
 
     In-distribution are the 200 classes of Tiny ImageNet, near-OOD 200 classes near to them in
-    WordNet, external all others (`helpers.data.class_roles.imagenet`).  Training and held-out
+    WordNet, external all others (`class_roles.imagenet`).  Training and held-out
     images are in ImageNet's training split, test images in its validation split.
     """
     if parameters.external != ["imagenet"] or parameters.aside or parameters.resized:
         raise ValueError("external, aside, resized: ['imagenet'], none and none expected")
-    some = partial(data.subsample, seed=parameters.seed)
-    train, test = (data.open_stream("imagenet", split) for split in ("train", "val"))
+    sample = partial(data.subsample, seed=parameters.seed)
+    train = data.open_stream("imagenet", "train")
+    test = data.open_stream("imagenet", "val")
     table = class_roles.imagenet(seed=parameters.seed)
     names = dict(zip(table["wnid"], table["name"], strict=True))
-    known, near, others = (
-        table.loc[table["role"] == role, "wnid"].tolist()
-        for role in ("in-distribution", "near", "external")
-    )
-    seen, held = _divide(train.select(known), parameters)
-    outside, held_outside = _divide(train.select(others), parameters)
-    far = {}
+    wnids = {role: rows["wnid"].tolist() for role, rows in table.groupby("role")}
+    known = wnids["in-distribution"]
+    near = wnids["near"]
+    seen, held_out = _divide(train.select(known), parameters)
+    outside, held_outside = _divide(train.select(wnids["external"]), parameters)
+    far: dict[str, Images | ImageStream] = {}
     for name in parameters.far:
         classes = class_roles.far(name)
-        left = classes.loc[classes["role"] == "far", "name"].str.replace("/", "_")  # bakery/shop
-        images = data.open_stream(name, "test").select(left)
-        far[name] = some(images, parameters.far_set(name).images)
+        disjoint = classes.loc[classes["role"] == "far", "name"].str.replace(
+            "/", "_"
+        )  # bakery/shop
+        images = data.open_stream(name, "test").select(disjoint)
+        far[name] = sample(images, parameters.most_images(name))
     return Benchmark(
         known=tuple(names[wnid] for wnid in known),
         near_classes=tuple(names[wnid] for wnid in near),
         train=seen,
-        validation=held,
+        validation=held_out,
         test=test.select(known),
         external=outside.unknown(),
-        external_validation=some(held_outside.unknown(), parameters.external_validation),
+        external_validation=sample(held_outside.unknown(), parameters.external_validation),
         near=test.select(near),
         far=far,
     )
@@ -302,7 +330,8 @@ def _divide(
     stream: ImageStream, parameters: BenchmarkParameters
 ) -> tuple[ImageStream, ImageStream]:
     """Return a limited number of training images of each class, and the held-out images."""
-    count, most = parameters.held_out_per_class, parameters.train_per_class
+    count = parameters.held_out_per_class or 0  # parameters of photographs have both numbers
+    most = parameters.train_per_class or 0
     generator = np.random.default_rng(parameters.seed)
     role = np.zeros(len(stream), np.int64)
     for label, name in enumerate(stream.class_names):

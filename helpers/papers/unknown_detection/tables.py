@@ -45,22 +45,26 @@ def precision(table: pd.DataFrame) -> str:
     words = []
     for device in table["device"].unique():
         plain = "float32" if device.startswith("cpu") else "bfloat16"
-        named = next((p for p in ("float32", "bfloat16") if f", {p}" in device), plain)
-        words += [f"{named} ({device.replace(f', {named}', '')})"] * (device != "none")
-    return f"Trained with {', '.join(words) or 'a precision not known'}; the paper with float32."
+        named = [kind for kind in ("float32", "bfloat16") if f", {kind}" in device]
+        kind = named[0] if named else plain
+        if device != "none":
+            words.append(f"{kind} ({device.replace(f', {kind}', '')})")
+    kinds = ", ".join(words) or "a precision not known"
+    return f"Trained with {kinds}; the paper with float32."
 
 
 def main_table(table: pd.DataFrame, parameters) -> Table:
     """Return accuracy, AURC and near AUROC of the methods, the paper's of Table 5 in brackets."""
-    table, network = table[table["variant"] == "primary"], parameters.network
+    table = table[table["variant"] == "primary"]
+    network = parameters.network
     both = beside(table)
     both = both[~both["method"].isin(_ASIDE)]
-    parts = []
+    columns = []
     for metric, test_set, head, scale, pattern in TEXTS["main"]["columns"]:
-        part = both[(both["metric"] == metric) & (both["test_set"] == test_set)]
-        text = comparisons.numbers_beside(part, scale, pattern)
-        parts.append(part.assign(text=text, head=head))
-    cells = pd.concat(parts)
+        column = both[(both["metric"] == metric) & (both["test_set"] == test_set)]
+        text = comparisons.numbers_beside(column, scale, pattern)
+        columns.append(column.assign(text=text, head=head))
+    cells = pd.concat(columns)
     titles = METHODS | {name: title(name) for name in cells["method"].unique()}
     cells["method"] = categories(cells["method"], titles)
     recipe = parameters.training | parameters.networks[network]

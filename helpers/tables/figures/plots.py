@@ -17,7 +17,6 @@ from helpers.metrics import ReliabilityCurve
 from helpers.tables.figures.style import BLUE, GREEN, GREY, PURPLE, RED
 
 _GROUPS = ((BLUE, "-", ""), (RED, "--", "////"), (GREEN, ":", "...."), (PURPLE, "-.", "xxxx"))
-_ABOVE = {"loc": "lower center", "bbox_to_anchor": (0.5, 1)}
 
 
 def contact_sheet(
@@ -31,15 +30,16 @@ def contact_sheet(
     """Show the first images of each class, one class a row; known and unknown classes apart."""
     images = np.asarray(images)
     if images.dtype != np.uint8 or images.ndim != 4 or images.shape[-1] != 3 or not len(images):
-        given = f"{images.dtype} {images.shape}"
-        raise ValueError(f"images: uint8 [N, H, W, 3] expected, at least 1, got {given}")
+        shape = f"{images.dtype} {images.shape}"
+        raise ValueError(f"images: uint8 [N, H, W, 3] expected, at least 1, got {shape}")
     labels = label_array("labels", labels, classes=len(class_names), length=len(images))
     present = np.unique(labels).tolist()
     present.sort(key=lambda label: known is not None and label not in known)
     unknown = [known is not None and label not in known for label in present]
 
     gap = max(1, images.shape[1] // 16)  # between images, in their pixels
-    height, width = (size + gap for size in images.shape[1:3])
+    height = images.shape[1] + gap
+    width = images.shape[2] + gap
     tops = np.arange(len(present)) * height + 3 * gap * np.array(unknown)
     sheet = np.full((tops[-1] + height, columns * width, 3), 255, dtype=np.uint8)
     for top, label in zip(tops, present, strict=True):
@@ -58,10 +58,18 @@ def contact_sheet(
         return ax
     for group, name, colour, line in ((False, "known", BLUE, "-"), (True, "unknown", RED, "--")):
         if group in unknown:
-            top = tops[unknown.index(group)]
-            look = {"edgecolor": colour, "linestyle": line, "linewidth": 2, "clip_on": False}
-            size = columns * width + gap, unknown.count(group) * height + gap
-            ax.add_patch(Rectangle((-gap, top - gap), *size, fill=False, label=name, **look))
+            frame = Rectangle(
+                (-gap, tops[unknown.index(group)] - gap),
+                columns * width + gap,
+                unknown.count(group) * height + gap,
+                fill=False,
+                label=name,
+                edgecolor=colour,
+                linestyle=line,
+                linewidth=2,
+                clip_on=False,
+            )
+            ax.add_patch(frame)
     for label, is_unknown in zip(ax.get_yticklabels(), unknown, strict=True):
         label.set_color(RED if is_unknown else BLUE)
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.01), ncols=2)
@@ -80,19 +88,30 @@ def score_histograms(
     if not 1 <= len(groups) <= len(_GROUPS):
         raise ValueError(f"groups: 1 to {len(_GROUPS)} expected, got {len(groups)}")
     arrays = {name: float_array(name, values) for name, values in groups.items()}
-    ends = min(map(np.min, arrays.values())), max(map(np.max, arrays.values()))
-    limits = limits or ends
-    if ends[0] < limits[0] or ends[1] > limits[1]:
-        raise ValueError(f"groups: values from {limits[0]} to {limits[1]} expected, got {ends}")
+    least = min(values.min() for values in arrays.values())
+    most = max(values.max() for values in arrays.values())
+    limits = limits or (least, most)
+    if least < limits[0] or most > limits[1]:
+        raise ValueError(
+            f"groups: values from {limits[0]} to {limits[1]} expected, got {least} to {most}"
+        )
     ax = style.axes_or_new(ax, figsize=(6, 3.2))
     for (label, values), (colour, line, hatch) in zip(arrays.items(), _GROUPS, strict=False):
         ax.hist(
-            values, bins=bins, range=limits, weights=np.full(len(values), 1 / len(values)),
-            histtype="stepfilled", facecolor=mpl.colors.to_rgba(colour, 0.25), edgecolor=colour,
-            linestyle=line, linewidth=1.5, hatch=hatch, label=label,
-        )  # fmt: skip
+            values,
+            bins=bins,
+            range=limits,
+            weights=np.full(len(values), 1 / len(values)),
+            histtype="stepfilled",
+            facecolor=mpl.colors.to_rgba(colour, 0.25),
+            edgecolor=colour,
+            linestyle=line,
+            linewidth=1.5,
+            hatch=hatch,
+            label=label,
+        )
     ax.set(xlabel=score, ylabel="share of images")
-    ax.legend(**_ABOVE, ncols=2)
+    style.legend_above(ax, 2)
     return ax
 
 
@@ -102,10 +121,12 @@ def reliability_grid(panels: Mapping[tuple[str, str], ReliabilityCurve]) -> np.n
     Bars show the accuracy of each bin, and hatched boxes the gap to the mean confidence of the
     bin. The ECE is in the corner. Below is the share of the images in each bin.
     """
-    methods, calibrations = (list(dict.fromkeys(key[part] for key in panels)) for part in (0, 1))
+    methods = list(dict.fromkeys(method for method, _ in panels))
+    calibrations = list(dict.fromkeys(calibration for _, calibration in panels))
     if len(panels) != len(methods) * len(calibrations) or not panels:
         raise ValueError(f"panels: each method with each calibration expected, got {[*panels]}")
-    rows, columns = len(methods), len(calibrations)
+    rows = len(methods)
+    columns = len(calibrations)
     axes = style.axes_grid(rows, columns, 3.5 * rows, 3 * columns)
     shares = {key: curve.count / curve.count.sum() for key, curve in panels.items()}
     top = max(np.ceil(10 * share.max()) / 10 for share in shares.values())  # one scale
@@ -114,12 +135,23 @@ def reliability_grid(panels: Mapping[tuple[str, str], ReliabilityCurve]) -> np.n
     box = {"facecolor": "white", "alpha": 0.85, "edgecolor": "none", "pad": 2}
     for (row, column), ax in np.ndenumerate(axes):
         key = methods[row], calibrations[column]
-        curve, share = panels[key], shares[key]
-        left, width = curve.edges[:, 0], np.diff(curve.edges, axis=1)[:, 0]
+        curve = panels[key]
+        share = shares[key]
+        left = curve.edges[:, 0]
+        width = curve.edges[:, 1] - left
         gap = curve.confidence - curve.accuracy
         ax.bar(left, curve.accuracy, width, color=BLUE, edgecolor="white", label="accuracy", **bars)
-        ax.bar(left, gap, width, bottom=curve.accuracy, label="gap", color=face, edgecolor=RED,
-               hatch="////", **bars)  # fmt: skip
+        ax.bar(
+            left,
+            gap,
+            width,
+            bottom=curve.accuracy,
+            label="gap",
+            color=face,
+            edgecolor=RED,
+            hatch="////",
+            **bars,
+        )
         ax.plot([0, 1], [0, 1], "--", color=GREY, linewidth=1, label="perfect")
         error = f"ECE {share @ np.abs(gap):.3f}"
         ax.text(0.04, 0.96, error, transform=ax.transAxes, va="top", bbox=box)
@@ -145,7 +177,8 @@ def risk_coverage_curves(curves: Mapping[str, tuple[np.ndarray, np.ndarray]]) ->
     if not curves:
         raise ValueError("curves: empty")
     ax = plt.subplots(figsize=(6, 4.8), layout="constrained")[1]
-    styles = style.method_styles(curves, max(len(coverage) for coverage, _ in curves.values()))
+    points = max(len(coverage) for coverage, _ in curves.values())
+    styles = style.method_styles(curves, points)
     for method, (coverage, risk) in curves.items():
         ax.plot(coverage, risk, label=method, **styles[method])
     coverage, risk = map(np.asarray, next(iter(curves.values())))
@@ -153,9 +186,12 @@ def risk_coverage_curves(curves: Mapping[str, tuple[np.ndarray, np.ndarray]]) ->
     ax.plot(coverage, ideal, color=GREY, linewidth=1, linestyle="--", label="ideal order")
     ax.axhline(risk[-1], color=GREY, linewidth=1, linestyle=":", label="error rate")
     # the first few images must not determine the scale
-    top = max(np.max(np.asarray(risk)[np.asarray(x) >= 0.05]) for x, risk in curves.values())
+    tops = [
+        np.asarray(risk)[np.asarray(coverage) >= 0.05].max() for coverage, risk in curves.values()
+    ]
+    top = max(tops)
     ax.set(xlim=(0, 1), ylim=(0, 1.1 * top or 1), xlabel="coverage", ylabel="risk")
-    ax.legend(**_ABOVE, ncols=3)
+    style.legend_above(ax, 3)
     return ax
 
 
@@ -167,9 +203,10 @@ def learning_curves(table: pd.DataFrame) -> np.ndarray:
     table = table if named else table.assign(network="")
     styles = style.method_styles(table["network"]) if named else {"": style.curve_style(0)}
     for name, rows in table.groupby("network", sort=False):
-        look = {part: styles[name][part] for part in ("color", "linestyle")}
+        colour = styles[name]["color"]
+        line = styles[name]["linestyle"]
         for ax, column in zip(axes, ("loss", "accuracy"), strict=True):
-            ax.plot(rows["epoch"], rows[column], label=name, **look)
+            ax.plot(rows["epoch"], rows[column], label=name, color=colour, linestyle=line)
             ax.set(xlabel="epoch", title=column)
             ax.xaxis.get_major_locator().set_params(integer=True)
     if named:
@@ -188,10 +225,18 @@ def critical_difference(ranks: pd.Series, difference: float) -> Axes:
     ranks = ranks.sort_values(kind="stable")
     height = 0.25 * len(ranks) + 1.1
     ax = plt.subplots(figsize=(6, height), layout="constrained")[1]
-    bars = {"xerr": difference / 2, "elinewidth": 2.5, "markersize": 5}
-    ax.errorbar(ranks, range(len(ranks)), fmt="o", color=BLUE, **bars)
-    ax.axvspan(*(ranks.iloc[0] + difference * np.array([-0.5, 0.5])), color=GREY, alpha=0.15,
-               linewidth=0)  # fmt: skip
+    half = difference / 2
+    ax.errorbar(
+        ranks,
+        range(len(ranks)),
+        xerr=half,
+        fmt="o",
+        color=BLUE,
+        elinewidth=2.5,
+        markersize=5,
+    )
+    best = ranks.iloc[0]
+    ax.axvspan(best - half, best + half, color=GREY, alpha=0.15, linewidth=0)
     ax.set_yticks(range(len(ranks)), [f"{name}  {rank:.2f}" for name, rank in ranks.items()])
     ax.set(ylim=(len(ranks) - 0.5, -0.5))
     ax.set_xlabel(f"mean rank (1 is best); critical difference {difference:.2f}")

@@ -64,34 +64,51 @@ def method_styles(names: Iterable[str], points: int = 1) -> dict[str, dict]:
     >>> styles["msp"] == method_styles(["Energy", "Largest"])["Largest"], len(styles)
     (True, 2)
     """
-    names, looks = list(dict.fromkeys(names)), {}
+    names = list(dict.fromkeys(names))
+    looks: dict[str, int] = {}
     for name in names:
-        short = re.sub(r"[\W_]", "", name.rpartition("(")[2].lower().replace("++", "pp"))
-        if (known := _DATA["titles"].get(short, short)) in _PLACES:
-            looks[name] = _PLACES[known]
-    below = range(len(_NAMES), len(_CURVES) ** 2)
-    for name in (name for name in names if name not in looks):
-        start = crc32(name.encode()) % len(below)
-        free = [look for look in (*below[start:], *below[:start]) if look not in looks.values()]
+        bare = name.rpartition("(")[2].lower().replace("++", "pp")
+        short = re.sub(r"[\W_]", "", bare)
+        method = _DATA["titles"].get(short, short)
+        if method in _PLACES:
+            looks[name] = _PLACES[method]
+    further = range(len(_NAMES), len(_CURVES) ** 2)
+    for name in names:
+        if name in looks:
+            continue
+        start = crc32(name.encode()) % len(further)
+        order = [*further[start:], *further[:start]]
+        free = [look for look in order if look not in looks.values()]
         looks[name] = min(free, key=lambda look: _likeness(look, looks.values()))
     return {name: curve_style(looks[name], points) for name in names}
 
 
 def _likeness(number: int, others: Iterable[int]) -> int:
     """Return how often a look shares colour, or marker, with other looks."""
-    look, rest = curve_style(number), [curve_style(other) for other in others]
-    return sum(look[part] == other[part] for other in rest for part in ("color", "marker"))
+    look = curve_style(number)
+    shared = 0
+    for other in map(curve_style, others):
+        shared += look["color"] == other["color"]
+        shared += look["marker"] == other["marker"]
+    return shared
 
 
 def axes_or_new(ax: Axes | None, figsize: tuple[float, float] | None = None) -> Axes:
     """Return the caller's Axes, or the Axes of a new figure."""
-    return plt.subplots(figsize=figsize, layout="constrained")[1] if ax is None else ax
+    if ax is not None:
+        return ax
+    return plt.subplots(figsize=figsize, layout="constrained")[1]
 
 
 def axes_grid(rows: int, columns: int, height: float, width: float = 6, **shape) -> np.ndarray:
     """Return the Axes of a new figure in rows and columns, even if that is one."""
     shape |= {"figsize": (width, height), "layout": "constrained", "squeeze": False}
     return plt.subplots(rows, columns, **shape)[1]
+
+
+def legend_above(ax: Axes, columns: int) -> None:
+    """Put the legend of an Axes above it."""
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=columns)
 
 
 def legend_outside(axes: np.ndarray, columns: int) -> None:

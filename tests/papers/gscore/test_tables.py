@@ -52,8 +52,8 @@ def test_errors_of_evaluators_stand_above_the_papers(table):
     alone = tables.rmse(printed_alone(published.load("gscore").query("table in ['1', '6']")))
     assert len(alone.frame()) == 7 and {name for _, name in alone.frame().index} == {"paper"}
     for bad, message in (
-        (pd.concat([part, part.assign(backbone="vit")]), "part: several of backbone"),
-        (part[part["metric"] == "none"], "part: no rmse_fpr95 or rmse_auroc"),
+        (pd.concat([part, part.assign(backbone="vit")]), "cells: several of backbone"),
+        (part[part["metric"] == "none"], "table: no rmse_fpr95 or rmse_auroc"),
     ):
         with pytest.raises(ValueError, match=message):
             tables.rmse(bad)

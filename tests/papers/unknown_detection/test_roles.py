@@ -133,5 +133,5 @@ def test_the_authors_archive_names_the_known_classes(root):
     with pytest.raises(FileNotFoundError, match="test/cifar60: no such folder of the authors' ar"):
         make(BARE, **archive)
     (bench / "valid/cifar40/labels/bee").rename(bench / "valid/cifar40/labels/wasp")
-    with pytest.raises(ValueError, match="cifar40 has class 'bee' in one of its parts train and"):
+    with pytest.raises(ValueError, match="class 'bee' of cifar40 is in one of its parts train and"):
         make(BARE, **archive)

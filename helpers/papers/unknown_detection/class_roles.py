@@ -7,6 +7,7 @@ classes each rule leaves, but no list; `counts` compares our counts with the pap
 from __future__ import annotations
 
 import functools
+import itertools
 from dataclasses import dataclass
 
 import pandas as pd
@@ -93,8 +94,11 @@ def tiny_imagenet(*, senses: str = "extended") -> pd.DataFrame:
     hits = find_covered(classes, by, Hypernyms.span([*classes, *by]))
     rows = []
     for wnid, name in classes.items():
-        why = (by[hits[wnid].by], hits[wnid].relation) if wnid in hits else ("", "")
-        rows.append((wnid, name, "removed" if wnid in hits else "external", *why))
+        if wnid in hits:
+            hit = hits[wnid]
+            rows.append((wnid, name, "removed", by[hit.by], hit.relation))
+        else:
+            rows.append((wnid, name, "external", "", ""))
     return pd.DataFrame(rows, columns=["wnid", "name", "role", "by", "relation"])
 
 
@@ -137,20 +141,28 @@ def far(data_set: str, *, reading: str = "whole WordNet") -> pd.DataFrame:
     names = class_lists.names_of(data_set)
     spelt = {name: keywords(name, parts=how.parts, is_noun=is_noun) for name in names}
     if how.everywhere:
-        words = dict.fromkeys(w for origins in spelt.values() for w in origins if wordnet.knows(w))
-        named = (wordnet.wnid(synset) for word in words for synset in wordnet.nouns(word))
-        graph = Hypernyms.span([*classes, *named])
+        nodes = dict.fromkeys(classes)
+        for word in itertools.chain.from_iterable(spelt.values()):
+            if wordnet.knows(word):
+                nodes |= dict.fromkeys(map(wordnet.wnid, wordnet.nouns(word)))
+        graph = Hypernyms.span(nodes)
     rows = []
     for name, origins in spelt.items():
         hits = overlaps(origins, classes, graph, within_siblings=how.within_siblings)
-        row = [name, "far", *[""] * 5]
+        row = {"name": name, "role": "far"}
         if hits:
             hit = min(hits, key=lambda hit: hit.rule == "ii")  # a sibling convinces least
-            row[1:3] = "removed", ", ".join(hit.rule for hit in hits)
-            row[3:] = hit.keyword, origins[hit.keyword], graph.name(hit.node), graph.name(hit.known)
+            row |= {
+                "role": "removed",
+                "rules": ", ".join(hit.rule for hit in hits),
+                "keyword": hit.keyword,
+                "origin": origins[hit.keyword],
+                "node": graph.name(hit.node),
+                "known": graph.name(hit.known),
+            }
         rows.append(row)
     columns = ["name", "role", "rules", "keyword", "origin", "node", "known"]
-    return pd.DataFrame(rows, columns=columns)
+    return pd.DataFrame(rows, columns=columns).fillna("")
 
 
 def counts() -> pd.DataFrame:
@@ -163,8 +175,8 @@ def counts() -> pd.DataFrame:
     for senses in class_lists.SENSES:
         table = tiny_imagenet(senses=senses)
         removed[senses] = table.loc[table["role"] == "removed", "name"]
-        kept = sorted(set(removed["extended"]) - set(removed[senses]))
-        note = f"kept: {', '.join(kept)}" if kept else ""
+        not_removed = sorted(set(removed["extended"]) - set(removed[senses]))
+        note = f"kept: {', '.join(not_removed)}" if not_removed else ""
         rows.append(("Tiny ImageNet, removed", f"{senses} senses", len(removed[senses]), note))
         left = len(table) - len(removed[senses])
         rows.append(("Tiny ImageNet, external", f"{senses} senses", left, note))
@@ -176,7 +188,8 @@ def counts() -> pd.DataFrame:
     rows.append(("LSUN, removed", "equal names", len(bridges), note if bridges else ""))
 
     table = imagenet()
-    external, known = (table[table["role"] == role] for role in ("external", "in-distribution"))
+    external = table[table["role"] == "external"]
+    known = table[table["role"] == "in-distribution"]
     candidates = len(table) - len(external) - len(known)
     alike = external[external["name"].isin(known["name"])]
     note = "; ".join(
