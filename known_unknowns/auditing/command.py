@@ -94,7 +94,8 @@ class _Parser(argparse.ArgumentParser):
 
 def main(command_line: list[str] | None = None) -> int:
     """Run a command, and return its exit status; an error is one line on standard error."""
-    out, err = _Terminal(sys.stdout), _Terminal(sys.stderr)
+    out = _Terminal(sys.stdout)
+    err = _Terminal(sys.stderr)
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
             return _run(command_line)
@@ -239,9 +240,7 @@ def _add_watch(parser: argparse.ArgumentParser) -> None:
         default=0.02,
         help="largest share of unlike images without an alarm (0.02)",
     )
-    parser.add_argument(
-        "--state", type=Path, help="file with the counts (REJECTOR.watch.json)"
-    )
+    parser.add_argument("--state", type=Path, help="file with the counts (REJECTOR.watch.json)")
     parser.add_argument(
         "--acknowledge",
         action="store_true",
@@ -464,9 +463,7 @@ def _watch(given: argparse.Namespace) -> int:
     open_share("share", given.share)
     _check_rejector(given)
     state = given.state or given.rejector.with_suffix(".watch.json")
-    seen = look(
-        given.rejector, given.file, state, most=given.share, acknowledge=given.acknowledge
-    )
+    seen = look(given.rejector, given.file, state, most=given.share, acknowledge=given.acknowledge)
     sentences = render(
         "watched",
         file=given.file.name,
@@ -515,7 +512,7 @@ def _check_file(given: argparse.Namespace) -> None:
         if out.exists() and path.exists() and out.samefile(path):
             raise ValueError(f"--out: {out} holds {content}; name another file")
     if not given.force and (out.exists() or out.is_symlink()):
-        raise ValueError(f"--out: {out} exists already; name another file, or add --force")
+        raise ValueError(f"--out: {out} is there already; name another file, or add --force")
 
 
 def _no_formula(value):

@@ -205,7 +205,7 @@ def _plain(value: Any) -> Any:
     """Return a value in plain JSON (numbers, lists and mappings); NaN becomes None."""
     if isinstance(value, pd.DataFrame):
         value = value.to_dict("records")
-    elif is_dataclass(value):
+    elif is_dataclass(value) and not isinstance(value, type):
         value = asdict(value)
     elif hasattr(value, "_asdict"):
         value = value._asdict()

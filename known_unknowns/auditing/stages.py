@@ -33,7 +33,7 @@ FITTED = 10_000
 
 @dataclass(frozen=True)
 class Settings:
-    """The arguments of `known_unknowns.auditing.audit`, checked; only that function has defaults."""
+    """The checked arguments of `known_unknowns.auditing.audit`, which has the defaults."""
 
     wish: str
     fallback: bool
@@ -127,8 +127,7 @@ def choose(inputs: Inputs, settings: Settings, tell: Callable[[str], object]) ->
     usable, left_out = ranking.fitted(inputs, scores.names())
     tell(f"compares {len(usable)} scores")
     compared = {
-        name: Half(half.outputs, half.places[: ranking.COMPARED])
-        for name, half in choosing.items()
+        name: Half(half.outputs, half.places[: ranking.COMPARED]) for name, half in choosing.items()
     }
     samples = ranking.score_halves(usable, compared)
     groups = ranking.Groups(compared, settings.replicates, settings.seed, settings.target)
@@ -164,7 +163,8 @@ def _divide(inputs: Inputs, seed: int) -> tuple[dict[str, Half], dict[str, Half]
     generator = np.random.default_rng(seed)
     groups = dict(inputs.ood) | {ID: inputs.validation}
     orders = {name: generator.permutation(len(part)) for name, part in groups.items()}
-    choosing, measuring = {}, {}
+    choosing = {}
+    measuring = {}
     for name in (ID, *inputs.ood):
         order = orders[name]
         middle = len(order) // 2
@@ -343,9 +343,7 @@ def estimate(guaranteed: Guarantee) -> Estimate:
     return Estimate(**fields, unlabelled=unlabelled, drift=drift)
 
 
-def look_at(
-    guaranteed: Guarantee, production: Outputs, scored: np.ndarray | None = None
-) -> dict:
+def look_at(guaranteed: Guarantee, production: Outputs, scored: np.ndarray | None = None) -> dict:
     """Return the estimates for unlabelled images; `scored` are their scores, if computed."""
     score = guaranteed.score
     inputs = guaranteed.inputs

@@ -121,7 +121,8 @@ def parametrize_with_checks(objects: Iterable):
             checks = METRIC_CHECKS
             subject = metrics.Subject(*each if isinstance(each, tuple) else (each,))
         for name in checks:
-            test, number = f"{subject.name}-{name}", 1
+            test = f"{subject.name}-{name}"
+            number = 1
             while test in tests:  # for example, the same score with other arguments
                 number += 1
                 test = f"{subject.name}-{number}-{name}"

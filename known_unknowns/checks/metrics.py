@@ -32,9 +32,11 @@ class Subject:
     def __init__(self, function, takes=None, better=None, range=None):
         if not callable(function):
             raise TypeError(f"function: a function expected, got {function!r}")
-        whole, options = function, ()
+        whole = function
+        options = ()
         if isinstance(function, partial):
-            whole, options = function.func, function.keywords.values()
+            whole = function.func
+            options = function.keywords.values()
         self.function = function
         self.name = "-".join([getattr(whole, "__name__", type(whole).__name__), *map(str, options)])
         record = {record.name: record for record in metrics.RECORDS}.get(self.name.split("-")[0])
@@ -50,7 +52,8 @@ class Subject:
         facts["takes"] = self.takes = dict(facts["takes"])
         for kind in self.takes.values():
             known_name("kind of argument", kind, KINDS)
-        self.better, self.range = facts["better"], facts["range"] or ""
+        self.better = facts["better"]
+        self.range = facts["range"] or ""
         self.given = ", ".join(["function", *(f"{k}={v!r}" for k, v in facts.items() if v)])
 
     def at(self, case: MetricCase) -> Subject:
@@ -86,7 +89,8 @@ class Subject:
 
         `orders` takes the number of images.
         """
-        images, changed = None, dict(given)
+        images = None
+        changed = dict(given)
         for name in self.arrays():
             order = orders(len(given[name])) if images is None else images
             images = images if self.takes[name] == "group" else order
@@ -127,7 +131,8 @@ def result_is_in_range(trial):
     for quality in QUALITIES:
         for part in trial.parts(trial.arguments(quality)):
             if np.asarray(part).dtype.kind == "f":  # not a count
-                least, most = np.min(part), np.max(part)
+                least = np.min(part)
+                most = np.max(part)
                 hold(
                     low - 1e-12 <= least and most <= high + 1e-12,
                     f"of {quality} answers it is {least:.6g} to {most:.6g}, not in {trial.range}",
@@ -192,7 +197,8 @@ def calls_are_apart(trial):
 @checks
 def given_arrays_are_left_alone(trial):
     """The given arrays do not change."""
-    given, before = trial.arguments(), trial.arguments()
+    given = trial.arguments()
+    before = trial.arguments()
     trial.value(given)
     for name in given:
         hold(np.array_equal(given[name], before[name]), f"{name} was changed in place")
@@ -260,7 +266,8 @@ def infinity_ranks_or_is_refused(trial):
 
 def bad_inputs(trial) -> dict[str, tuple[list[str], Callable]]:
     """Return the inputs to refuse by description: which arguments, and how each is changed."""
-    arrays, images = trial.arrays, trial.arrays(*set(KINDS) - {"group", "number"})
+    arrays = trial.arrays
+    images = trial.arrays(*set(KINDS) - {"group", "number"})
     return {
         "with NaN": (arrays(*RANKING, *BOUNDED, "correct"), first_becomes(np.nan)),
         "without images": (arrays(), lambda array: array[:0]),

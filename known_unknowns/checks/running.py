@@ -24,7 +24,9 @@ class Checks(dict):
     """
 
     def __init__(self, kind: str, case, ladder: Mapping[str, tuple]):
-        self.kind, self.case, self.ladder = kind, case, ladder
+        self.kind = kind
+        self.case = case
+        self.ladder = ladder
 
     def __call__(self, function: Callable) -> Callable:
         """Add a check, under the function's name (a decorator)."""
@@ -33,7 +35,8 @@ class Checks(dict):
 
     def run(self, name: str, subject, case=None) -> None:
         """Run one check."""
-        check, least = self[known_name("check", name, self)], case or self.case
+        check = self[known_name("check", name, self)]
+        least = case or self.case
         failure = _fail(check, subject, least)
         if failure is None:
             return
@@ -45,7 +48,8 @@ class Checks(dict):
                 with suppress(SkipTest):
                     again = _fail(check, subject, smaller)
                     if again and again[0] == failure[0]:  # for the same reason
-                        failure, least = again, smaller
+                        failure = again
+                        least = smaller
                         break
         raise AssertionError(
             f"check '{name}' of {self.kind} '{subject.name}' failed: {failure[1]}\n"
@@ -57,7 +61,8 @@ class Checks(dict):
 
     def run_all(self, subject, only: str | None = None, case=None) -> dict[str, str]:
         """Run all checks, or one check, and return the result of each in words."""
-        results, failed = {}, []
+        results = {}
+        failed = []
         for name in self if only is None else [only]:
             try:
                 self.run(name, subject, case)

@@ -117,7 +117,7 @@ def test_an_alarm_is_acknowledged_after_it_was_seen(monitor, capsys):
     """A command of a scheduler with --acknowledge would never print an alarm."""
     for file in ("same.npz", "worse.npz"):
         assert main(["watch", "r.safetensors", file, "--acknowledge"]) == REFUSED
-        assert "r.watch.json has no alarm to acknowledge" in capsys.readouterr().err
+        assert "r.watch.json does not contain an alarm" in capsys.readouterr().err
         assert sorted(path.name for path in monitor.parent.iterdir()) == [
             "r.safetensors", "same.npz", "worse.npz"
         ]  # fmt: skip
