@@ -296,10 +296,10 @@ def _of_network(given: argparse.Namespace) -> Inputs:
         lines = given.classes.read_text(encoding="utf-8-sig").splitlines()
         names = [line.strip() for line in lines if line.strip()]
     try:
-        from known_unknowns.auditing import networks
+        from known_unknowns.auditing.networks import inputs_of
     except ImportError as error:
         raise ValueError(f"{error}; pip install '.[torch]' in the repository") from error
-    return networks.inputs_of(
+    return inputs_of(
         given.model,
         given.validation,
         train=given.train,

@@ -5,11 +5,13 @@ from __future__ import annotations
 import base64
 import io
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgba
 
 from helpers import metrics
@@ -34,20 +36,23 @@ def draw_report(audit: Audit, errors: int) -> dict[str, list[tuple[str, str]]]:
     """Return text and image address of each finding's figures, and close the figures."""
     images: dict[str, list[tuple[str, str]]] = {}
     with plt.style.context(LOOK):
-        for name, words, axes in (
-            ("right", "The errors with the highest confidence", surest_errors(audit, errors)),
-            ("sure", "Accuracy against confidence", reliability(audit)),
-            ("score", "AURC of every score", score_ranking(audit)),
-            ("accept", "Risk against coverage", selective_risk(audit)),
-            ("accept", "Scores and thresholds", scores_and_thresholds(audit)),
+        for name, words, draw in (
+            (
+                "right",
+                "The errors with the highest confidence",
+                partial(surest_errors, count=errors),
+            ),
+            ("sure", "Accuracy against confidence", reliability),
+            ("score", "AURC of every score", score_ranking),
+            ("accept", "Risk against coverage", selective_risk),
+            ("accept", "Scores and thresholds", scores_and_thresholds),
         ):
-            if axes is None:
+            if draw(audit) is None:
                 continue
-            first = axes.flat[0] if isinstance(axes, np.ndarray) else axes
-            figure = first.figure
-            buffer = io.BytesIO()
+            figure = plt.gcf()
             figure.set_dpi(110)
-            figure.canvas.print_png(buffer)  # savefig would find the layout twice
+            buffer = io.BytesIO()
+            FigureCanvasAgg(figure).print_png(buffer)  # savefig would find the layout twice
             plt.close(figure)
             data = base64.b64encode(buffer.getvalue()).decode()
             images.setdefault(name, []).append((words, f"data:image/png;base64,{data}"))
@@ -170,7 +175,7 @@ def selective_risk(audit: Audit) -> Axes:
     largest = metrics.risk_coverage_curve(audit.sure[audit.measuring], audit.correct)
     for name, (coverage, risk), colour, line in (
         (title(audit.best[0]), chosen, BLUE, "-"),
-        ("largest probability", largest, ORANGE, "--"),
+        ("largest probability", largest, GREEN, "--"),
     ):
         ax.plot(coverage, risk, line, color=colour, linewidth=1.4, label=name)
         top = max(top, risk[coverage >= 0.05].max())  # the first few images set no scale
