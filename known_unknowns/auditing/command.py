@@ -23,7 +23,7 @@ import time
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from known_unknowns.auditing.auditing import Audit
@@ -167,31 +167,26 @@ def _add_audit(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("file", nargs="?", type=Path, help="outputs of the classifier, see below")
     target = parser.add_mutually_exclusive_group()
+    share: dict[str, Any] = {"type": float, "metavar": "SHARE"}
     target.add_argument(
         "--risk",
-        type=float,
-        metavar="SHARE",
         help="keep as many answers as possible with at most this share wrong (0.05)",
+        **share,
     )
     target.add_argument(
-        "--coverage",
-        type=float,
-        metavar="SHARE",
-        help="or accept at least this share of images like those in FILE",
+        "--coverage", help="or accept at least this share of images like those in FILE", **share
     )
     add(
         "--confidence",
-        type=float,
-        metavar="SHARE",
         default=0.95,
         help="confidence of the guarantee of a risk (0.95)",
+        **share,
     )
     add(
         "--share",
-        type=float,
-        metavar="SHARE",
         default=0.0,
         help="largest share of unknown images for the guarantee of a risk (0)",
+        **share,
     )
     add(
         "--require",

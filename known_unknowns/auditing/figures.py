@@ -59,11 +59,6 @@ def draw_report(audit: Audit, errors: int) -> dict[str, list[tuple[str, str]]]:
     return images
 
 
-def _new_axes(width: float, height: float) -> Axes:
-    """Return the axes of a new figure, its size in inches."""
-    return plt.subplots(figsize=(width, height), layout="constrained")[1]
-
-
 def surest_errors(audit: Audit, count: int = 12) -> np.ndarray | None:
     """Show the most confident errors, four in a row, with a caption above each."""
     worst = audit.wrong[:count]
@@ -73,8 +68,7 @@ def surest_errors(audit: Audit, count: int = 12) -> np.ndarray | None:
     names = audit.inputs.class_names
     outputs = audit.inputs.validation
     rows = -(-len(pictures) // 4)
-    size = (6, 1.95 * rows)
-    figure, axes = plt.subplots(rows, 4, figsize=size, layout="constrained", squeeze=False)
+    figure, axes = plt.subplots(rows, 4, figsize=(6, 1.95 * rows), squeeze=False)
     figure.set_dpi(96)  # photographs make large files
     for ax in axes.flat:
         ax.axis("off")
@@ -90,46 +84,32 @@ def reliability(audit: Audit) -> np.ndarray:
     """Draw accuracy against confidence, before and after temperature scaling.
 
     Bars show the accuracy of each bin, and hatched boxes the gap to the mean confidence of the
-    bin. The ECE is in the corner. Below is the share of the images in each bin.
+    bin. Below is the share of the images in each bin.
     """
-    figure, axes = plt.subplots(1, 2, figsize=(6, 3.5), layout="constrained")
-    curves = {
-        when: metrics.reliability_curve(confidences[audit.measuring], audit.correct)
-        for when, confidences in (("before", audit.claimed), ("after", audit.sure))
-    }
-    most = max(curve.count.max() / curve.count.sum() for curve in curves.values())
-    top = np.ceil(10 * most) / 10  # one scale
-    for ax, (when, curve) in zip(axes, curves.items(), strict=True):
-        ax.set_title(f"the model\n{when} scaling")
-        _draw_bins(ax, curve, top)
-    axes[1].tick_params(labelleft=False)
-    axes[0].set_ylabel("accuracy")
-    axes[0].child_axes[0].set_ylabel("share")
-    handles, labels = axes[0].get_legend_handles_labels()
+    figure, axes = plt.subplots(
+        2, 2, figsize=(6, 4.4), sharex=True, sharey="row", height_ratios=(3, 1)
+    )
+    for (ax, below), when, confidences in zip(
+        axes.T, ("before", "after"), (audit.claimed, audit.sure), strict=True
+    ):
+        curve = metrics.reliability_curve(confidences[audit.measuring], audit.correct)
+        left = curve.edges[:, 0]
+        width = np.diff(curve.edges, axis=1)[:, 0]
+        share = curve.count / curve.count.sum()
+        gap = curve.confidence - curve.accuracy
+        bars: dict[str, Any] = {"width": width, "align": "edge", "linewidth": 0.6}
+        ax.bar(left, curve.accuracy, color=BLUE, label="accuracy", **bars)
+        box: dict[str, Any] = {"color": to_rgba(RED, 0.25), "edgecolor": RED, "hatch": "////"}
+        ax.bar(left, gap, bottom=curve.accuracy, label="gap", **box, **bars)
+        ax.plot([0, 1], [0, 1], "--", color=GREY, linewidth=1, label="perfect")
+        ax.set_title(f"{when} scaling: ECE {share @ np.abs(gap):.3f}")
+        below.bar(left, share, color=GREY, **bars)
+        below.set(xlim=(0, 1), xlabel="confidence")
+    axes[0, 0].set(ylim=(0, 1), ylabel="accuracy")
+    axes[1, 0].set_ylabel("share")
+    handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=3)
     return axes
-
-
-def _draw_bins(ax: Axes, curve: metrics.ReliabilityCurve, top: float) -> None:
-    """Draw a reliability diagram, and below it the share of the images in each bin."""
-    left = curve.edges[:, 0]
-    width = np.diff(curve.edges, axis=1)[:, 0]
-    share = curve.count / curve.count.sum()
-    gap = curve.confidence - curve.accuracy
-    bars: dict[str, Any] = {"width": width, "align": "edge", "linewidth": 0.6}
-    ax.bar(left, curve.accuracy, color=BLUE, edgecolor="white", label="accuracy", **bars)
-    boxes: dict[str, Any] = {"color": to_rgba(RED, 0.25), "edgecolor": RED, "hatch": "////"}
-    ax.bar(left, gap, bottom=curve.accuracy, label="gap", **boxes, **bars)
-    ax.plot([0, 1], [0, 1], "--", color=GREY, linewidth=1, label="perfect")
-    box = {"facecolor": "white", "alpha": 0.85, "edgecolor": "none", "pad": 2}
-    error = f"ECE {share @ np.abs(gap):.3f}"
-    ax.text(0.04, 0.96, error, transform=ax.transAxes, va="top", bbox=box)
-    ax.set(xlim=(0, 1), ylim=(0, 1), xticks=[0, 0.5, 1], yticks=[0, 0.5, 1], aspect="equal")
-    ax.tick_params(labelbottom=False)
-    below = ax.inset_axes((0, -0.36, 1, 0.28), sharex=ax)
-    below.bar(left, share, color=GREY, edgecolor="white", **bars)
-    below.set(ylim=(0, top), yticks=[0, top], xlabel="confidence")
-    below.tick_params(labelbottom=True)
 
 
 def score_ranking(audit: Audit) -> Axes:
@@ -138,7 +118,8 @@ def score_ranking(audit: Audit) -> Axes:
     titles = {name: title(name) for name in areas["score"].unique()}
     names = list(titles)
     # long titles are next to the axis, and do not make it smaller
-    ax = _new_axes(3.8 + 0.075 * max(map(len, titles.values())), 1.1 + 0.27 * len(names))
+    width = 3.8 + 0.075 * max(map(len, titles.values()))
+    ax = plt.subplots(figsize=(width, 1.1 + 0.27 * len(names)))[1]
     kinds = (("", "ID images", BLUE, "o"), ("all", "ID and unknown images", RED, "s"))
     for number, (name, label, colour, marker) in enumerate(kinds):
         rows = areas[areas["set"] == name]
@@ -169,7 +150,7 @@ def selective_risk(audit: Audit) -> Axes:
     Two grey curves belong to the chosen score: the error rate, which is the risk of a random
     order, and the ideal order, with all correct predictions first.
     """
-    ax = _new_axes(6, 4.8)
+    ax = plt.subplots(figsize=(6, 4.8))[1]
     top = 0.0
     chosen = metrics.risk_coverage_curve(audit.samples["validation"], audit.correct)
     largest = metrics.risk_coverage_curve(audit.sure[audit.measuring], audit.correct)
@@ -207,7 +188,7 @@ def scores_and_thresholds(audit: Audit) -> Axes:
     ends = np.quantile(np.concatenate(list(groups.values())), [0.005, 0.995])
     low = min([ends[0], *lines.values()])
     high = max([ends[1], *lines.values()])
-    ax = _new_axes(6, 3.2)
+    ax = plt.subplots(figsize=(6, 3.2))[1]
     _draw_groups(ax, groups, low, high)
     for (name, value), line in zip(lines.items(), ("--", ":"), strict=False):
         ax.axvline(value, color="black", linewidth=1.5, linestyle=line, label=name)

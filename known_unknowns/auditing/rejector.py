@@ -38,6 +38,7 @@ GIVEN = ("logits", "probabilities")
 MOST = 1_000_000
 
 _VERSION = 1  # of the files
+_SAVED = ("threshold", "classes", "width", "given", "provenance")
 
 
 @dataclass(frozen=True)
@@ -255,11 +256,7 @@ class Rejector:
             score=name,
             state=state,
             known=known,
-            threshold=float(self.threshold),
-            classes=self.classes,
-            width=self.width,
-            given=self.given,
-            provenance=self.provenance,
+            **{field: getattr(self, field) for field in _SAVED},
         )
 
     @classmethod
@@ -293,11 +290,7 @@ class Rejector:
             rejector = cls(
                 score,
                 known=unpack(saved.get("known"), tensors),
-                threshold=saved["threshold"],
-                classes=saved["classes"],
-                width=saved["width"],
-                given=saved["given"],
-                provenance=saved["provenance"],
+                **{field: saved[field] for field in _SAVED},
             )
             if not {"members", "native"}.intersection(score.info.needs):
                 rejector._try_out()

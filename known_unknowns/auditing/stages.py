@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -92,12 +93,21 @@ class Measurement(Choice):
     samples: dict[str, np.ndarray]
     correct: np.ndarray
 
+    @property
+    def unknown(self) -> dict[str, np.ndarray]:
+        """Scores of each set of unknown images."""
+        return {name: self.samples[name] for name in self.inputs.ood}
+
+    @property
+    def hard(self) -> dict[str, np.ndarray]:
+        """Scores of the set that the chosen score detects worst on the choosing halves."""
+        return {name: self.samples[name] for name in self.hardest}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Guarantee(Measurement):
     """Thresholds, and what each of them guarantees."""
 
-    hard: dict[str, np.ndarray]
     promised_on: tuple[np.ndarray, np.ndarray]
     thresholds: dict[str, Threshold]
     deployed: str
@@ -238,26 +248,31 @@ def guarantee(measured: Measurement) -> Guarantee:
     settings = measured.settings
     known = measured.samples["validation"]
     correct = measured.correct
-    hard = {name: measured.samples[name] for name in measured.hardest}
     thresholds = {
         "risk": risk_threshold(measured, settings.risk),
         "coverage": rules.promise_coverage(
-            known, correct, unknown_samples(measured), settings.coverage, settings.confidence
+            known, correct, measured.unknown, settings.coverage, settings.confidence
         ),
     }
     deployed = _deployed(thresholds, settings)
     threshold = thresholds.get(deployed)
     accepted = known >= (threshold.value if threshold else np.inf)
     answers = inputs.validation.predictions[measured.measuring]
-    needed_by_answer, of_answers = rules.by_answer(
-        known, correct, answers, inputs.class_names, settings.risk, settings.confidence
+    each_answer = partial(
+        rules.by_answer, known, correct, risk=settings.risk, confidence=settings.confidence
     )
-    needed_by_stratum, of_strata = _by_stratum(measured)
+    needed_by_answer, of_answers = each_answer(answers, inputs.class_names)
+    needed_by_stratum = 0
+    of_strata: list[dict] = []
+    if inputs.strata is not None:
+        kinds, numbers = np.unique(inputs.strata, return_inverse=True)
+        needed_by_stratum, of_strata = each_answer(
+            numbers[measured.measuring], list(map(str, kinds))
+        )
     return Guarantee(
         **vars(measured),
-        hard=hard,
         promised_on=rules.draw_mixture(
-            known, correct, hard, settings.unknown_share, seed=settings.seed
+            known, correct, measured.hard, settings.unknown_share, seed=settings.seed
         ),
         thresholds=thresholds,
         deployed=deployed,
@@ -276,22 +291,17 @@ def guarantee(measured: Measurement) -> Guarantee:
     )
 
 
-def unknown_samples(measured: Measurement) -> dict[str, np.ndarray]:
-    """Return the scores of each set of unknown images."""
-    return {name: measured.samples[name] for name in measured.inputs.ood}
-
-
 def risk_threshold(measured: Measurement, risk: float) -> Threshold:
     """Return the threshold that guarantees a risk, for the stated share of unknown images."""
     settings = measured.settings
     return rules.promise_risk(
         measured.samples["validation"],
         measured.correct,
-        unknown_samples(measured),
+        measured.unknown,
         risk,
         settings.confidence,
         unknown=settings.unknown_share,
-        hard={name: measured.samples[name] for name in measured.hardest},
+        hard=measured.hard,
         seed=settings.seed,
     )
 
@@ -302,22 +312,6 @@ def _deployed(thresholds: dict[str, Threshold], settings: Settings) -> str:
     if settings.fallback:
         kinds += rules.WISHES
     return next((kind for kind in kinds if not thresholds[kind].problem), "")
-
-
-def _by_stratum(measured: Measurement) -> tuple[int, list[dict]]:
-    """Return the images that a stratum needs, and the guarantee of each stratum."""
-    strata = measured.inputs.strata
-    if strata is None:
-        return 0, []
-    kinds, numbers = np.unique(np.asarray(strata), return_inverse=True)
-    return rules.by_answer(
-        measured.samples["validation"],
-        measured.correct,
-        numbers[measured.measuring],
-        list(map(str, kinds)),
-        measured.settings.risk,
-        measured.settings.confidence,
-    )
 
 
 def estimate(guaranteed: Guarantee) -> Estimate:
@@ -357,7 +351,7 @@ def look_at(guaranteed: Guarantee, production: Outputs, scored: np.ndarray | Non
         softmax(production.logits, guaranteed.temperature),
         guaranteed.correct,
         guaranteed.chosen,
-        unknown_samples(guaranteed) | families,
+        guaranteed.unknown | families,
         threshold.value if threshold else np.inf,
         guaranteed.settings.seed,
     )
