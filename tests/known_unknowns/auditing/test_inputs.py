@@ -106,7 +106,7 @@ def test_a_declared_size_takes_no_memory(tmp_path, header, method):
     with zipfile.ZipFile(tmp_path / "a.npz", "w", method) as archive:
         content = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + bytes(99)
         archive.writestr("logits.npy", content)
-    more = "has not the size that its shape" if header == HUGE else ""
+    more = "does not have the size of its shape" if header == HUGE else ""
     with pytest.raises(ValueError, match=rf"a\.npz (is not a whole|holds something else).*{more}"):
         read_arrays(tmp_path / "a.npz")
 
