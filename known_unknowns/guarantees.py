@@ -234,14 +234,15 @@ def _count_accepted(scores, errors, risk: float, confidence: float) -> tuple[int
         return 0, 0.0
     ends = np.append(scores[:-1] > scores[1:], True)
     moved = np.maximum(starts, ends.argmax() + 1)
-    tested = np.unique([*np.flatnonzero(ends), *moved - 1])
+    tested = np.union1d(np.flatnonzero(ends), moved - 1)
     p_values = np.zeros(total)
     # A rounding error must not undo an equality, as at the first rank and without any error.
     p_values[tested] = bdtr(errors[tested], tested + 1, risk) * (1 - 1e-9)
     accepted = 0
     level = 0.0
     used = 0.0
-    for start, rank, last in zip(starts, moved, [*moved[1:] - 1, total], strict=True):
+    lasts = np.append(moved[1:] - 1, total)
+    for start, rank, last in zip(starts, moved, lasts, strict=True):
         if not level:  # the image at the start is the evidence for thresholds below it only
             begin = start if start == rank else 0
         level += (1 - confidence) / len(starts)

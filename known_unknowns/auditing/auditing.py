@@ -57,8 +57,8 @@ class Audit(stages.Estimate):
     deployed, threshold, rejector : str, Threshold, Rejector
         Kind and threshold of the rejector, and the rejector; empty and None without a threshold.
     hard : dict of str to ndarray
-        The set that the chosen score tells worst from ID images, on the choosing halves, and its
-        scores.  A guarantee for a share of unknown images is for this set.
+        The set that the chosen score separates worst from ID images, on the choosing halves, and
+        its scores.  A guarantee for a share of unknown images is for this set.
     promised_on : (ndarray, ndarray)
         Scores and correctness of the images behind the guarantee of a risk.
     classes, answers, strata : list of dict
@@ -122,7 +122,7 @@ def audit(
     wish : {"risk", "coverage"}
         Kind of threshold of the rejector.
     fallback : bool
-        Whether the threshold of the other kind is deployed if `wish` has no threshold.
+        Whether the threshold of the other kind is deployed if there is none of the kind `wish`.
     risk : float
         Largest share of incorrect answers among accepted images, in (0, 1).
     coverage : float

@@ -57,13 +57,14 @@ def plain(name: str, values) -> np.ndarray:
 
 def kind_of_outputs(arrays: Iterable[str]) -> str:
     """Return the kind of the arrays, one of `TREATED`; refuse both."""
-    by_kind = {kind: [n for n in arrays if f"_{n}".endswith(f"_{kind}")] for kind in TREATED}
-    if all(by_kind.values()):
+    logits = [name for name in arrays if f"_{name}".endswith("_logits")]
+    probabilities = [name for name in arrays if f"_{name}".endswith("_probabilities")]
+    if logits and probabilities:
         raise ValueError(
-            f"{by_kind['logits'][0]}, {by_kind['probabilities'][0]}: logits or probabilities "
-            "expected, got both; leave the probabilities out, since logits contain more"
+            f"{logits[0]}, {probabilities[0]}: logits or probabilities expected, got both; leave "
+            "the probabilities out, since logits contain more"
         )
-    return "probabilities" if by_kind["probabilities"] else "logits"
+    return "probabilities" if probabilities else "logits"
 
 
 def both_classes(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -92,8 +93,9 @@ def set_names(
 ) -> list[str]:
     """Return the names of the OOD sets; refuse arrays of unknown names, and missing arrays."""
     # a misspelt kind of array is found for any name of a set
-    sets = [*{name.rpartition("_")[0][4:]: None for name in arrays if name.startswith("ood_")}]
-    parts = ["", "train_", "production_", *(f"ood_{name}_" for name in sets)]
+    ood = [name.rpartition("_")[0][4:] for name in arrays if name.startswith("ood_")]
+    sets = list(dict.fromkeys(ood))
+    parts = ["", "train_", "production_"] + [f"ood_{name}_" for name in sets]
     kinds = [f"{part}{kind}" for part in parts for kind in (*TREATED, "features")]
     for name in arrays:
         if name in ("ood_logits", "ood_probabilities", "ood_features"):

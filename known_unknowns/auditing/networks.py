@@ -182,7 +182,7 @@ def inputs_of(
     families: int = 0,
     seed: int = 0,
 ) -> Inputs:
-    """Return the inputs of an audit of a network of timm, on folders or data sets by name.
+    """Return the inputs of an audit: a network of timm, and folders or data sets by name.
 
     `checkpoint` is a file with the weights; by default they are the published weights.
     """

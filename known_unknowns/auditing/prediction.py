@@ -72,7 +72,8 @@ def look_at_unlabelled(
     share = without_labels.estimate_share(known, production)
     stated = round(share + 0.005, 2)
     least = without_labels.share_bound(known, production)
-    accuracy = accepted = None
+    accuracy = None
+    accepted = None
     detection = {}
     if images >= (FEWEST if least else ENOUGH):
         bracket = partial(

@@ -259,7 +259,7 @@ def ranked(
         areas[name] = rows[name][last_area]["value"], drawn
     order, able = _as_good(ahead)
     ranked_able, equal = _as_good({name: areas[name] for name in able})
-    order = [*ranked_able, *(name for name in order if name not in able)]
+    order = ranked_able + [name for name in order if name not in able]
     table = pd.DataFrame([{"score": name} | row for name in order for row in rows[name]])
     return table, sorted(equal, key=lambda name: (demands(usable[name]), order.index(name)))
 

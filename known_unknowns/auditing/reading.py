@@ -160,8 +160,9 @@ def _check_stored(path: Path, member: zipfile.ZipInfo) -> int:
     """Return the position of an uncompressed member, after a comparison of its checksum."""
     with path.open("rb") as file:
         file.seek(member.header_offset + 26)
-        name, extra = (int.from_bytes(file.read(2), "little") for _ in range(2))  # lengths
-    start = member.header_offset + 30 + name + extra
+        name_length = int.from_bytes(file.read(2), "little")
+        extra_length = int.from_bytes(file.read(2), "little")
+    start = member.header_offset + 30 + name_length + extra_length
     content = np.memmap(path, np.uint8, "r", start, (member.file_size,))
     if zlib.crc32(content.data) != member.CRC:
         raise zipfile.BadZipFile(f"the checksum of {member.filename} does not match")
@@ -258,13 +259,13 @@ def _read_parquet(path: Path) -> pd.DataFrame:
 def _check_header(names: Sequence[str]) -> None:
     """Refuse two columns of the same name."""
     if twice := [name for name, count in Counter(names).items() if count > 1]:
-        raise ValueError(f"the column {twice[0]!r} is there twice; leave one out")
+        raise ValueError(f"two columns are named {twice[0]!r}; leave one out")
 
 
 def _check_columns(path: Path) -> list[str]:
     """Refuse a ``.parquet`` file that would fill the memory; return its columns of text.
 
-    Equal values take no space in the file.  The sizes are those that the file declares.
+    Equal values do not need space in the file.  The file declares the sizes.
     """
     import pyarrow.parquet
 

@@ -210,7 +210,7 @@ class Rejector:
         """Return the sorted scores of known images; refuse a rejector without such scores."""
         if self.known is None:
             raise ValueError(
-                "known: scores of known images expected, but this rejector has none; audit again"
+                "known: this rejector does not contain scores of known images; audit again"
             )
         return self.known
 

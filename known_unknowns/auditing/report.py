@@ -175,7 +175,7 @@ def save(audit: Audit, folder: str | os.PathLike) -> list[Path]:
         mpl.use("agg")  # no windows are shown
     from known_unknowns.auditing import figures
 
-    page, json_file, rejector_file = (Path(folder) / name for name in WRITTEN)
+    page, json_file, rejector_file = [Path(folder) / name for name in WRITTEN]
     numbers = as_dict(audit)
     with atomic_path(json_file) as temporary:
         write_json(temporary, numbers)

@@ -61,7 +61,7 @@ class Settings:
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """What is fitted and chosen on the choosing halves; `Audit` describes the fields."""
+    """The fits and the choice on the choosing halves; `Audit` describes the fields."""
 
     inputs: Inputs
     settings: Settings
@@ -106,7 +106,7 @@ class Measurement(Choice):
 
 @dataclass(frozen=True, kw_only=True)
 class Guarantee(Measurement):
-    """Thresholds, and what each of them guarantees."""
+    """Thresholds and their guarantees."""
 
     promised_on: tuple[np.ndarray, np.ndarray]
     thresholds: dict[str, Threshold]

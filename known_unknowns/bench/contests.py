@@ -176,8 +176,10 @@ def _draw_ranks(ranks: pd.Series, difference: float, title: str, file: Path) -> 
 
 def files_of(entries: Iterable[str]) -> set[str]:
     """Return the names of all files that `Contest.write` may write."""
-    files = {"index.html", "table.csv", *(f"ranks_{side}.svg" for side in SIDES)}
-    return files | {f"differences_{name}.csv" for name in entries}
+    ranks_files = {f"ranks_{side}.svg" for side in SIDES}
+    return (
+        {"index.html", "table.csv"} | ranks_files | {f"differences_{name}.csv" for name in entries}
+    )
 
 
 def contest(

@@ -142,14 +142,16 @@ def higher_is_known(trial):
         does_not_apply("images, features or classes are too few to tell known from unknown")
     trial = trial.at(classes=min(case.classes, 4))
     for temperature in (1.0, 0.05, 20.0):
-        train, *groups = (
+        train, test, unknown = [
             replace(outputs, logits=outputs.logits / np.float32(temperature))
             for outputs in (trial.train, trial.test, trial.unknown)
-        )
-        scores = list(map(trial.fit(train).score_samples, groups))
-        for group in scores:
-            numbers(group, case.images, f"at temperature {temperature:g}")
-        area = auroc(*scores)
+        ]
+        score = trial.fit(train)
+        known_scores = score.score_samples(test)
+        unknown_scores = score.score_samples(unknown)
+        for scores in (known_scores, unknown_scores):
+            numbers(scores, case.images, f"at temperature {temperature:g}")
+        area = auroc(known_scores, unknown_scores)
         enough = area > 0.5 if temperature == 1 else area >= 0.5
         hold(enough, f"at temperature {temperature:g} the AUROC of known images is {area:.3f}")
 
@@ -226,10 +228,10 @@ def level_matters_as_said(trial):
     level = "level of the logits"
     images = max(trial.case.train, trial.case.images)
     added = np.random.default_rng(3).normal(scale=3, size=(images, 1))
-    train, test = (
+    train, test = [
         replace(outputs, logits=outputs.logits + added[: len(outputs)])
         for outputs in (trial.train, trial.test)
-    )
+    ]
     before = trial.expected
     after = trial.scores(test, train)
     close = np.allclose(before, after, rtol=1e-4, atol=1e-5)
@@ -299,14 +301,13 @@ def little_input_is_a_number(trial):
     test = trial.test
     few = trial.at(images=1)
     numbers(trial.score.score_samples(few.test), 1, "one image to score")
-    flat, zeros = (
-        replace(outputs, logits=0 * outputs.logits, features=0 * outputs.features)
-        for outputs in (train, test)
-    )
+    flat = replace(train, logits=0 * train.logits, features=0 * train.features)
+    zeros = replace(test, logits=0 * test.logits, features=0 * test.features)
+    single = trial.at(classes=1)
     for where, small, *changed in (
         ("zeros to score", trial, zeros),
         ("zeros to fit to", trial, test, flat),
-        ("of a single class", lone := trial.at(classes=1), lone.test),
+        ("of a single class", single, single.test),
         ("fitted to 1 image", few.at(train=1), few.test),
         ("fitted to an image of each class", few.at(train=trial.case.classes), few.test),
     ):

@@ -243,5 +243,5 @@ def selection_outcome(chosen, unknown) -> tuple[float, float]:
     chosen = correct_array(chosen)
     unknown = correct_array(unknown, length=len(chosen))
     if not unknown.any():
-        raise ValueError("unknown: no image is, so that there is nothing to find")
+        raise ValueError("unknown: at least one unknown image expected, got none")
     return float((chosen & ~unknown).sum() / max(1, chosen.sum())), float(chosen[unknown].mean())
