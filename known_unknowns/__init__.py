@@ -15,8 +15,12 @@ does.  No name needs torch, and each is imported at its first use.
 from __future__ import annotations
 
 import importlib
+from pathlib import Path
 
 from helpers import __version__ as __version__
+
+#: Style of all figures, a file of matplotlib.
+LOOK = Path(__file__).with_name("look.mplstyle")
 
 _MODULES = {
     "Rejector": "known_unknowns.auditing",

@@ -228,17 +228,21 @@ def _rank(scores: np.ndarray, correct: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 def _count_accepted(scores, errors, risk: float, confidence: float) -> tuple[int, float]:
     """Return how many images the lowest threshold of all walks accepts, and its test's level."""
-    starts, total = _starts(len(scores), risk, confidence), len(scores)
+    starts = _starts(len(scores), risk, confidence)
+    total = len(scores)
     if not starts:  # too few images, even without an error
         return 0, 0.0
     ends = np.append(scores[:-1] > scores[1:], True)
     moved = np.maximum(starts, ends.argmax() + 1)
-    tested = np.unique([*np.flatnonzero(ends), *moved - 1])
+    tested = np.union1d(np.flatnonzero(ends), moved - 1)
     p_values = np.zeros(total)
     # A rounding error must not undo an equality, as at the first rank and without any error.
     p_values[tested] = bdtr(errors[tested], tested + 1, risk) * (1 - 1e-9)
-    accepted, level, used = 0, 0.0, 0.0
-    for start, rank, last in zip(starts, moved, [*moved[1:] - 1, total], strict=True):
+    accepted = 0
+    level = 0.0
+    used = 0.0
+    lasts = np.append(moved[1:] - 1, total)
+    for start, rank, last in zip(starts, moved, lasts, strict=True):
         if not level:  # the image at the start is the evidence for thresholds below it only
             begin = start if start == rank else 0
         level += (1 - confidence) / len(starts)
@@ -246,7 +250,8 @@ def _count_accepted(scores, errors, risk: float, confidence: float) -> tuple[int
         passed = rank - 1 + failed[0] if len(failed) else last
         usable = np.flatnonzero(ends[begin:passed])
         if len(usable):
-            accepted, used = begin + int(usable[-1]) + 1, level
+            accepted = begin + int(usable[-1]) + 1
+            used = level
         if len(failed):
             level = 0.0
     return accepted, used

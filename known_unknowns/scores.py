@@ -1,4 +1,4 @@
-"""Names for a file with a score of your own: `BlockwiseScore`, `Info` and `register`.
+"""Names for a file with your score: `BlockwiseScore`, `Info` and `register`.
 
 `known-unknowns bench my_score.py` compares such a score with the scores of the project.
 """

@@ -18,7 +18,7 @@ CHAPTERS: dict[str, Paper] = {**PAPERS, across.PAPER.name: across.PAPER}
 
 
 #: Packages with parameters and notebooks that are not chapters with claims.
-OTHERS = {"audit": "known_unknowns.auditing", "without_labels": "synthesis.without_labels"}
+OTHERS = {"audit": "synthesis.audit", "without_labels": "synthesis.without_labels"}
 
 #: The chapter whose parameter files, networks and results table a package uses.
 PARAMETERS_OF = {"without_labels": "gscore"}
@@ -30,7 +30,7 @@ def package_of(chapter: str) -> str:
     Examples
     --------
     >>> package_of("uimnet"), package_of("audit")
-    ('helpers.papers.uimnet', 'known_unknowns.auditing')
+    ('helpers.papers.uimnet', 'synthesis.audit')
     """
     return CHAPTERS[chapter].package if chapter in CHAPTERS else OTHERS[chapter]
 

@@ -29,13 +29,8 @@ ROOMS = ("shared", "data", "outputs", "networks", "training", "metrics", "scores
 GROUND = {"outputs", "metrics", "scores", "labelfree", "checks", "files", "checkpoints"}
 #: Other rooms that modules of the tool import today, with the reason.  The list only shrinks.
 LEFT = {
-    "known_unknowns.auditing.figures tables": "the style of the book's figures",
-    "known_unknowns.auditing.inputs data": "class names of known data sets",
     "known_unknowns.auditing.networks data": "an audit of a network by name loads its data sets",
     "known_unknowns.auditing.networks networks": "an audit of a network by name loads it",
-    "known_unknowns.auditing.parameters networks": "parameters of the notebook of the audit",
-    "known_unknowns.auditing.parameters papers": "parameters of the notebook of the audit",
-    "known_unknowns.bench.contests tables": "numbers and the style of the book's figures",
 }
 
 #: What single functions need; `helpers.tables.interactive` and `helpers.networks.zoo` are

@@ -57,13 +57,14 @@ def plain(name: str, values) -> np.ndarray:
 
 def kind_of_outputs(arrays: Iterable[str]) -> str:
     """Return the kind of the arrays, one of `TREATED`; refuse both."""
-    by_kind = {kind: [n for n in arrays if f"_{n}".endswith(f"_{kind}")] for kind in TREATED}
-    if all(by_kind.values()):
+    logits = [name for name in arrays if f"_{name}".endswith("_logits")]
+    probabilities = [name for name in arrays if f"_{name}".endswith("_probabilities")]
+    if logits and probabilities:
         raise ValueError(
-            f"{by_kind['logits'][0]}, {by_kind['probabilities'][0]}: logits or probabilities "
-            "expected, got both; leave the probabilities out, since logits say more"
+            f"{logits[0]}, {probabilities[0]}: logits or probabilities expected, got both; leave "
+            "the probabilities out, since logits contain more"
         )
-    return "probabilities" if by_kind["probabilities"] else "logits"
+    return "probabilities" if probabilities else "logits"
 
 
 def both_classes(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -92,8 +93,9 @@ def set_names(
 ) -> list[str]:
     """Return the names of the OOD sets; refuse arrays of unknown names, and missing arrays."""
     # a misspelt kind of array is found for any name of a set
-    sets = [*{name.rpartition("_")[0][4:]: None for name in arrays if name.startswith("ood_")}]
-    parts = ["", "train_", "production_", *(f"ood_{name}_" for name in sets)]
+    ood = [name.rpartition("_")[0][4:] for name in arrays if name.startswith("ood_")]
+    sets = list(dict.fromkeys(ood))
+    parts = ["", "train_", "production_"] + [f"ood_{name}_" for name in sets]
     kinds = [f"{part}{kind}" for part in parts for kind in (*TREATED, "features")]
     for name in arrays:
         if name in ("ood_logits", "ood_probabilities", "ood_features"):
@@ -102,9 +104,9 @@ def set_names(
     for name in needed:
         if name not in arrays:
             raise ValueError(f"{name}: missing; the file holds {', '.join(arrays) or 'nothing'}")
-    pairs = [text.replace("logits", given).split() for text in _TOGETHER]
-    pairs += [(f"{part}features", f"{part}{given}") for part in parts[3:]]
-    for first, second in pairs:
+    together = [text.replace("logits", given).split() for text in _TOGETHER]
+    together += [[f"{part}features", f"{part}{given}"] for part in parts[3:]]
+    for first, second in together:
         if first in arrays and second not in arrays:
             raise ValueError(f"{second}: missing, though there is {first}")
     for part in parts:
@@ -142,7 +144,7 @@ def matrix(
     if (most := max(array.max(), -array.min())) > LARGEST:
         raise ValueError(
             f"{name}: numbers up to {LARGEST:g} in size expected, got {most:g}, whose squares are "
-            "infinite; if it stands for a class that is left out, write -1e4"
+            "infinite; for a class that is left out, write -1e4"
         )
     return array
 
@@ -233,7 +235,8 @@ def logits(name: str, values: np.ndarray, treat_as: str) -> np.ndarray:
         raise ValueError(f"{name} {values.shape}: {_INSTEAD[kind].format(**instead)}")
     probable = kind == "probabilities"
     if treat_as == "probabilities" and not probable:
-        sums, least = values.sum(axis=1, dtype=np.float64), values.min()
+        sums = values.sum(axis=1, dtype=np.float64)
+        least = values.min()
         row = int(np.abs(sums - 1).argmax())
         remedy = f"{name} / {name}.sum(axis=1, keepdims=True)"
         if kind == "sigmoids":
@@ -264,7 +267,8 @@ def labels(
     arrays: Mapping[str, np.ndarray], name: str, logits: np.ndarray, given: str
 ) -> np.ndarray:
     """Return labels as int64 from 0 on; texts are names of classes."""
-    labels, names = arrays[name], arrays.get("class_names")
+    labels = arrays[name]
+    names = arrays.get("class_names")
     length, classes = logits.shape
     outputs = name.replace("labels", given)
     if labels.ndim == 1 and labels.dtype.kind == "U":
@@ -346,7 +350,8 @@ def _label_remedy(name: str, labels: np.ndarray, classes: int) -> str:
 
 def _remedy_of_range(name: str, labels: np.ndarray, logits: np.ndarray) -> str:
     """Return the line of code whose labels agree best with the predictions."""
-    labels, classes = labels.astype(np.int64), logits.shape[1]
+    labels = labels.astype(np.int64)
+    classes = logits.shape[1]
     predictions = row_by_row(np.argmax, logits)
     known = (labels >= 0) & (labels < classes)
     every = np.ones(len(labels), bool)
@@ -373,7 +378,7 @@ def _remedy_of_range(name: str, labels: np.ndarray, logits: np.ndarray) -> str:
     }
     if not agreement:
         return f"the model has {classes} classes; give the logits of all classes of the labels"
-    return max(agreement, key=agreement.get)
+    return max(agreement, key=agreement.__getitem__)
 
 
 def column(arrays: Mapping[str, np.ndarray], name: str, length: int) -> np.ndarray | None:
@@ -412,17 +417,20 @@ def head(arrays: Mapping[str, np.ndarray], validation: Outputs, level: bool) -> 
     """Return the head, checked on the logits of the first images; None without weights."""
     if "head_weight" not in arrays:
         return None
-    classes, width = validation.num_classes, validation.features.shape[1]
+    classes = validation.num_classes
+    width = validation.features.shape[1]
     weight = matrix(arrays, "head_weight", width=width, length=classes)
     bias = matrix({"head_bias": arrays["head_bias"][None]}, "head_bias", width=classes)[0]
     few = slice(0, 256)
-    expected, computed = validation.logits[few], validation.features[few] @ weight.T + bias
+    expected = validation.logits[few]
+    computed = validation.features[few] @ weight.T + bias
     if not level:  # some probabilities may have underflowed
-        expected, computed = softmax(expected, axis=1), softmax(computed, axis=1)
+        expected = softmax(expected, axis=1)
+        computed = softmax(computed, axis=1)
     if np.abs(computed - expected).max() > 10 * ROUNDING * max(np.abs(expected).max(), 1):
         raise ValueError(
             "head_weight, head_bias: features @ head_weight.T + head_bias differs from the logits; "
-            "features are what the last layer multiplies: give these, or leave the head out"
+            "give the features that are the inputs of the last layer, or leave the head out"
         )
     return Head(weight, bias)
 

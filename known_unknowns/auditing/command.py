@@ -21,21 +21,32 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-#: Exit status: all requirements hold, one requirement fails, wrong usage or input, Ctrl-C.
-HOLDS, FAILS, REFUSED, STOPPED = 0, 1, 2, 130
+if TYPE_CHECKING:
+    from known_unknowns.auditing.auditing import Audit
+    from known_unknowns.auditing.inputs import Inputs
 
-#: Control characters, which can change what a terminal shows, by what is printed in their place.
-_VISIBLE = {
-    code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"
-}
+#: Exit status: all requirements hold.
+HOLDS = 0
+#: Exit status: a requirement does not hold, or there is an alarm.
+FAILS = 1
+#: Exit status: wrong usage or input.
+REFUSED = 2
+#: Exit status: Ctrl-C.
+STOPPED = 130
+
+#: Characters that can change a terminal's text, and the text that we print instead.
+_VISIBLE = {code: f"\\x{code:02x}" for code in (*range(9), *range(11, 32), *range(127, 160))}
 # marks that reverse text, and halves of characters, which cannot be printed
 _VISIBLE |= {
     code: f"\\u{code:04x}"
-    for code in (0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
-}
-_VISIBLE |= {code: f"\\u{code:04x}" for code in range(0xD800, 0xE000)}
+    for codes in (range(0x200E, 0x2010), range(0x2028, 0x202F), range(0x2066, 0x206A),
+                  range(0xD800, 0xE000))
+    for code in codes
+}  # fmt: skip
 #: First characters of a cell that a spreadsheet computes as a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -46,8 +57,8 @@ DEMO = "known_unknowns_demo"
 class _Terminal:
     """A stream that shows control characters in names of files, sets and classes as text.
 
-    If the reader closes the pipe, the rest is dropped, and the command continues: its files and its
-    exit status do not depend on the reader.
+    If the reader closes the pipe, further text is dropped, and the command continues: its files and
+    its exit status do not depend on the reader.
     """
 
     def __init__(self, stream):
@@ -78,12 +89,13 @@ class _Terminal:
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str):
-        self.exit(REFUSED, f"{self.prog}: {message}; --help says more\n")
+        self.exit(REFUSED, f"{self.prog}: {message}; see --help\n")
 
 
 def main(command_line: list[str] | None = None) -> int:
     """Run a command, and return its exit status; an error is one line on standard error."""
-    out, err = _Terminal(sys.stdout), _Terminal(sys.stderr)
+    out = _Terminal(sys.stdout)
+    err = _Terminal(sys.stderr)
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
             return _run(command_line)
@@ -95,15 +107,15 @@ def main(command_line: list[str] | None = None) -> int:
 def _run(command_line: list[str] | None) -> int:
     """Run a command with the streams of `main`, and return its exit status."""
     given = _parser().parse_args(command_line)
-    name = " ".join(filter(None, ("known-unknowns", given.command)))
+    name = f"known-unknowns {given.command or ''}".rstrip()
     gc.set_threshold(100_000)  # objects are kept until the end: no cycles to collect
     if command_line is None:  # a request to end, as from a system that shuts down, is like Ctrl-C
         signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        status = globals()[f"_{given.command or 'version'}"](given)
+        status = given.run(given)
         sys.stdout.flush()
         return status
-    except (Exception, SystemExit) as error:  # a scheduler must not take an error for an alarm
+    except (Exception, SystemExit) as error:  # for a scheduler, an error is no alarm
         line = " ".join(str(error).split()).replace("treat_as=", "--treat-as ")
         if not isinstance(error, OSError | SyntaxError | ValueError):
             line = f"{type(error).__name__}: {line}".rstrip(": ")
@@ -116,80 +128,181 @@ def _run(command_line: list[str] | None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="known-unknowns", description="Know what a classifier does not know.")
-    parser.add_argument("--version", action="store_true", help="say which version this is")
+    parser.add_argument("--version", action="store_true", help="print the version")
+    parser.set_defaults(run=_version)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    titles = {
-        "demo": f"audit a published network that comes with the package, into {DEMO}",
-        "audit": "from the outputs of a classifier to a report, audit.json and a rejector",
-        "accept": "judge new outputs with the rejector of an audit, as CSV",
-        "watch": "count the images unlike the validation images, day by day, and raise an alarm",
-        "bench": "rank your score among all others, on features of published networks",
-    }
-    added = {name: commands.add_parser(name, help=words) for name, words in titles.items()}
-    _, audit, accept, watch, bench = added.values()
-    audit.formatter_class = argparse.RawDescriptionHelpFormatter
-    audit.epilog = inspect.getdoc(_audit)
-    network = audit.add_argument_group("or a network of timm and folders, in place of FILE")
-    wish = audit.add_mutually_exclusive_group()
-    share, path, folder = {"type": float, "metavar": "SHARE"}, {"type": Path}, {"metavar": "DIR"}
-    many, switch = {"action": "append", "default": []}, {"action": "store_true"}
-    kinds = {"choices": ("logits", "probabilities"), "default": "logits"}
-    for command, name, words, options in (
-        (audit, "file", "outputs of the classifier, see below", path | {"nargs": "?"}),
-        (wish, "--risk", "keep as many answers as may be with this share wrong (0.05)", share),
-        (wish, "--coverage", "or accept at least this share of images like those in FILE", share),
-        (audit, "--confidence", "of the promise of a risk (0.95)", share | {"default": 0.95}),
-        (audit, "--share", "of unknown images that a risk allows (0)", share | {"default": 0.0}),
-        (audit, "--require", "what has to hold; any number of times, see below", many),
-        (network, "--model", "its name (extra torch)", {}),
-        (network, "--validation", "a folder for each class", folder),
-        (network, "--train", "likewise, of training images", folder),
-        (network, "--ood", "images of unknown classes; any number of times", many | folder),
-        (network, "--production", "unlabelled images", folder),
-        (network, "--classes", "names of the classes in the model's order, a line each", path),
-        (network, "--download", "fetch the weights", switch),
-        *((command, "rejector", "rejector.safetensors", path) for command in (accept, watch)),
-        *((command, "file", "new outputs, in a file as for audit", path)
-          for command in (accept, watch)),
-        (watch, "--share", "of unlike images without alarm (0.02)", share | {"default": 0.02}),
-        (watch, "--state", "where the counts are kept (REJECTOR.watch.json)", path),
-        (watch, "--acknowledge", "the alarm is explained: begin a new count after FILE", switch),
-        (accept, "--out", "where to, a CSV file (default: the screen)", path),
-        (bench, "file", "a Python file that registers a score; it is executed", path),
-        (bench, "--packs", "a folder of feature packs (default: those that come along)", path),
-        (audit, "--treat-as", "what the logits are", kinds),
-        *((command, "--out", "where to (default: the file's name and the command's)", path)
-          for command in (audit, bench)),
-        *((command, "--force", "replace an earlier file or folder", switch)
-          for command in (audit, accept, bench)),
-    ):  # fmt: skip
-        command.add_argument(name, help=words, **options)
+    demo = commands.add_parser(
+        "demo", help=f"audit a published network that comes with the package, into {DEMO}"
+    )
+    demo.set_defaults(run=_demo)
+    _add_audit(
+        commands.add_parser(
+            "audit",
+            help="from the outputs of a classifier to a report, audit.json and a rejector",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            epilog=inspect.getdoc(_audit),
+        )
+    )
+    _add_accept(
+        commands.add_parser(
+            "accept", help="judge new outputs with the rejector of an audit, as CSV"
+        )
+    )
+    _add_watch(
+        commands.add_parser(
+            "watch",
+            help="count the images unlike the validation images, day by day, and raise an alarm",
+        )
+    )
+    _add_bench(
+        commands.add_parser(
+            "bench", help="rank your score among all others, on features of published networks"
+        )
+    )
     return parser
 
 
-def _gathered(given: argparse.Namespace):
+def _add_audit(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(run=_audit)
+    add = parser.add_argument
+    add("file", nargs="?", type=Path, help="outputs of the classifier, see below")
+    target = parser.add_mutually_exclusive_group()
+    share: dict[str, Any] = {"type": float, "metavar": "SHARE"}
+    target.add_argument(
+        "--risk",
+        help="keep as many answers as possible with at most this share wrong (0.05)",
+        **share,
+    )
+    target.add_argument(
+        "--coverage", help="or accept at least this share of images like those in FILE", **share
+    )
+    add(
+        "--confidence",
+        default=0.95,
+        help="confidence of the guarantee of a risk (0.95)",
+        **share,
+    )
+    add(
+        "--share",
+        default=0.0,
+        help="largest share of unknown images for the guarantee of a risk (0)",
+        **share,
+    )
+    add(
+        "--require",
+        action="append",
+        default=[],
+        help="a requirement; any number of times, see below",
+    )
+    network = parser.add_argument_group("or a network of timm and folders, instead of FILE")
+    network.add_argument("--model", help="its name (extra torch)")
+    network.add_argument("--validation", metavar="DIR", help="a folder for each class")
+    network.add_argument("--train", metavar="DIR", help="training images, a folder for each class")
+    network.add_argument(
+        "--ood",
+        metavar="DIR",
+        action="append",
+        default=[],
+        help="images of unknown classes; any number of times",
+    )
+    network.add_argument("--production", metavar="DIR", help="unlabelled images")
+    network.add_argument(
+        "--classes", type=Path, help="names of the classes in the model's order, a line each"
+    )
+    network.add_argument("--download", action="store_true", help="download the weights")
+    add(
+        "--treat-as",
+        choices=("logits", "probabilities"),
+        default="logits",
+        help="content of the arrays of logits",
+    )
+    _add_out(parser, "folder of the report (default: the file's name and the command's)")
+
+
+def _add_accept(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(run=_accept)
+    _add_rejector(parser)
+    _add_out(parser, "CSV file to write (default: the screen)")
+
+
+def _add_watch(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(run=_watch)
+    _add_rejector(parser)
+    parser.add_argument(
+        "--share",
+        type=float,
+        metavar="SHARE",
+        default=0.02,
+        help="largest share of unlike images without an alarm (0.02)",
+    )
+    parser.add_argument("--state", type=Path, help="file with the counts (REJECTOR.watch.json)")
+    parser.add_argument(
+        "--acknowledge",
+        action="store_true",
+        help="the alarm is explained: begin a new count after FILE",
+    )
+
+
+def _add_bench(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(run=_bench)
+    parser.add_argument(
+        "file", type=Path, help="a Python file that registers a score; it is executed"
+    )
+    parser.add_argument(
+        "--packs", type=Path, help="a folder of feature packs (default: the package's packs)"
+    )
+    _add_out(parser, "folder of the tables (default: the file's name and the command's)")
+
+
+def _add_rejector(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("rejector", type=Path, help="rejector.safetensors")
+    parser.add_argument("file", type=Path, help="new outputs, in a file as for audit")
+
+
+def _add_out(parser: argparse.ArgumentParser, words: str) -> None:
+    parser.add_argument("--out", type=Path, help=words)
+    parser.add_argument("--force", action="store_true", help="replace an earlier file or folder")
+
+
+def _gathered(given: argparse.Namespace) -> Inputs:
     """Return the inputs of an audit from a file, or from a network and folders."""
     if (given.file is None) == (given.model is None):
-        raise ValueError("FILE, or --model and --validation, expected; --help says more")
-    if given.model is None:
-        from known_unknowns.auditing.inputs import read_outputs
+        raise ValueError("FILE, or --model and --validation, expected; see --help")
+    if given.model is not None:
+        return _of_network(given)
+    from known_unknowns.auditing.inputs import read_outputs
 
-        if any((given.validation, given.train, given.ood, given.production, given.classes)):
-            raise ValueError("a folder or --classes: only with --model; FILE has arrays for these")
-        return read_outputs(given.file, treat_as=given.treat_as)
+    if any((given.validation, given.train, given.ood, given.production, given.classes)):
+        raise ValueError("a folder or --classes: only with --model; FILE has arrays for these")
+    return read_outputs(given.file, treat_as=given.treat_as)
+
+
+def _of_network(given: argparse.Namespace) -> Inputs:
+    """Return the inputs of an audit from a network and folders."""
     if given.model.endswith(".onnx"):
-        raise ValueError("--model: the name of a network of timm expected; the audit's page shows "
-                         "how onnxruntime writes the outputs of an ONNX file")  # fmt: skip
+        raise ValueError(
+            "--model: the name of a network of timm expected; the audit's page shows how "
+            "onnxruntime writes the outputs of an ONNX file"
+        )
     if not given.validation:
         raise ValueError("--validation: a folder with a subfolder for each class expected")
-    lines = given.classes.read_text(encoding="utf-8-sig").splitlines() if given.classes else ()
+    names = []
+    if given.classes is not None:
+        lines = given.classes.read_text(encoding="utf-8-sig").splitlines()
+        names = [line.strip() for line in lines if line.strip()]
     try:
-        from known_unknowns.auditing.networks import gather
+        from known_unknowns.auditing.networks import inputs_of
     except ImportError as error:
         raise ValueError(f"{error}; pip install '.[torch]' in the repository") from error
-    names = [line.strip() for line in lines if line.strip()]
-    more = {"outputs": "", "checkpoint": "", "generated": 0, "seed": 0}
-    return gather(argparse.Namespace(**vars(given) | more, class_names=names))
+    return inputs_of(
+        given.model,
+        given.validation,
+        train=given.train,
+        ood=given.ood,
+        production=given.production,
+        class_names=names,
+        download=given.download,
+    )
 
 
 def _version(given: argparse.Namespace) -> int:
@@ -256,49 +369,62 @@ def _audit(given: argparse.Namespace) -> int:
 
     Exit status: 0, 1 if a requirement does not hold, 2 if the usage or the file is wrong.
     """
+    source = given.file or given.model or "model"
     tell = _teller(f"reads {given.file or given.model}")
     from known_unknowns.auditing.findings import read_requirement
     from known_unknowns.auditing.report import WRITTEN
     from known_unknowns.auditing.watching import LOCKED, WATCHED
 
-    folder = _folder(given, given.file or given.model or "model", (*WRITTEN, WATCHED, LOCKED))
+    folder = _folder(given, source, (*WRITTEN, WATCHED, LOCKED))
     for condition in given.require:
         read_requirement(condition)
 
     from known_unknowns.auditing.auditing import audit
-    from known_unknowns.auditing.thresholds import WISHES
 
     inputs = _gathered(given)
-    wishes = {name: value for name in WISHES if (value := getattr(given, name)) is not None}
+    target = {}
+    if given.risk is not None:
+        target["risk"] = given.risk
+    if given.coverage is not None:
+        target["coverage"] = given.coverage
     audited = audit(
-        inputs, wish=next(iter(wishes), "risk"), **wishes, confidence=given.confidence,
-        unknown_share=given.share, require=given.require, tell=tell,
-    )  # fmt: skip
+        inputs,
+        wish="risk" if given.coverage is None else "coverage",
+        **target,
+        confidence=given.confidence,
+        unknown_share=given.share,
+        require=given.require,
+        tell=tell,
+    )
     _report(audited, folder, tell)
     for row in audited.requirements:
         verdict = "holds" if row["holds"] else "DOES NOT HOLD"
-        print("{requirement}: {0}, {value:.4g} ({low:.4g} to {high:.4g})".format(verdict, **row))
+        interval = f"{row['value']:.4g} ({row['low']:.4g} to {row['high']:.4g})"
+        print(f"{row['requirement']}: {verdict}, {interval}")
     return HOLDS if all(row["holds"] for row in audited.requirements) else FAILS
 
 
-def _report(audited, folder: dict, tell: Callable) -> None:
+def _report(audited: Audit, folder: dict, tell: Callable) -> None:
     """Write the files of an audit; print probable problems, summary and paths."""
     from known_unknowns.auditing.findings import summary
 
     # the command in the report works from the folder in which the audit was started
-    audited.rejector_file = shlex.quote(str(folder["path"] / "rejector.safetensors"))
+    rejector = shlex.quote(str(folder["path"] / "rejector.safetensors"))
+    audited = replace(audited, rejector_file=rejector)
     tell("writes the report")
     written = _written(audited.save, folder)
     tell("is done")
     doubts = [f"Check this first: {doubt}" for doubt in audited.doubts]
-    print("", *doubts, *summary(audited), "", *written, sep="\n")
+    lines = ["", *doubts, *summary(audited), "", *map(str, written)]
+    print("\n".join(lines))
 
 
 def _demo(given: argparse.Namespace) -> int:
     from known_unknowns.auditing.inputs import open_demo
     from known_unknowns.auditing.report import WRITTEN
 
-    given.out, given.force = Path(DEMO), True
+    given.out = Path(DEMO)
+    given.force = True
     folder = _folder(given, DEMO, WRITTEN)
     inputs, description = open_demo()
     print(description, flush=True)
@@ -332,11 +458,17 @@ def _watch(given: argparse.Namespace) -> int:
     open_share("share", given.share)
     _check_rejector(given)
     state = given.state or given.rejector.with_suffix(".watch.json")
-    options = {"most": given.share, "acknowledge": given.acknowledge}
-    seen = look(given.rejector, given.file, state, **options)
-    numbers = {"usual": CHANCE, "false_alarms": FALSE_ALARMS, "most": given.share}
-    numbers["acknowledged"] = given.acknowledge
-    print(*render("watched", file=given.file.name, **seen, **numbers), sep="\n")
+    seen = look(given.rejector, given.file, state, most=given.share, acknowledge=given.acknowledge)
+    sentences = render(
+        "watched",
+        file=given.file.name,
+        **seen,
+        usual=CHANCE,
+        false_alarms=FALSE_ALARMS,
+        most=given.share,
+        acknowledged=given.acknowledge,
+    )
+    print("\n".join(sentences))
     return FAILS if seen["bound"] >= given.share and not given.acknowledge else HOLDS
 
 
@@ -365,7 +497,7 @@ def _accept(given: argparse.Namespace) -> int:
 
 
 def _check_file(given: argparse.Namespace) -> None:
-    """Refuse an output that is there, unless it may be replaced; never replace an input."""
+    """Refuse to replace a file without --force; never replace an input."""
     from helpers.files import check_no_device
 
     out = given.out
@@ -403,5 +535,6 @@ def _bench(given: argparse.Namespace) -> int:
     written = _written(lambda folder_made: [ranked.write(folder_made)], folder)
     tell("is done")
     sentences = [line for name in entries for line in ranked.sentences(name)]
-    print("", *sentences, *ranked.rank_tests(), "", *written, sep="\n")
+    lines = ["", *sentences, *ranked.rank_tests(), "", *map(str, written)]
+    print("\n".join(lines))
     return HOLDS

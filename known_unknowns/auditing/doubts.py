@@ -21,11 +21,11 @@ from known_unknowns.auditing.inputs import Inputs
 from known_unknowns.auditing.sentences import render
 from known_unknowns.auditing.thresholds import share
 
-#: Largest number of classes or images that a doubt names.
+#: Largest number of classes or images in a sentence.
 NAMED = 5
-#: Number of parts of a row of outputs, to find rows that agree in a part only.
+#: Number of parts of a row, to find rows that agree only in a part.
 PARTS = 5
-#: Decimal digits of a difference of logits that survive the rounding of a softmax.
+#: Decimal digits of a difference of logits that are exact after a softmax in single precision.
 DIGITS = 4
 #: Standard deviations above chance of a model that is better than chance.
 DEVIATIONS = 3
@@ -53,16 +53,16 @@ def find_doubts(inputs: Inputs) -> tuple[Doubt, ...]:
     """Return the evidence against the validation images, the worst first."""
     part = inputs.validation
     absent = np.flatnonzero(np.bincount(part.labels, minlength=part.num_classes) == 0)
-    missing = ()
+    found = [*_of_labels(part), *_of_copies(inputs)]
     if len(absent):
         named = _named([inputs.class_names[number] for number in absent])
-        missing = (_doubt("absent", count=len(absent), classes=part.num_classes, named=named),)
-    return (*_of_labels(part), *_of_copies(inputs), *missing)
+        found.append(_doubt("absent", count=len(absent), classes=part.num_classes, named=named))
+    return tuple(found)
 
 
 def _named(names: Sequence[str]) -> str:
     """Return the first names in a list of words."""
-    return ", ".join([*names[:NAMED], *["…"] * (len(names) > NAMED)])
+    return ", ".join(names[:NAMED]) + (", …" if len(names) > NAMED else "")
 
 
 def doubt_share(least: float, stated: float) -> tuple[Doubt, ...]:
@@ -73,7 +73,9 @@ def doubt_share(least: float, stated: float) -> tuple[Doubt, ...]:
 def _of_labels(part: Outputs) -> Iterator[Doubt]:
     """Yield probable mistakes in the order of labels and logits, from the model's errors."""
     right = part.correct.mean()
-    answers, labels, classes = part.predictions, part.labels, part.num_classes
+    answers = part.predictions
+    labels = part.labels
+    classes = part.num_classes
     # a search on the first half of the images is tested on the second half
     first, second = np.array_split(np.random.default_rng(0).permutation(len(part)), 2)
     step = int(np.bincount((answers - labels)[first] % classes).argmax())
@@ -92,17 +94,21 @@ def _of_labels(part: Outputs) -> Iterator[Doubt]:
     for name in hits:
         if share(hits[name])[1] > share(hits[way])[2]:
             way = name
-    most, fits = np.bincount(labels).max() / len(part), hits[way].mean()
+    fits = hits[way].mean()
+    clear = way != "right" and share(hits[way])[1] > np.bincount(labels).max() / len(part)
     # for a poor model, too, some numbering fits better than all others, but not by this much
-    if way != "right" and share(hits[way])[1] > most:
-        if way in _ROWS or 1 - fits <= (1 - right) / 2:
-            yield _doubt(
-                "shifted" if way in ("before", "after") else way,
-                way=way, fits=fits, right_now=right, classes=classes,
-                step=step - classes * (step > classes / 2), labels=(labels.min(), labels.max()),
-                moved=[(label, order[label]) for label in np.unique(labels)
-                       if order[label] != label],
-            )  # fmt: skip
+    if clear and (way in _ROWS or 1 - fits <= (1 - right) / 2):
+        labelled = np.unique(labels)
+        yield _doubt(
+            "shifted" if way in ("before", "after") else way,
+            way=way,
+            fits=fits,
+            right_now=right,
+            classes=classes,
+            step=step if step <= classes / 2 else step - classes,
+            labels=(labelled[0], labelled[-1]),
+            moved=[(label, order[label]) for label in labelled if order[label] != label],
+        )
     if _is_chance(part):
         present = np.count_nonzero(np.bincount(labels))
         yield _doubt("chance", balanced=_recalls(part).mean(), one_answer=1 / present)
@@ -116,11 +122,11 @@ def _recalls(part: Outputs) -> np.ndarray:
 
 
 def _is_chance(part: Outputs) -> bool:
-    """Return whether neither the answers nor the probabilities depend on the class.
+    """Return whether the answers and the probabilities do not depend on the class.
 
-    The mean recall of the classes, and the mean AUROC of each class against the others by its
-    probability, are compared with the values of answers that are independent of the labels.  Both
-    do not depend on the mixture of the classes, unlike the accuracy.
+    We compare the mean recall of the classes, and the mean AUROC of each class against all other
+    classes by its probability, with the values of answers that are independent of the labels.
+    Unlike the accuracy, both do not depend on the mixture of the classes.
     """
     images = np.bincount(part.labels, minlength=part.num_classes)
     present = np.flatnonzero(images)
@@ -131,7 +137,8 @@ def _is_chance(part: Outputs) -> bool:
     if _recalls(part).sum() - named.sum() > DEVIATIONS * noise:
         return False
     logarithms = log_softmax(part.logits, axis=1)
-    areas, noises = [], []
+    areas = []
+    noises = []
     for label in present:
         among = part.labels == label
         areas.append(auroc(logarithms[among, label], logarithms[~among, label]))
@@ -157,8 +164,8 @@ def _of_copies(inputs: Inputs) -> Iterator[Doubt]:
     Boosted trees give few values, too, which the sum in the softmax hides in each probability; the
     differences of neighbouring logits show them.
     """
-    part, train = inputs.validation, inputs.train
-    parts = [part] if train is None else [part, train]
+    part = inputs.validation
+    parts = [part] if inputs.train is None else [part, inputs.train]
     digests = _digests(parts)
     whole, learnt = np.split(digests[:, 0], [len(part)])
     crowded = _crowded(digests)[: len(part)]
@@ -181,12 +188,17 @@ def _of_copies(inputs: Inputs) -> Iterator[Doubt]:
             clear |= named_twice
         rows = np.flatnonzero(clear)
         if len(rows):
-            named = _named([inputs.files[row] if inputs.files else str(row) for row in rows])
+            if inputs.files:
+                named = _named([inputs.files[row] for row in rows])
+            else:
+                named = f"rows {_named([str(row) for row in rows])}"
             yield _doubt(
-                name, count=len(rows), images=len(part),
-                named=named if inputs.files else f"rows {named}",
+                name,
+                count=len(rows),
+                images=len(part),
+                named=named,
                 what="features and logits" if part.features.shape[1] else "logits",
-            )  # fmt: skip
+            )
 
 
 def _digests(parts: Sequence[Outputs]) -> np.ndarray:
@@ -196,14 +208,15 @@ def _digests(parts: Sequence[Outputs]) -> np.ndarray:
     and all rows agree in it.
     """
     digests = []
-    pick = [_varies(values) for values in (parts[0].logits, parts[0].features)]
+    varying_logits = _varies(parts[0].logits)
+    varying_features = _varies(parts[0].features)
     for part in parts:
         for logits, features in zip(part.logits, part.features, strict=True):
-            row = logits[pick[0]], features[pick[1]]
-            texts = [values.tobytes() for values in row]
+            numbers = logits[varying_logits], features[varying_features]
+            texts = [b"".join(values.tobytes() for values in numbers)]
             for start in range(PARTS):
-                texts.append(b"".join(values[start::PARTS].tobytes() for values in row))
-            digests.append([_digest(text) for text in (b"".join(texts[:2]), *texts[2:])])
+                texts.append(b"".join(values[start::PARTS].tobytes() for values in numbers))
+            digests.append([_digest(text) for text in texts])
     return np.array(digests, np.uint64)
 
 
@@ -219,7 +232,7 @@ def _varies(values: np.ndarray) -> np.ndarray:
 def _crowded(digests: np.ndarray) -> np.ndarray:
     """Return whether another row, which is not equal, has a part in common with each row."""
     distinct, inverse = np.unique(digests, axis=0, return_inverse=True)
-    # constant outputs show nothing
+    # constant outputs are no evidence
     crowded = np.full(len(distinct), len(distinct) == 1)
     for values in distinct.T[1:]:
         _, which, count = np.unique(values, return_inverse=True, return_counts=True)
@@ -253,9 +266,11 @@ def likely_label_errors(outputs: Outputs, temperature: float = 1.0) -> np.ndarra
     >>> likely_label_errors(Outputs(logits, np.empty((100, 0)), labels))
     array([7])
     """
-    labels, classes = outputs.labels, outputs.num_classes
+    labels = outputs.labels
+    classes = outputs.num_classes
     blocks = row_blocks(outputs.logits.shape)
-    of_label, lead = np.empty(len(outputs)), np.empty(len(outputs))
+    of_label = np.empty(len(outputs))
+    lead = np.empty(len(outputs))
     for rows in blocks:
         probabilities = softmax(outputs.logits[rows], temperature)
         of_label[rows] = probabilities[np.arange(len(probabilities)), labels[rows]]
@@ -268,5 +283,5 @@ def likely_label_errors(outputs: Outputs, temperature: float = 1.0) -> np.ndarra
         likely = np.where(probabilities >= least * (1 - 1e-9), probabilities, -np.inf)
         other = likely.argmax(axis=1)
         lead[rows] = np.where(other == labels[rows], -np.inf, likely.max(axis=1) - of_label[rows])
-    places = np.flatnonzero(lead > 0)
-    return places[np.argsort(-lead[places], kind="stable")]
+    suspected = np.flatnonzero(lead > 0)
+    return suspected[np.argsort(-lead[suspected], kind="stable")]

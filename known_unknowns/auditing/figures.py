@@ -4,95 +4,132 @@ from __future__ import annotations
 
 import base64
 import io
-from types import SimpleNamespace
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_rgba
 
 from helpers import metrics
-from helpers.tables.figures import (
-    reliability_grid,
-    risk_coverage_curves,
-    score_histograms,
-    use_style,
-)
-from helpers.tables.figures.style import BLUE, LINES, ORANGE, RED, axes_grid
+from known_unknowns import LOOK
 from known_unknowns.auditing.sentences import title
+from known_unknowns.auditing.thresholds import Threshold
+
+if TYPE_CHECKING:
+    from known_unknowns.auditing.auditing import Audit
+
+BLUE = "#0173b2"
+ORANGE = "#de8f05"
+GREEN = "#029e73"
+RED = "#d55e00"
+GREY = "#666666"
+#: Colour, line and hatch of groups of images: known, unknown, unlabelled.
+_GROUPS = ((BLUE, "-", ""), (RED, "--", "////"), (GREEN, ":", "...."))
+_ABOVE: dict[str, Any] = {"loc": "lower center", "bbox_to_anchor": (0.5, 1)}
 
 
-def draw_report(audit: SimpleNamespace, errors: int) -> dict[str, list[tuple[str, str]]]:
+def draw_report(audit: Audit, errors: int) -> dict[str, list[tuple[str, str]]]:
     """Return text and image address of each finding's figures, and close the figures."""
     images: dict[str, list[tuple[str, str]]] = {}
-    with plt.rc_context():
-        use_style()
+    with plt.style.context(LOOK):
         for name, words, draw in (
-            ("right", "The surest errors", lambda audit: surest_errors(audit, errors)),
+            (
+                "right",
+                "The errors with the highest confidence",
+                partial(surest_errors, count=errors),
+            ),
             ("sure", "Accuracy against confidence", reliability),
             ("score", "AURC of every score", score_ranking),
             ("accept", "Risk against coverage", selective_risk),
             ("accept", "Scores and thresholds", scores_and_thresholds),
         ):
-            if (axes := draw(audit)) is None:
+            if draw(audit) is None:
                 continue
-            figure, buffer = np.ravel(axes)[0].figure, io.BytesIO()
+            figure = plt.gcf()
             figure.set_dpi(110)
-            figure.canvas.print_png(buffer)  # savefig would find the layout twice
+            buffer = io.BytesIO()
+            FigureCanvasAgg(figure).print_png(buffer)  # savefig would find the layout twice
             plt.close(figure)
             data = base64.b64encode(buffer.getvalue()).decode()
             images.setdefault(name, []).append((words, f"data:image/png;base64,{data}"))
     return images
 
 
-def surest_errors(audit: SimpleNamespace, count: int = 12) -> np.ndarray | None:
+def surest_errors(audit: Audit, count: int = 12) -> np.ndarray | None:
     """Show the most confident errors, four in a row, with a caption above each."""
-    worst, names, outputs = audit.wrong[:count], audit.inputs.class_names, audit.inputs.validation
+    worst = audit.wrong[:count]
     pictures = audit.inputs.pictures(worst, size=96) if len(worst) else None
     if pictures is None:
         return None
+    names = audit.inputs.class_names
+    outputs = audit.inputs.validation
     rows = -(-len(pictures) // 4)
-    axes = axes_grid(rows, 4, 1.95 * rows)
-    axes[0, 0].figure.set_dpi(96)  # photographs make large files
+    figure, axes = plt.subplots(rows, 4, figsize=(6, 1.95 * rows), squeeze=False)
+    figure.set_dpi(96)  # photographs make large files
     for ax in axes.flat:
         ax.axis("off")
-    for ax, picture, i in zip(axes.flat, pictures, worst, strict=False):
+    for ax, picture, index in zip(axes.flat, pictures, worst, strict=False):
         ax.imshow(picture, interpolation="nearest")
-        caption = f"{names[outputs.predictions[i]][:16]}, {100 * audit.sure[i]:.0f} %\n"
-        caption += f"label: {names[outputs.labels[i]][:16]}"
+        caption = f"{names[outputs.predictions[index]][:16]}, {100 * audit.sure[index]:.0f} %\n"
+        caption += f"label: {names[outputs.labels[index]][:16]}"
         ax.set_title(caption.replace("$", r"\$"), fontsize=9)
     return axes
 
 
-def reliability(audit: SimpleNamespace) -> np.ndarray:
-    """Draw accuracy against confidence, before and after temperature scaling."""
-    both = {"before": audit.claimed, "after": audit.sure}
-    curves = {
-        ("the model", when): metrics.reliability_curve(part[audit.measuring], audit.correct)
-        for when, part in both.items()
-    }
-    return reliability_grid(curves)
+def reliability(audit: Audit) -> np.ndarray:
+    """Draw accuracy against confidence, before and after temperature scaling.
+
+    Bars show the accuracy of each bin, and hatched boxes the gap to the mean confidence of the
+    bin. Below is the share of the images in each bin.
+    """
+    figure, axes = plt.subplots(
+        2, 2, figsize=(6, 4.4), sharex=True, sharey="row", height_ratios=(3, 1)
+    )
+    for (ax, below), when, confidences in zip(
+        axes.T, ("before", "after"), (audit.claimed, audit.sure), strict=True
+    ):
+        curve = metrics.reliability_curve(confidences[audit.measuring], audit.correct)
+        left = curve.edges[:, 0]
+        width = np.diff(curve.edges, axis=1)[:, 0]
+        share = curve.count / curve.count.sum()
+        gap = curve.confidence - curve.accuracy
+        bars: dict[str, Any] = {"width": width, "align": "edge", "linewidth": 0.6}
+        ax.bar(left, curve.accuracy, color=BLUE, label="accuracy", **bars)
+        box: dict[str, Any] = {"color": to_rgba(RED, 0.25), "edgecolor": RED, "hatch": "////"}
+        ax.bar(left, gap, bottom=curve.accuracy, label="gap", **box, **bars)
+        ax.plot([0, 1], [0, 1], "--", color=GREY, linewidth=1, label="perfect")
+        ax.set_title(f"{when} scaling: ECE {share @ np.abs(gap):.3f}")
+        below.bar(left, share, color=GREY, **bars)
+        below.set(xlim=(0, 1), xlabel="confidence")
+    axes[0, 0].set(ylim=(0, 1), ylabel="accuracy")
+    axes[1, 0].set_ylabel("share")
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=3)
+    return axes
 
 
-def score_ranking(audit: SimpleNamespace) -> Axes:
+def score_ranking(audit: Audit) -> Axes:
     """Draw the AURC of all scores with its intervals, the best one on top."""
     areas = audit.ranking[audit.ranking["metric"] == "aurc"]
     titles = {name: title(name) for name in areas["score"].unique()}
     names = list(titles)
     # long titles are next to the axis, and do not make it smaller
     width = 3.8 + 0.075 * max(map(len, titles.values()))
-    ax = plt.subplots(figsize=(width, 1.1 + 0.27 * len(names)), layout="constrained")[1]
+    ax = plt.subplots(figsize=(width, 1.1 + 0.27 * len(names)))[1]
     kinds = (("", "ID images", BLUE, "o"), ("all", "ID and unknown images", RED, "s"))
     for number, (name, label, colour, marker) in enumerate(kinds):
         rows = areas[areas["set"] == name]
         if rows.empty:
             continue
-        places = [names.index(score) + 0.24 * number - 0.12 for score in rows["score"]]
+        heights = [names.index(score) + 0.24 * number - 0.12 for score in rows["score"]]
         # the value may be outside the percentiles of its own replicates
         ends = np.abs(rows[["low", "high"]].sub(rows["value"], axis=0).to_numpy().T)
-        ax.errorbar(
-            rows["value"], places, xerr=ends, fmt=marker, color=colour, markersize=4,
-            elinewidth=1.2, label=label,
-        )  # fmt: skip
+        look: dict[str, Any] = {"color": colour, "markersize": 4, "elinewidth": 1.2}
+        ax.errorbar(rows["value"], heights, xerr=ends, fmt=marker, label=label, **look)
     ax.set(yticks=range(len(names)), ylim=(len(names) - 0.4, -0.6), xlabel="AURC, lower is better")
     ax.set_yticklabels(titles.values())
     ax.get_yticklabels()[names.index(audit.best[0])].set_fontweight("bold")
@@ -101,28 +138,42 @@ def score_ranking(audit: SimpleNamespace) -> Axes:
     return ax
 
 
-def _promised(audit: SimpleNamespace) -> dict:
+def _guaranteed(audit: Audit) -> dict[str, Threshold]:
     """Return the thresholds that exist, by their names in a legend."""
     kept = (threshold for threshold in audit.thresholds.values() if not threshold.problem)
-    return {f"promised {threshold.wish}": threshold for threshold in kept}
+    return {f"guaranteed {threshold.wish}": threshold for threshold in kept}
 
 
-def selective_risk(audit: SimpleNamespace) -> Axes:
-    """Draw risk–coverage curves, and the points of the thresholds on the first curve."""
-    ways = {title(audit.best[0]): audit.samples["validation"]}
-    ways["largest probability"] = audit.sure[audit.measuring]
-    curves = {name: metrics.risk_coverage_curve(part, audit.correct) for name, part in ways.items()}
-    ax = risk_coverage_curves(curves)
-    for (name, threshold), marker in zip(_promised(audit).items(), "D*P", strict=False):
-        ax.plot(
-            threshold.coverage[0], threshold.risk[0], marker, color=ORANGE, label=name,
-            markeredgecolor="black", markersize=11, linestyle="none", zorder=5,
-        )  # fmt: skip
-    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)
+def selective_risk(audit: Audit) -> Axes:
+    """Draw risk–coverage curves, and the points of the thresholds on the first curve.
+
+    Two grey curves belong to the chosen score: the error rate, which is the risk of a random
+    order, and the ideal order, with all correct predictions first.
+    """
+    ax = plt.subplots(figsize=(6, 4.8))[1]
+    top = 0.0
+    chosen = metrics.risk_coverage_curve(audit.samples["validation"], audit.correct)
+    largest = metrics.risk_coverage_curve(audit.sure[audit.measuring], audit.correct)
+    for name, (coverage, risk), colour, line in (
+        (title(audit.best[0]), chosen, BLUE, "-"),
+        ("largest probability", largest, GREEN, "--"),
+    ):
+        ax.plot(coverage, risk, line, color=colour, linewidth=1.4, label=name)
+        top = max(top, risk[coverage >= 0.05].max())  # the first few images set no scale
+    coverage, risk = chosen
+    ideal = np.maximum(0, 1 - (1 - risk[-1]) / coverage)
+    ax.plot(coverage, ideal, color=GREY, linewidth=1, linestyle="--", label="ideal order")
+    ax.axhline(risk[-1], color=GREY, linewidth=1, linestyle=":", label="error rate")
+    look: dict[str, Any] = {"color": ORANGE, "markeredgecolor": "black", "markersize": 11}
+    for (name, threshold), marker in zip(_guaranteed(audit).items(), "D*", strict=False):
+        point = threshold.coverage[0], threshold.risk[0]
+        ax.plot(*point, marker, linestyle="none", zorder=5, label=name, **look)
+    ax.set(xlim=(0, 1), ylim=(0, 1.1 * top or 1), xlabel="coverage", ylabel="risk")
+    ax.legend(**_ABOVE, ncols=2)
     return ax
 
 
-def scores_and_thresholds(audit: SimpleNamespace) -> Axes:
+def scores_and_thresholds(audit: Audit) -> Axes:
     """Draw the score distributions of groups of images, and the thresholds.
 
     The axis leaves out the lowest and the highest 0.5 % of all scores, which may be far away.
@@ -133,13 +184,35 @@ def scores_and_thresholds(audit: SimpleNamespace) -> Axes:
         groups["sets of unknown images"] = np.concatenate(unknown)
     if "production" in audit.samples:
         groups["unlabelled"] = audit.samples["production"]
-    lines = {name: threshold.value for name, threshold in _promised(audit).items()}
+    lines = {name: threshold.value for name, threshold in _guaranteed(audit).items()}
     ends = np.quantile(np.concatenate(list(groups.values())), [0.005, 0.995])
-    ends = min([ends[0], *lines.values()]), max([ends[1], *lines.values()])
-    unit = 1e-9 * np.abs(ends).max() or 1.0  # scores that differ only by rounding have no bins
-    cut = {name: np.round(np.clip(each, *ends) / unit) * unit for name, each in groups.items()}
-    ax = score_histograms(cut, score=title(audit.best[0]), bins=40)
-    for (name, value), line in zip(lines.items(), LINES[1:] * 2, strict=False):
+    low = min([ends[0], *lines.values()])
+    high = max([ends[1], *lines.values()])
+    ax = plt.subplots(figsize=(6, 3.2))[1]
+    _draw_groups(ax, groups, low, high)
+    for (name, value), line in zip(lines.items(), ("--", ":"), strict=False):
         ax.axvline(value, color="black", linewidth=1.5, linestyle=line, label=name)
-    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)
+    ax.set(xlabel=title(audit.best[0]), ylabel="share of images")
+    ax.legend(**_ABOVE, ncols=2)
     return ax
+
+
+def _draw_groups(ax: Axes, groups: Mapping[str, np.ndarray], low: float, high: float) -> None:
+    """Draw the distribution of each group, as shares of the group."""
+    unit = 1e-9 * max(abs(low), abs(high)) or 1.0  # scores that differ only by rounding
+    cut = {name: np.round(np.clip(each, low, high) / unit) * unit for name, each in groups.items()}
+    limits = min(map(np.min, cut.values())), max(map(np.max, cut.values()))
+    for (label, values), (colour, line, hatch) in zip(cut.items(), _GROUPS, strict=False):
+        ax.hist(
+            values,
+            bins=40,
+            range=limits,
+            weights=np.full(len(values), 1 / len(values)),
+            histtype="stepfilled",
+            facecolor=to_rgba(colour, 0.25),
+            edgecolor=colour,
+            linestyle=line,
+            linewidth=1.5,
+            hatch=hatch,
+            label=label,
+        )

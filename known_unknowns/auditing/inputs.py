@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from helpers.data import Images, ImageStream
 
 LEAST = 20  # smallest number of validation images
-_OF_IMAGES = ("files", "groups", "strata")
 _TAKEN = ("", "all", "production", "validation")  # names of groups that are not OOD sets
 
 
@@ -122,18 +122,18 @@ class Inputs:
         _, first = np.unique(np.asarray(self.groups)[order], return_index=True)
         if len(first) < LEAST:
             raise ValueError(
-                f"groups: at least {LEAST} expected, got {len(first)}, of each of which one image "
-                "counts; bring images of other scenes, patients or videos"
+                f"groups: at least {LEAST} expected, got {len(first)}, with one image of each; "
+                "bring images of other scenes, patients or videos"
             )
-        places = np.sort(order[first])
+        kept = np.sort(order[first])
         return replace(
             self,
-            validation=self.validation.subset(places),
-            files=tuple(self.files[place] for place in places) if self.files else (),
+            validation=self.validation.subset(kept),
+            files=tuple(self.files[index] for index in kept) if self.files else (),
             groups=None,
-            strata=None if self.strata is None else np.asarray(self.strata)[places],
+            strata=None if self.strata is None else np.asarray(self.strata)[kept],
             grouped=len(self.validation),
-            images=None if self.images is None else self.images.subset(places),
+            images=None if self.images is None else self.images.subset(kept),
         )
 
     def pictures(self, indices: Iterable[int], *, size: int = 64) -> np.ndarray | None:
@@ -207,15 +207,18 @@ probabilities; pass logits (before the softmax), or name the array probabilities
 audit takes logarithms (for a file also treat_as="probabilities")
     """
     known_name("way to treat_as", treat_as, checked.TREATED)
-    source, digest = "the model", {}
     if isinstance(path, Mapping):
+        source = "the model"
+        digests = {}
         arrays = {name: checked.plain(name, values) for name, values in path.items()}
     else:
-        arrays, digest = read_arrays(Path(path)), {"outputs": sha256_file(path)}
         source = f"the model behind {Path(path).name}"
+        arrays = read_arrays(Path(path))
+        digests = {"outputs": sha256_file(path)}
     given = checked.kind_of_outputs(arrays)
     if given == "probabilities":
-        treat_as, arrays = given, checked.both_classes(arrays)
+        treat_as = given
+        arrays = checked.both_classes(arrays)
     sets = checked.set_names(arrays, needed=(given, "labels"), given=given)
     classes = checked.matrix(arrays, given).shape[1]
     if classes < 2:
@@ -223,48 +226,57 @@ audit takes logarithms (for a file also treat_as="probabilities")
             f"{given}: at least 2 classes expected, got shape {arrays[given].shape}; "
             + checked.one_logit(given, arrays[given])
         )
-    features = "features" in arrays
-    width = checked.matrix(arrays, "features").shape[1] if features else 0
-
-    def outputs(prefix: str, labelled: bool = False) -> Outputs | None:
-        name = f"{prefix}{given}"
-        if name not in arrays:
-            return None
-        logits = checked.logits(name, checked.matrix(arrays, name, width=classes), treat_as)
-        count = len(logits)
-        values, labels = np.empty((count, 0), np.float32), np.full(count, -1)
-        if features:
-            values = checked.matrix(arrays, f"{prefix}features", width=width, length=count)
-        if labelled:
-            labels = checked.labels(arrays, f"{prefix}labels", logits, given)
-        group = Outputs(logits, values, labels)
-        if labelled:
-            group.__dict__["predictions"] = checked.row_by_row(np.argmax, logits)
-        return group
-
+    width = checked.matrix(arrays, "features").shape[1] if "features" in arrays else 0
+    read = partial(_group, arrays, given, treat_as, classes, width)
     names = checked.column(arrays, "class_names", classes)
-    validation = outputs("", True)
+    validation = read("", labelled=True)
     level = treat_as == "logits" and not checked.normalised(validation.logits)
-    columns = {name: checked.column(arrays, name, len(validation)) for name in _OF_IMAGES}
-    files = columns.pop("files")
+    files = checked.column(arrays, "files", len(validation))
     return Inputs(
         source=source,
         validation=validation,
         class_names=tuple(map(str, range(classes) if names is None else names)),
-        train=outputs("train_", True),
+        train=read("train_", labelled=True) if f"train_{given}" in arrays else None,
         head=checked.head(arrays, validation, level),
-        ood={name: outputs(f"ood_{name}_") for name in sets},
-        production=outputs("production_"),
+        ood={name: read(f"ood_{name}_") for name in sets},
+        production=read("production_") if f"production_{given}" in arrays else None,
         level=level,
         files=() if files is None else tuple(files.tolist()),
-        sha256=digest,
-        **columns,
+        groups=checked.column(arrays, "groups", len(validation)),
+        strata=checked.column(arrays, "strata", len(validation)),
+        sha256=digests,
     )
+
+
+def _group(
+    arrays: Mapping[str, np.ndarray],
+    given: str,
+    treat_as: str,
+    classes: int,
+    width: int,
+    prefix: str,
+    *,
+    labelled: bool = False,
+) -> Outputs:
+    """Return the outputs of a group of images, whose arrays have names with this prefix."""
+    name = f"{prefix}{given}"
+    logits = checked.logits(name, checked.matrix(arrays, name, width=classes), treat_as)
+    count = len(logits)
+    features = np.empty((count, 0), np.float32)
+    if width:
+        features = checked.matrix(arrays, f"{prefix}features", width=width, length=count)
+    labels = np.full(count, -1)
+    if labelled:
+        labels = checked.labels(arrays, f"{prefix}labels", logits, given)
+    outputs = Outputs(logits, features, labels)
+    if labelled:
+        outputs.__dict__["predictions"] = checked.row_by_row(np.argmax, logits)
+    return outputs
 
 
 def read_new(
     path: str | os.PathLike, class_names: Sequence[str] = ()
-) -> tuple[np.ndarray, np.ndarray | None, Sequence[str]]:
+) -> tuple[np.ndarray, np.ndarray | None, list]:
     """Read new outputs for a rejector: logits or probabilities, features and file names.
 
     Each row of the file is read, in order.  `class_names` are of the rejector.
@@ -274,52 +286,64 @@ def read_new(
     ValueError
         Several sets in the file, or other class names; and as in `read_outputs`.
     """
-    arrays, features = read_arrays(Path(path), new=True), None
+    arrays = read_arrays(Path(path), new=True)
     given = checked.kind_of_outputs(arrays)
     if given == "probabilities":
         arrays = checked.both_classes(arrays)
     groups = [name for name in arrays if f"_{name}".endswith(f"_{given}")]
     if len(groups) > 1:
         raise ValueError(
-            f"{given}: new outputs of one set expected, got {', '.join(groups)}; write those to "
-            "judge to a separate file"
+            f"{given}: new outputs of one set expected, got {', '.join(groups)}; write each set to "
+            "a separate file"
         )
     checked.set_names(arrays, needed=(given,), given=given)
     logits = checked.matrix(arrays, given)
     if given == "probabilities":
         checked.logits(given, logits, given)
     names = checked.column(arrays, "class_names", logits.shape[1])
-    named = [*class_names] != [*map(str, range(len(class_names)))]
-    if names is not None and named and names.tolist() != [*class_names]:
-        expected, got = (", ".join(map(str, some[:8])) for some in (class_names, names.tolist()))
+    expected = list(class_names)
+    numbered = expected == list(map(str, range(len(expected))))
+    if names is not None and not numbered and names.tolist() != expected:
         raise ValueError(
-            f"class_names: {expected} expected, in the order of the audit, got {got}; write the "
-            "columns in this order"
+            f"class_names: {', '.join(expected[:8])} expected, in the order of the audit, got "
+            f"{', '.join(names[:8])}; write the columns in this order"
         )
+    features = None
     if "features" in arrays:
         features = checked.matrix(arrays, "features", length=len(logits))
     files = checked.column(arrays, "files", len(logits))
-    return logits, features, range(len(logits)) if files is None else files.tolist()
+    images = list(range(len(logits))) if files is None else files.tolist()
+    return logits, features, images
 
 
 #: Its test images were not used to train or choose its network, unlike in the packs of ResNets.
 DEMO = "densenet100.dice_cifar10.safetensors"
+DEMO_CLASSES = (
+    "airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck",
+)  # fmt: skip
 #: A set near CIFAR-10 and a set far from it, with their names in a sentence.
 UNKNOWN = {"cifar100": "CIFAR-100", "mnist": "MNIST"}
 
 
 def open_demo() -> tuple[Inputs, str]:
     """Return the inputs of the demo, and two sentences about the network and the images."""
-    from helpers.data.class_lists import names_of
     from known_unknowns.bench.feature_packs import EMBEDDED, FeaturePack
 
-    pack = FeaturePack.read(EMBEDDED / DEMO)
-    ood = {name: (pack.near | pack.far)[name] for name in UNKNOWN}
-    sizes = [f"{len(ood[name])} of {title}" for name, title in UNKNOWN.items()]
+    file = EMBEDDED / DEMO
+    pack = FeaturePack.read(file)
+    unknown = pack.near | pack.far
+    sizes = [f"{len(unknown[name])} of {title}" for name, title in UNKNOWN.items()]
     description = (
         f"The demo audits DenseNet-100, trained on CIFAR-10 ({pack.facts['network']['source']}).\n"
         f"Its images: {len(pack.test)} test images of CIFAR-10 and, as images of unknown classes, "
         f"{' and '.join(sizes)}."
     )
-    more = {"head": pack.head, "ood": ood, "sha256": {"outputs": sha256_file(EMBEDDED / DEMO)}}
-    return Inputs(pack.name, pack.test, names_of(pack.id_set), **more), description
+    inputs = Inputs(
+        pack.name,
+        pack.test,
+        DEMO_CLASSES,
+        head=pack.head,
+        ood={name: unknown[name] for name in UNKNOWN},
+        sha256={"outputs": sha256_file(file)},
+    )
+    return inputs, description

@@ -6,19 +6,16 @@ import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from helpers import data
-from helpers.data import Images, ImageStream, Listing
+from helpers.data import Images, ImageStream
 from helpers.data.class_lists import wnids_of
 from helpers.networks import zoo, zoo_records
 from known_unknowns.auditing.inputs import Inputs, read_outputs, unlabelled
 from pictures import FAMILIES
-
-if TYPE_CHECKING:
-    from known_unknowns.auditing.parameters import Parameters
 
 
 def show_images(
@@ -35,54 +32,69 @@ def show_images(
 ) -> Inputs:
     """Return the inputs of an audit of a network; earlier outputs are read from the cache."""
     names = tuple(class_names) or network.class_names
-    classes = len(network.class_names)
-    if len(names) != classes:
+    if len(names) != len(network.class_names):
         raise ValueError(
-            f"class_names: {classes} expected, as many as the head has outputs, got {len(names)}"
+            f"class_names: {len(network.class_names)} expected, as many as the head has outputs, "
+            f"got {len(names)}"
         )
     words = wnids_of("imagenet")
     titles = words if set(names) <= set(words) else {}
-    if len({part.name for part in ood}) != len(ood):
-        raise ValueError("ood: two sets have the same name; rename a folder")
-    for part in ood:
-        if shared := sorted({*part.class_names} & {*names, *titles.values()}):
-            raise ValueError(
-                f"ood: {part.name} has classes that the model knows: {', '.join(shared[:5])}; take "
-                "them out, or rename their folders if their images are to count as unknown"
-            )
-    shown = {"validation": validation} | ({} if train is None else {"train": train})
-    shown = {role: named_as(images, names, titles) for role, images in shown.items()}
-    # class numbers follow the network's own class names
-    shown = {role: replace(part, class_names=network.class_names) for role, part in shown.items()}
-    if production is not None:
-        shown["production"] = production.unknown()
+    _check_ood(ood, {*names, *titles.values()})
+
+    def numbered(images: Images | ImageStream) -> Images | ImageStream:
+        # class numbers follow the network's class names
+        named = named_as(images, names, titles)
+        return replace(named, class_names=network.class_names)
+
+    known = numbered(validation)
     sets = {part.name: part.unknown() for part in ood}
-    drawn = np.random.default_rng(seed).permutation(sorted(set(FAMILIES) - set(sets)))
-    drawn = drawn[: families if production is not None else 0].tolist()
-    streams = {name: data.load(name, "test") for name in drawn}
-    some = {name: part.subset(slice(0, family_images)).unknown() for name, part in streams.items()}
-    outputs, ood_outputs, family_outputs = (
-        {name: network.outputs(part) for name, part in group.items()}
-        for group in (shown, sets, some)
-    )
-    note = zoo_records.find(network.name).note if network.name in zoo_records.records() else ""
-    images, streams = shown["validation"], shown | sets
+    drawn = [] if production is None else _draw_families(families, {*sets}, seed)
+    streams: dict[str, Images | ImageStream] = {"validation": known}
+    if train is not None:
+        streams["train"] = numbered(train)
+    if production is not None:
+        streams["production"] = production.unknown()
+    outputs = {role: network.outputs(part) for role, part in streams.items()}
+    streams |= sets
     skipped = {role: getattr(part, "skipped", ()) for role, part in streams.items()}
+    digests = {role: part.sha256 for role, part in streams.items()}
+    note = zoo_records.find(network.name).note if network.name in zoo_records.records() else ""
     return Inputs(
         source=f"{network.name} ({network.source})",
         validation=outputs["validation"],
         class_names=tuple(titles.get(name, name) for name in names),
         train=outputs.get("train"),
         head=network.head,
-        ood=ood_outputs,
-        families=family_outputs,
+        ood={name: network.outputs(part) for name, part in sets.items()},
+        families={
+            name: network.outputs(data.load(name, "test").subset(slice(0, family_images)).unknown())
+            for name in drawn
+        },
         production=outputs.get("production"),
-        files=getattr(images, "files", ()) or tuple(map(str, range(len(images)))),
-        images=images,
+        files=getattr(known, "files", ()) or tuple(map(str, range(len(known)))),
+        images=known,
         unreadable={role: files for role, files in skipped.items() if files},
-        sha256={"weights": network.sha256} | {role: part.sha256 for role, part in streams.items()},
+        sha256={"weights": network.sha256} | digests,
         note=f"Of {network.name}: {note}." if note else "",
     )
+
+
+def _check_ood(ood: Sequence[Images | ImageStream], known: set[str]) -> None:
+    """Refuse two sets of one name, and sets with classes that the model knows."""
+    if len({part.name for part in ood}) != len(ood):
+        raise ValueError("ood: two sets have the same name; rename a folder")
+    for part in ood:
+        if shared := sorted(known.intersection(part.class_names)):
+            raise ValueError(
+                f"ood: {part.name} has classes that the model knows: {', '.join(shared[:5])}; "
+                "remove these folders, or rename them to count their images as unknown"
+            )
+
+
+def _draw_families(count: int, sets: set[str], seed: int) -> list[str]:
+    """Return the names of random families of generated images that are not among the sets."""
+    names = sorted(set(FAMILIES) - sets)
+    return np.random.default_rng(seed).permutation(names)[:count].tolist()
 
 
 def example(
@@ -111,7 +123,9 @@ def example(
         seed=seed,
     )
     order = np.random.default_rng(seed).permutation(len(every))
-    first, second = np.sort(order[: len(every) // 2]), np.sort(order[len(every) // 2 :])
+    middle = len(every) // 2
+    first = np.sort(order[:middle])
+    second = np.sort(order[middle:])
     names = [part.name for part in sets]
     held_back = {"new": shown.validation.subset(second)}
     held_back |= {name: shown.ood[name] for name in names[len(ood) :]}
@@ -119,30 +133,70 @@ def example(
         shown,
         validation=shown.validation.subset(first),
         images=every.subset(first),
-        files=tuple(shown.files[place] for place in first),
+        files=tuple(shown.files[index] for index in first),
         ood={name: shown.ood[name] for name in names[: len(ood)]},
         production=unlabelled(list(held_back.values())),
         held_back=held_back,
     )
 
 
-def gather(given: Parameters) -> Inputs:
-    """Return the inputs of the audit with these parameters."""
+def gather(given: Any) -> Inputs:
+    """Return the inputs of the audit with the parameters of the audit's notebook."""
     if given.outputs:
         return read_outputs(given.outputs, treat_as=given.treat_as)
-    families = {"families": given.generated, "seed": given.seed}
-    if not given.model:
-        if given.checkpoint:
-            raise ValueError("checkpoint: weights of which network? Give its name as `model`")
-        sets = {"ood": given.example_ood, "met": given.example_met}
-        return example(given.example, given.example_images, **sets, **families)
-    known, names = images_of(given.validation), given.class_names
-    roles = [role for role in ("train", "production") if getattr(given, role)]
-    more = {role: images_of(getattr(given, role)) for role in roles}
-    found = {"weights": given.checkpoint or None, "download": given.download}
-    network = zoo.load(given.model, **found, progress=False)
-    ood = list(map(images_of, given.ood))
-    return show_images(network, known, ood=ood, class_names=names, **families, **more)
+    if given.model:
+        return inputs_of(
+            given.model,
+            given.validation,
+            checkpoint=given.checkpoint,
+            train=given.train,
+            ood=given.ood,
+            production=given.production,
+            class_names=given.class_names,
+            download=given.download,
+            families=given.generated,
+            seed=given.seed,
+        )
+    if given.checkpoint:
+        raise ValueError("checkpoint: the network expected as `model`, got only its weights")
+    return example(
+        given.example,
+        given.example_images,
+        ood=given.example_ood,
+        met=given.example_met,
+        families=given.generated,
+        seed=given.seed,
+    )
+
+
+def inputs_of(
+    model: str,
+    validation: str,
+    *,
+    checkpoint: str = "",
+    train: str | None = None,
+    ood: Sequence[str] = (),
+    production: str | None = None,
+    class_names: Sequence[str] = (),
+    download: bool = False,
+    families: int = 0,
+    seed: int = 0,
+) -> Inputs:
+    """Return the inputs of an audit: a network of timm, and folders or data sets by name.
+
+    `checkpoint` is a file with the weights; by default they are the published weights.
+    """
+    known = images_of(validation)
+    return show_images(
+        zoo.load(model, weights=checkpoint or None, download=download, progress=False),
+        known,
+        train=images_of(train) if train else None,
+        ood=list(map(images_of, ood)),
+        production=images_of(production) if production else None,
+        class_names=class_names,
+        families=families,
+        seed=seed,
+    )
 
 
 #: Splits of a data set, by priority.
@@ -153,8 +207,8 @@ def images_of(where: str, *, size: int | None = None) -> Images | ImageStream:
     """Return the images of a folder, or of a data set of this book."""
     if not where:
         raise ValueError(
-            "a folder of images, or the name of a data set, expected, got ''; beside a network, "
-            "`validation` is one"
+            "validation: a folder of images, or the name of a data set, expected for a network, "
+            "got ''"
         )
     folder = Path(where).expanduser()
     if folder.is_dir():
@@ -169,8 +223,8 @@ def images_of(where: str, *, size: int | None = None) -> Images | ImageStream:
 
 
 def named_as(
-    images: Images | ImageStream | Listing, class_names: Sequence[str], titles: Mapping[str, str]
-) -> Images | ImageStream | Listing:
+    images: Images | ImageStream, class_names: Sequence[str], titles: Mapping[str, str]
+) -> Images | ImageStream:
     """Return images with classes numbered as in the head; refuse unknown classes."""
     words: dict[str, str] = {}
     for name, title in titles.items():  # a word for two classes identifies neither
@@ -179,14 +233,18 @@ def named_as(
     used = np.unique(images.labels[images.labels >= 0]).tolist()
     unknown = [images.class_names[number] for number in used if names[number] not in class_names]
     if unknown:
-        shown = []
-        for folder in unknown[:5]:
-            near = difflib.get_close_matches(folder, [*class_names, *words], n=1, cutoff=0.4)
-            shown.append(f"'{folder}'" + "".join(f" (nearest: '{name}')" for name in near))
-        shown = ", ".join([*shown, *["…"] * (len(unknown) > 5)])
+        shown = [_with_nearest(folder, [*class_names, *words]) for folder in unknown[:5]]
+        if len(unknown) > 5:
+            shown.append("…")
         raise ValueError(
             f"{images.name}: {len(unknown)} of {len(used)} classes are none of the head's "
-            f"{len(class_names)}: {shown}; rename the folders, or pass class_names in the order of "
-            "the head"
+            f"{len(class_names)}: {', '.join(shown)}; rename the folders, or pass class_names in "
+            "the order of the head"
         )
     return replace(images, class_names=names).renumber(class_names)
+
+
+def _with_nearest(folder: str, options: Sequence[str]) -> str:
+    """Return the name of a folder, with the nearest option if there is one."""
+    nearest = difflib.get_close_matches(folder, options, n=1, cutoff=0.4)
+    return f"'{folder}' (nearest: '{nearest[0]}')" if nearest else f"'{folder}'"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 from scipy.special import kolmogorov
@@ -69,22 +70,30 @@ def look_at_unlabelled(
     images = len(production)
     suspected = without_labels.suspected_unknown(known, production, rate=RATE)
     share = without_labels.estimate_share(known, production)
-    most = without_labels.cautious_share(known, production)
-    least, stated = without_labels.share_bound(known, production), round(share + 0.005, 2)
-    accuracy = accepted = None
+    stated = round(share + 0.005, 2)
+    least = without_labels.share_bound(known, production)
+    accuracy = None
+    accepted = None
     detection = {}
     if images >= (FEWEST if least else ENOUGH):
-        pair = probabilities, correct, production_probabilities
-        accuracy = without_labels.accuracy_bracket(*pair, share=most)
-        kept = [each >= threshold for each in (known, production)]
-        if kept[0].any() and kept[1].sum() >= FEWEST:
-            accepted = without_labels.accuracy_bracket(*pair, share=most, accepted=kept)
+        bracket = partial(
+            without_labels.accuracy_bracket,
+            probabilities,
+            correct,
+            production_probabilities,
+            share=without_labels.cautious_share(known, production),
+        )
+        accuracy = bracket()
+        kept = known >= threshold
+        kept_production = production >= threshold
+        if kept.any() and kept_production.sum() >= FEWEST:
+            accepted = bracket(accepted=(kept, kept_production))
         if len(unknown) >= SETS:
             meta = without_labels.MetaSets(chosen, unknown)
             estimator = without_labels.DetectionEstimator(known, meta)
-            estimates = estimator.estimate(production, level=LEVEL).items()
-            answered = [pair for pair in estimates if not np.isnan(pair[1].value)]
-            detection = {metric: tuple(estimate) for metric, estimate in answered}
+            for metric, estimate in estimator.estimate(production, level=LEVEL).items():
+                if not np.isnan(estimate.value):
+                    detection[metric] = tuple(estimate)
     order = np.argsort(production, kind="stable")
     drawn = np.random.default_rng(seed).permutation(images)[:LABELS]
     return {
@@ -101,7 +110,9 @@ def look_at_unlabelled(
     }
 
 
-def find_drift(scores, other_scores, values, other_values) -> dict:
+def find_drift(
+    scores: np.ndarray, other_scores: np.ndarray, values: np.ndarray, other_values: np.ndarray
+) -> dict:
     """Return tests of whether two groups of images have the same scores and features.
 
     ``score`` and ``features`` have the largest difference between the distribution functions, over
@@ -112,13 +123,13 @@ def find_drift(scores, other_scores, values, other_values) -> dict:
     """
     size = len(scores) * len(other_scores) / (len(scores) + len(other_scores))
     columns = list(zip(np.asarray(values).T, np.asarray(other_values).T, strict=True))
-    drift = {"directions": len(columns)}
+    tests = {}
     for name, pairs in (("score", [(scores, other_scores)]), ("features", columns)):
         difference = max(distance(*pair) for pair in pairs)
         p_value = min(1, 2 * len(pairs) * kolmogorov(np.sqrt(size) * difference))
-        drift[name] = difference, float(p_value)
-    names = ("score", "features")
-    return drift | {"found": tuple(name for name in names if drift[name][1] <= DRIFT_LEVEL)}
+        tests[name] = difference, float(p_value)
+    found = tuple(name for name, (_, p_value) in tests.items() if p_value <= DRIFT_LEVEL)
+    return {"directions": len(columns)} | tests | {"found": found}
 
 
 def distance(first, second) -> float:
@@ -127,7 +138,8 @@ def distance(first, second) -> float:
     >>> distance([1, 2, 3, 4], [3, 4, 5, 6])
     0.5
     """
-    first, second = np.sort(first), np.sort(second)
+    first = np.sort(first)
+    second = np.sort(second)
     both = np.concatenate([first, second])
     below = [np.searchsorted(group, both, side="right") / len(group) for group in (first, second)]
     return float(np.abs(below[0] - below[1]).max())

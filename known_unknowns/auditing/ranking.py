@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -30,21 +30,32 @@ class Wish(NamedTuple):
         """Metric of a score for this target: ``coverage`` at a risk, or ``risk`` at a coverage."""
         return "coverage" if self.name == "risk" else "risk"
 
-    def measure(self, scores, correct, unknown, weights) -> np.ndarray:
+    def measure(
+        self,
+        scores: np.ndarray,
+        correct: np.ndarray,
+        unknown: Sequence[np.ndarray],
+        weights: Sequence[np.ndarray],
+    ) -> np.ndarray:
         """Return this metric once for each row of weights, float64 [B]."""
         if self.name == "coverage":
             return risk_at_coverage(scores, correct, weights[0], self.level)
         if not self.unknown:
             return coverage_at_risk(scores, correct, weights[0], self.level)
-        shares = [1 - self.unknown, *[self.unknown / len(unknown)] * len(unknown)]
+        shares = [1 - self.unknown] + [self.unknown / len(unknown)] * len(unknown)
         masses = [
             share * weight / weight.sum(axis=1, keepdims=True, dtype=np.int64)
             for share, weight in zip(shares, weights, strict=True)
         ]
         drawn = np.concatenate([scores, *unknown])
         known = np.arange(len(drawn)) < len(scores)
-        right = np.concatenate([correct, np.zeros(len(drawn) - len(scores), bool)])
+        right = _with_unknown(correct, len(drawn))
         return coverage_at_risk(drawn, right, np.concatenate(masses, axis=1), self.level, known)
+
+
+def _with_unknown(correct: np.ndarray, count: int) -> np.ndarray:
+    """Return whether each of `count` images is correct: ID images, then unknown images."""
+    return np.append(correct, np.zeros(count - len(correct), bool))
 
 
 def coverage_at_risk(confidence, correct, weights, risk: float, known=None) -> np.ndarray:
@@ -85,7 +96,8 @@ def _cumulated(confidence, correct, weights) -> Iterator[tuple[np.ndarray, ...]]
     their sums, and the sums over incorrect images.
     """
     order = np.argsort(-confidence, kind="stable")
-    ranked, wrong = confidence[order], ~correct[order]
+    ranked = confidence[order]
+    wrong = ~correct[order]
     last = np.append(ranked[1:] != ranked[:-1], True)
     kind = np.float64 if weights.dtype.kind == "f" else np.int64
     size = max(1, _CELLS // len(order))
@@ -95,7 +107,7 @@ def _cumulated(confidence, correct, weights) -> Iterator[tuple[np.ndarray, ...]]
 
 
 #: Arguments of scores: a rejector contains the bank, so it is as small as NNGuide's bank.
-ARGUMENTS = {"knn": {"bank": 12_800}, "relation": {"bank": 12_800}}
+ARGUMENTS: dict[str, dict] = {"knn": {"bank": 12_800}, "relation": {"bank": 12_800}}
 
 WITHHELD = {
     "images": "goes back to the images, which no stored outputs hold",
@@ -109,7 +121,8 @@ _ABSENT = {
     "level of the logits": "needs logits, and probabilities have lost their level",
 }
 #: Names of the ID images as a set, and of ID and unknown images together.
-ID, UNION = "", "all"
+ID = ""
+UNION = "all"
 #: Number of images whose outputs are copied at a time.
 BLOCK = 2048
 #: Largest number of ID images, and of images of each set, on which scores are compared.
@@ -125,18 +138,22 @@ def fitted(inputs: Inputs, names: Iterable[str]) -> tuple[dict[str, Score], dict
         "level of the logits": not inputs.level,
     }
     missing = WITHHELD | {need: reason for need, reason in _ABSENT.items() if absent[need]}
-    usable, left_out = {}, {}
+    usable = {}
+    left_out = {}
     for name in names:
         score = scores.create(name, **ARGUMENTS.get(name, {}))
-        left_out[name] = "; ".join(missing[need] for need in missing if need in score.info.needs)
-        if not left_out[name]:
-            try:
-                if score.info.fits:
-                    score.fit(inputs.train, inputs.head)
-                usable[name] = score
-                del left_out[name]
-            except ValueError as error:  # for example, a class without training images
-                left_out[name] = f"cannot be fitted: {error}"
+        reasons = [reason for need, reason in missing.items() if need in score.info.needs]
+        if reasons:
+            left_out[name] = "; ".join(reasons)
+            continue
+        try:
+            if score.info.fits:
+                # None for scores that need only the head
+                score.fit(inputs.train, inputs.head)  # type: ignore[arg-type]
+        except ValueError as error:  # for example, a class without training images
+            left_out[name] = f"cannot be fitted: {error}"
+        else:
+            usable[name] = score
     return usable, left_out
 
 
@@ -146,8 +163,8 @@ def demands(score: Score) -> int:
     >>> [demands(scores.create(name)) for name in ("msp", "gradnorm", "ash", "knn")]
     [0, 1, 2, 3]
     """
-    inputs = ("logits", "features", "head", "training outputs")
-    return max(place for place, need in enumerate(inputs) if need in score.info.needs or not place)
+    levels = ("logits", "features", "head", "training outputs")
+    return max((levels.index(need) for need in score.info.needs if need in levels), default=0)
 
 
 class Half(NamedTuple):
@@ -162,19 +179,19 @@ def score_halves(scores: Mapping[str, Score], halves: Mapping[str, Half]) -> dic
 
     Scores with the same block size share the blocks, and so their probabilities.
     """
-    blocks = {name: {half: [] for half in halves} for name in scores}
+    samples = {
+        name: {half: np.empty(len(halves[half].places)) for half in halves} for name in scores
+    }
     sizes = {name: min(getattr(score, "block", BLOCK), BLOCK) for name, score in scores.items()}
-    for size in dict.fromkeys(sizes.values()):
-        some = [name for name in scores if sizes[name] == size]
+    for size in set(sizes.values()):
+        together = [name for name in scores if sizes[name] == size]
         for half, (outputs, places) in halves.items():
             for start in range(0, len(places), size):
-                part = outputs.subset(places[start : start + size])
-                for name in some:
-                    blocks[name][half].append(scores[name].score_samples(part))
-    return {
-        name: {half: np.concatenate(values) for half, values in of_halves.items()}
-        for name, of_halves in blocks.items()
-    }
+                rows = slice(start, start + size)
+                part = outputs.subset(places[rows])
+                for name in together:
+                    samples[name][half][rows] = scores[name].score_samples(part)
+    return samples
 
 
 class Groups:
@@ -186,13 +203,14 @@ class Groups:
 
     def __init__(self, halves: Mapping[str, Half], replicates: int, seed: int, wish: Wish):
         counts = {name: len(half.places) for name, half in halves.items()}
-        self.correct, self.wish = halves[ID].outputs.correct[halves[ID].places], wish
+        self.correct = halves[ID].outputs.correct[halves[ID].places]
+        self.wish = wish
         self.ood = [name for name in halves if name != ID]
         shares = _even(max(int((~self.correct).sum()), LEAST), [counts[name] for name in self.ood])
         self.few = dict(zip(self.ood, map(slice, shares), strict=True))
         self.weights = {
-            name: resample_weights(counts[name], replicates=replicates, seed=seed + place)
-            for place, name in enumerate([ID, *self.ood])
+            name: resample_weights(counts[name], replicates=replicates, seed=seed + number)
+            for number, name in enumerate([ID, *self.ood])
         }
 
     def measure(self, samples: Mapping[str, np.ndarray]) -> tuple[list[dict], list[np.ndarray]]:
@@ -200,21 +218,24 @@ class Groups:
 
         The first row is the target's metric; the replicates are for this row and the last AURC.
         """
-        known, correct, weights = samples[ID], self.correct, self.weights
+        known = samples[ID]
+        correct = self.correct
+        weights = self.weights
         unknown = {name: samples[name] for name in self.ood}
+        sets = list(unknown.values())
         once = [np.ones((1, len(samples[name])), np.uint16) for name in weights]
-        value, wished = (
-            self.wish.measure(known, correct, list(unknown.values()), drawn)
-            for drawn in (once, list(weights.values()))
-        )
+        value = self.wish.measure(known, correct, sets, once)
+        wished = self.wish.measure(known, correct, sets, list(weights.values()))
         areas = weighted_aurc(known, correct, weights[ID])
         rows = [_row(self.wish.metric, ID, float(value[0]), wished)]
         rows.append(_row("aurc", ID, aurc(known, correct), areas))
         if unknown:
-            values = np.concatenate([known, *(unknown[name][self.few[name]] for name in unknown)])
-            right = np.concatenate([correct, np.zeros(len(values) - len(known), bool)])
-            drawn = [weights[ID], *(weights[name][:, self.few[name]] for name in unknown)]
-            areas = weighted_aurc(values, right, np.concatenate(drawn, axis=1))
+            few = [unknown[name][rank] for name, rank in self.few.items()]
+            few_weights = [weights[name][:, rank] for name, rank in self.few.items()]
+            values = np.concatenate([known, *few])
+            right = _with_unknown(correct, len(values))
+            drawn = np.concatenate([weights[ID], *few_weights], axis=1)
+            areas = weighted_aurc(values, right, drawn)
             rows.append(_row("aurc", UNION, aurc(values, right), areas))
         for name, part in unknown.items():
             aurocs, accepted = weighted_detection(known, part, weights[ID], weights[name])
@@ -228,14 +249,17 @@ def ranked(
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return a table of all scores, best first, and the scores that may be as good as the best."""
     sign = -1 if groups.wish.metric == "coverage" else 1  # high coverage or low risk is better
-    area, rows, ahead, areas = 1 + bool(groups.ood), {}, {}, {}
+    last_area = 2 if groups.ood else 1
+    rows = {}
+    ahead = {}
+    areas = {}
     for name in usable:
         rows[name], (wished, drawn) = groups.measure(samples[name])
         ahead[name] = sign * rows[name][0]["value"], sign * wished
-        areas[name] = rows[name][area]["value"], drawn
+        areas[name] = rows[name][last_area]["value"], drawn
     order, able = _as_good(ahead)
     ranked_able, equal = _as_good({name: areas[name] for name in able})
-    order = [*ranked_able, *(name for name in order if name not in able)]
+    order = ranked_able + [name for name in order if name not in able]
     table = pd.DataFrame([{"score": name} | row for name in order for row in rows[name]])
     return table, sorted(equal, key=lambda name: (demands(usable[name]), order.index(name)))
 
@@ -254,12 +278,12 @@ def _even(total: int, sizes: list[int]) -> list[int]:
     ([2, 4, 4], [3, 3])
     """
     shares = [0] * len(sizes)
-    for place, index in enumerate(sorted(range(len(sizes)), key=sizes.__getitem__)):
+    for done, index in enumerate(sorted(range(len(sizes)), key=sizes.__getitem__)):
         left = total - sum(shares)
-        shares[index] = min(sizes[index], round(left / (len(sizes) - place)))
+        shares[index] = min(sizes[index], round(left / (len(sizes) - done)))
     return shares
 
 
-def _row(metric: str, name: str, value: float, drawn: Iterable[float]) -> dict:
+def _row(metric: str, name: str, value: float, drawn: np.ndarray) -> dict:
     low, high = np.quantile(drawn, [0.025, 0.975])
     return {"metric": metric, "set": name, "value": value, "low": float(low), "high": float(high)}

@@ -60,9 +60,14 @@ def read_arrays(path: Path, *, new: bool = False) -> dict[str, np.ndarray]:
         table = _read_table(path)
         return _arranged(_all_rows(table) if new else table)
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            _check_members(path, archive.zip)
-            return {name: _read_member(path, archive, name) for name in archive.files}
+        with np.load(path, allow_pickle=False) as arrays:
+            with zipfile.ZipFile(path) as archive:
+                _check_members(path, archive)
+                members = archive.NameToInfo
+            return {
+                name: _read_member(path, arrays, name, members.get(f"{name}.npy"))
+                for name in arrays.files
+            }
     except TypeError as error:  # a single array
         raise ValueError(
             f"outputs: {path} is of numpy.save; write it with numpy.savez, logits=… and labels=…"
@@ -71,11 +76,13 @@ def read_arrays(path: Path, *, new: bool = False) -> dict[str, np.ndarray]:
         with path.open("rb") as file:
             archive_or_array = file.read(2) in (b"PK", b"\x93N")
         # numpy treats every other file as pickled, and explains how to execute it
-        why, remedy = "it is no archive", "write it with numpy.savez, or call a table .csv"
+        problem = "it is no archive"
+        remedy = "write it with numpy.savez, or call a table .csv"
         if archive_or_array:
-            why, remedy = error, "texts are written as numpy.array(names, dtype=str)"
+            problem = str(error)
+            remedy = "texts are written as numpy.array(names, dtype=str)"
         raise ValueError(
-            f"outputs: {path} holds something else than arrays of numbers and text ({why}); "
+            f"outputs: {path} holds something else than arrays of numbers and text ({problem}); "
             f"{remedy}"
         ) from error
     except _DAMAGED as error:
@@ -100,30 +107,45 @@ def _check_members(path: Path, archive: zipfile.ZipFile) -> None:
         raise zipfile.BadZipFile(f"twice: {', '.join(sorted(twice))}")
 
 
-def _read_member(path: Path, archive: np.lib.npyio.NpzFile, name: str) -> np.ndarray:
+def _read_member(
+    path: Path, arrays: np.lib.npyio.NpzFile, name: str, member: zipfile.ZipInfo | None
+) -> np.ndarray:
     """Return an array; check its size before allocation, and map it if it is uncompressed."""
-    member, formats = archive.zip.NameToInfo.get(f"{name}.npy"), np.lib.format
     if member is not None:
-        with archive.zip.open(member) as file:
-            header = None
-            if formats.read_magic(file) == (1, 0):  # the version of all arrays of numbers or text
-                header, skipped = formats.read_array_header_1_0(file), file.tell()
-        if header is not None and not header[2].hasobject:
-            shape, by_columns, dtype = header
-            size = math.prod(shape) * dtype.itemsize
-            if skipped + size != member.file_size:
-                raise zipfile.BadZipFile(
-                    f"{member.filename} has not the size that its shape {shape} asks"
-                )
-            remedy = "numpy.savez writes it without compression"
-            _check_size(name, member.compress_size, size, remedy)
-            if member.compress_type == zipfile.ZIP_STORED and size:
-                start, order = _check_stored(path, member) + skipped, "F" if by_columns else "C"
-                return np.memmap(path, dtype, "r", start, shape, order).view(np.ndarray)
-    array = archive[name]
+        mapped = _mapped(path, name, member)
+        if mapped is not None:
+            return mapped
+    array = arrays[name]
     if not isinstance(array, np.ndarray):
         raise ValueError(f"{name} is no array")
     return array
+
+
+def _mapped(path: Path, name: str, member: zipfile.ZipInfo) -> np.ndarray | None:
+    """Return an uncompressed array of numbers or text, mapped into memory; else None."""
+    formats = np.lib.format
+    with zipfile.ZipFile(path) as archive, archive.open(member) as file:
+        if formats.read_magic(file) != (1, 0):  # the version of all arrays of numbers or text
+            return None
+        shape, by_columns, dtype = formats.read_array_header_1_0(file)
+        skipped = file.tell()
+    if dtype.hasobject:
+        return None
+    size = math.prod(shape) * dtype.itemsize
+    if skipped + size != member.file_size:
+        raise zipfile.BadZipFile(f"{member.filename} does not have the size of its shape {shape}")
+    _check_size(name, member.compress_size, size, "numpy.savez writes it without compression")
+    if member.compress_type != zipfile.ZIP_STORED or not size:
+        return None
+    array: np.ndarray = np.memmap(
+        path,
+        dtype,
+        mode="r",
+        offset=_check_stored(path, member) + skipped,
+        shape=shape,
+        order="F" if by_columns else "C",
+    )
+    return array.view(np.ndarray)
 
 
 def _check_size(name: str, packed: int, size: int, remedy: str) -> None:
@@ -138,9 +160,11 @@ def _check_stored(path: Path, member: zipfile.ZipInfo) -> int:
     """Return the position of an uncompressed member, after a comparison of its checksum."""
     with path.open("rb") as file:
         file.seek(member.header_offset + 26)
-        name, extra = (int.from_bytes(file.read(2), "little") for _ in range(2))  # lengths
-    start = member.header_offset + 30 + name + extra
-    if zlib.crc32(np.memmap(path, np.uint8, "r", start, member.file_size)) != member.CRC:
+        name_length = int.from_bytes(file.read(2), "little")
+        extra_length = int.from_bytes(file.read(2), "little")
+    start = member.header_offset + 30 + name_length + extra_length
+    content = np.memmap(path, np.uint8, "r", start, (member.file_size,))
+    if zlib.crc32(content.data) != member.CRC:
         raise zipfile.BadZipFile(f"the checksum of {member.filename} does not match")
     return start
 
@@ -235,13 +259,13 @@ def _read_parquet(path: Path) -> pd.DataFrame:
 def _check_header(names: Sequence[str]) -> None:
     """Refuse two columns of the same name."""
     if twice := [name for name, count in Counter(names).items() if count > 1]:
-        raise ValueError(f"the column {twice[0]!r} is there twice; leave one out")
+        raise ValueError(f"two columns are named {twice[0]!r}; leave one out")
 
 
 def _check_columns(path: Path) -> list[str]:
     """Refuse a ``.parquet`` file that would fill the memory; return its columns of text.
 
-    Equal values take no space in the file.  The sizes are those that the file declares.
+    Equal values do not need space in the file.  The file declares the sizes.
     """
     import pyarrow.parquet
 
@@ -262,9 +286,12 @@ def _check_text(path: Path) -> None:
         line = file.readline()
     separator = next((sign for sign in ";\t" if sign.encode() in line), "")
     if line.startswith((b"\xff\xfe", b"\xfe\xff")):
-        wrong, option, more = "is text in UTF-16; UTF-8", "encoding='utf-16'", ""
+        wrong = "is text in UTF-16; UTF-8"
+        option = "encoding='utf-16'"
+        more = ""
     elif separator and b"," not in line:
-        wrong, option = f"separates its columns by {separator!r}; commas", f"sep={separator!r}"
+        wrong = f"separates its columns by {separator!r}; commas"
+        option = f"sep={separator!r}"
         more = ", with decimal=',' to read numbers like 0,5"
     else:
         return
@@ -308,8 +335,8 @@ def _all_rows(table: pd.DataFrame) -> pd.DataFrame:
     """Return a table of new outputs without its set and its labels; refuse several sets."""
     if "set" in table and len(sets := table["set"].unique()) > 1:
         raise ValueError(
-            f"set: new outputs of one set expected, got {len(sets)}: {', '.join(sets[:8])}; write "
-            "the rows to judge to a separate file"
+            f"set: new outputs of one set expected, got {len(sets)} sets ({', '.join(sets[:8])}); "
+            "write each set to a separate file"
         )
     return table.drop(columns=["set", "label", "group", "stratum"], errors="ignore")
 
@@ -319,8 +346,9 @@ def _columns_of_numbers(table: pd.DataFrame) -> tuple[dict[str, list[str]], list
     import pandas as pd
 
     if not len(table):
-        raise ValueError("outputs: the table has no row, and a row for each image is expected")
-    kinds, class_names = {}, []
+        raise ValueError("outputs: a row for each image expected, but the table is empty")
+    kinds: dict[str, list[str]] = {}
+    class_names: list[str] = []
     for kind, stem in _STEMS.items():
         names, suffixes = _numbered([*map(str, table)], stem, named=kind != "features")
         if names:
@@ -349,8 +377,8 @@ def _check_names(table: pd.DataFrame, numbers: set[str]) -> None:
     for name in map(str, table):
         if name.startswith("Unnamed: "):  # the name of an index that pandas wrote
             raise ValueError(
-                f"outputs: the column {name!r} has no name in the file; leave it out, as "
-                "table.to_csv(path, index=False) does with the index"
+                f"outputs: a name for each column expected, but {name!r} is the name of an index; "
+                "leave it out, as table.to_csv(path, index=False) does"
             )
         if name in _LISTS:
             rows = f"table.pop({name!r})"
@@ -364,7 +392,7 @@ def _check_names(table: pd.DataFrame, numbers: set[str]) -> None:
             columns = [each for each in map(str, table) if each.startswith("label_")]
             raise ValueError(
                 f"label: {MULTI_LABEL}, got {len(columns)} columns ({', '.join(columns[:3])}); "
-                "where each row has a single 1, write table['label'] = "
+                "if each row has a single 1, write table['label'] = "
                 "table.filter(regex='^label_').to_numpy().argmax(axis=1), and drop these columns; "
                 + ONE_LABEL
             )

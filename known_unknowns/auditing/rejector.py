@@ -20,13 +20,11 @@ from helpers.checks import (
     positive_number,
     whole_number,
 )
-from helpers.outputs import Head, Outputs
+from helpers.outputs import Outputs
 from helpers.scores import Score, calibration
-from helpers.scores.bank import Bank
 from helpers.scores.calibration import ROUNDING, are_probabilities
-from helpers.scores.moments import Gaussians
-from helpers.scores.openmax import OpenMax
 from known_unknowns.auditing.checked import looks_like
+from known_unknowns.auditing.state import Packing, unpack
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,8 +39,6 @@ MOST = 1_000_000
 
 _VERSION = 1  # of the files
 _SAVED = ("threshold", "classes", "width", "given", "provenance")
-# Parts of a score in addition to numbers and arrays; a file cannot name other parts.
-_PARTS = {kind.__name__: kind for kind in (Bank, Gaussians, Head, OpenMax)}
 
 
 @dataclass(frozen=True)
@@ -94,8 +90,8 @@ class Rejector:
         # ODIN without a step needs only the logits
         if "images" in info.needs and getattr(self.score, "epsilon", None) != 0:
             raise ValueError(
-                f"score: '{info.name}' goes back to the images, which a rejector does not have; "
-                "choose one that is computed from outputs"
+                f"score: '{info.name}' needs the images, which a rejector does not have; choose a "
+                "score that is computed from outputs"
             )
         if "features" in info.needs and self.width is None:
             raise ValueError(f"width: the number of features expected, which '{info.name}' needs")
@@ -121,7 +117,7 @@ class Rejector:
             raise ValueError(f"provenance: plain JSON expected ({error})") from error
         names = self.provenance.get("class_names")
         if names is not None:
-            texts = isinstance(names, list | tuple) and all(isinstance(n, str) for n in names)
+            texts = isinstance(names, list | tuple) and all(isinstance(name, str) for name in names)
             if not texts or len(names) != self.classes:
                 raise ValueError(f"class_names: {self.classes} texts expected, one for each class")
         temperature = positive_number("temperature", self.provenance.get("temperature", 1.0))
@@ -157,10 +153,10 @@ class Rejector:
             if needed and features is None:
                 raise ValueError(f"features: expected, since '{self.score.info.name}' needs them")
             # inputs that the score does not use may have any values
-            features = features if needed else np.zeros((len(logits), 0))
-            outputs = Outputs(logits, features, np.full(len(logits), -1))
+            used = plain_array("features", features) if needed else np.zeros((len(logits), 0))
+            outputs = Outputs(logits, used, np.full(len(logits), -1))
         elif features is not None:
-            raise ValueError("features: none expected beside outputs, which have their own")
+            raise ValueError("features: only logits need them, since `Outputs` contains features")
         for name, expected in (("logits", self.classes), ("features", self.width)):
             width = getattr(outputs, name).shape[1]
             if width != expected and (name == "logits" or needed):
@@ -175,30 +171,18 @@ class Rejector:
 
     def _as_made(self, logits: np.ndarray) -> np.ndarray:
         """Return logits of the kind that the score was fitted to; refuse the other kind."""
-        if self.given == "logits":
-            kind = looks_like(logits)
-            if kind == "probabilities" and len(logits) == 1:
-                # the logits of a single image can add up to about 1 by chance
-                kind = kind if are_probabilities(logits, rounding=1e-6) else ""
-            if kind in ("probabilities", "percentages", "rounded probabilities"):
-                total = {"percentages": "100", "rounded probabilities": "about 1"}.get(kind, "1")
-                raise ValueError(
-                    f"logits: no value is negative and every row sums to {total}, so these are "
-                    f"{kind}, but the rejector was made from logits; give it what goes into the "
-                    "softmax"
-                )
-            return logits
-        if are_probabilities(logits, rounding=2 * ROUNDING):
-            return calibration.log_probabilities(logits)
-        for rows in calibration.row_blocks(logits.shape):
-            # the exponential of a logit above 1 is always too large, and must not overflow
-            probable = np.exp(np.minimum(logits[rows], 1, dtype=np.float64))
-            if not are_probabilities(probable, rounding=2 * ROUNDING):
-                raise ValueError(
-                    "logits: the rejector was made from probabilities, but these are neither such "
-                    "(no value negative, every row sums to 1) nor their logarithms; give it the "
-                    "softmax"
-                )
+        if self.given == "probabilities":
+            return _logarithms(logits)
+        kind = looks_like(logits)
+        if kind == "probabilities" and len(logits) == 1:
+            # the logits of a single image can add up to about 1 by chance
+            kind = kind if are_probabilities(logits, rounding=1e-6) else ""
+        totals = {"probabilities": "1", "percentages": "100", "rounded probabilities": "about 1"}
+        if kind in totals:
+            raise ValueError(
+                f"logits: no value is negative and every row sums to {totals[kind]}, so these are "
+                f"{kind}, but the rejector was made from logits; give it the inputs of the softmax"
+            )
         return logits
 
     def accepts(
@@ -219,9 +203,16 @@ class Rejector:
         >>> rule.p_values([0.4, 0.7, 1.0])
         array([0.25, 0.75, 1.  ])
         """
+        known = self.known_scores()
+        return (1 + np.searchsorted(known, scores, side="right")) / (1 + len(known))
+
+    def known_scores(self) -> np.ndarray:
+        """Return the sorted scores of known images; refuse a rejector without such scores."""
         if self.known is None:
-            raise ValueError("known: no scores of known images in this rejector; audit again")
-        return (1 + np.searchsorted(self.known, scores, side="right")) / (1 + len(self.known))
+            raise ValueError(
+                "known: this rejector does not contain scores of known images; audit again"
+            )
+        return self.known
 
     def judge(self, logits: ArrayLike, features: ArrayLike | None = None) -> pd.DataFrame:
         """Return the verdict on each image: accepted, label, confidence, score, p_value, reason.
@@ -235,7 +226,8 @@ class Rejector:
         scores = self.score_samples(logits, features)
         logits = self._as_made(np.asarray(logits, np.float32))
         names = self.provenance.get("class_names") or range(self.classes)
-        accepted, title = scores >= self.threshold, self.score.info.title
+        accepted = scores >= self.threshold
+        title = self.score.info.title
         temperature = self.provenance.get("temperature", 1.0)
         judged = pd.DataFrame({"accepted": accepted})
         judged["label"] = np.asarray(names)[logits.argmax(axis=1)]
@@ -254,13 +246,17 @@ class Rejector:
         name = self.score.info.name
         if self.score.info.fits and getattr(self.score, "_shape", ()) is None:
             raise ValueError(f"score: '{name}' is not fitted yet, call fit first")
-        tensors: dict[str, np.ndarray] = {}
-        state = _packed(dict(vars(self.score)), name, tensors, {})
-        known = None if self.known is None else _packed(self.known, "known", tensors, {})
-        numbers = {field: getattr(self, field) for field in _SAVED}
-        numbers["threshold"] = float(self.threshold)
+        packing = Packing()
+        state = packing.pack(vars(self.score), name)
+        known = packing.pack(self.known, "known")
         checkpoints.save(
-            path, tensors, rejector=_VERSION, score=name, state=state, known=known, **numbers
+            path,
+            packing.tensors,
+            rejector=_VERSION,
+            score=name,
+            state=state,
+            known=known,
+            **{field: getattr(self, field) for field in _SAVED},
         )
 
     @classmethod
@@ -287,13 +283,16 @@ class Rejector:
             )
         try:
             score = helpers.scores.create(saved["score"])
-            state = _unpacked(saved["state"], tensors)
+            state = unpack(saved["state"], tensors)
             if not isinstance(state, dict):
                 raise TypeError("names with values expected")
             vars(score).update(state)
-            known = _unpacked(saved.get("known"), tensors)
-            rejector = cls(score, known=known, **{field: saved[field] for field in _SAVED})
-            if not {"members", "native"} & {*score.info.needs}:
+            rejector = cls(
+                score,
+                known=unpack(saved.get("known"), tensors),
+                **{field: saved[field] for field in _SAVED},
+            )
+            if not {"members", "native"}.intersection(score.info.needs):
                 rejector._try_out()
             return rejector
         except KeyError as error:
@@ -306,7 +305,8 @@ class Rejector:
 
     def _try_out(self) -> None:
         """Refuse a score that fails on an image, or returns no finite number."""
-        logits, features = np.zeros((1, self.classes)), np.zeros((1, self.width or 0))
+        logits = np.zeros((1, self.classes))
+        features = np.zeros((1, self.width or 0))
         with np.errstate(all="ignore"):
             scored = self.score.score_samples(Outputs(logits, features, np.zeros(1, int)))
         if not np.isfinite(scored).all():
@@ -319,46 +319,17 @@ def _check_size(name: str, value: int, *, least: int) -> None:
         raise ValueError(f"{name}: at most {MOST} expected, got {value}")
 
 
-def _packed(value, name: str, tensors: dict, seen: dict):
-    """Return a value in plain JSON, with its arrays put into `tensors`, each of them once.
-
-    Plain numbers, text, None and lists stay; other values become a mapping with the type as key.
-    """
-    if isinstance(value, np.ndarray | np.generic):
-        if id(value) not in seen:
-            # The rounding of sums depends on the order of an array in memory, so we keep the order.
-            turned = value.ndim > 1 and value.flags.f_contiguous and not value.flags.c_contiguous
-            tensors[name] = np.asarray(value.T if turned else value)
-            kind = "number" if isinstance(value, np.generic) else "turned" if turned else "array"
-            seen[id(value)] = {kind: name}
-        return seen[id(value)]
-    if isinstance(value, list | tuple):
-        items = [_packed(item, f"{name}.{i}", tensors, seen) for i, item in enumerate(value)]
-        return items if isinstance(value, list) else {"tuple": items}
-    kind = "mapping" if isinstance(value, dict) else type(value).__name__
-    if kind == "mapping" or _PARTS.get(kind) is type(value):
-        items = value if kind == "mapping" else vars(value)
-        return {kind: {key: _packed(items[key], f"{name}.{key}", tensors, seen) for key in items}}
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    raise ValueError(f"score: {name} is a {kind}, which cannot be written to a file")
-
-
-def _unpacked(value, tensors: Mapping):
-    """Return the value that `_packed` received."""
-    if isinstance(value, list):
-        return [_unpacked(item, tensors) for item in value]
-    if not isinstance(value, dict):
-        return value
-    ((kind, content),) = value.items()
-    if kind in ("array", "turned", "number"):
-        array = tensors[content]
-        return array.T if kind == "turned" else array[()] if kind == "number" else array
-    if kind == "tuple":
-        return tuple(_unpacked(content, tensors))
-    items = {key: _unpacked(item, tensors) for key, item in content.items()}
-    if kind == "mapping":
-        return items
-    part = object.__new__(_PARTS[known_name("part of a score", kind, _PARTS)])
-    vars(part).update(items)
-    return part
+def _logarithms(probabilities: np.ndarray) -> np.ndarray:
+    """Return the logarithms of probabilities; logarithms stay, and other numbers are refused."""
+    if are_probabilities(probabilities, rounding=2 * ROUNDING):
+        return calibration.log_probabilities(probabilities)
+    for rows in calibration.row_blocks(probabilities.shape):
+        # the exponential of a logit above 1 is always too large, and must not overflow
+        probable = np.exp(np.minimum(probabilities[rows], 1, dtype=np.float64))
+        if not are_probabilities(probable, rounding=2 * ROUNDING):
+            raise ValueError(
+                "logits: the rejector was made from probabilities, but these are not probabilities "
+                "(no value negative, every row sums to 1) and not their logarithms; give it the "
+                "softmax"
+            )
+    return probabilities

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
-from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -17,6 +17,9 @@ from helpers import __version__
 from helpers.files import atomic_path
 from known_unknowns.auditing import findings
 from known_unknowns.auditing.sentences import write_page
+
+if TYPE_CHECKING:
+    from known_unknowns.auditing.auditing import Audit
 
 #: Files that an audit writes into its folder.
 WRITTEN = ("report.html", "audit.json", "rejector.safetensors")
@@ -31,60 +34,91 @@ KEYS = (
 BARS = 8
 #: Number of the most confident errors that are shown.
 ERRORS = 12
-NAMES = {"ece": "ECE", "low": "from", "high": "to", "floor": "ECE by chance", "nll": "NLL",
-         "brier": "Brier score", "aurc": "AURC", "auroc": "AUROC", "fpr95": "FPR95",
-         "coverage": "kept at the risk", "risk": "wrong at the coverage"}  # fmt: skip
+#: Headings of the columns of numbers.
+NAMES = {
+    "ece": "ECE",
+    "low": "from",
+    "high": "to",
+    "floor": "ECE by chance",
+    "nll": "NLL",
+    "brier": "Brier score",
+    "aurc": "AURC",
+    "auroc": "AUROC",
+    "fpr95": "FPR95",
+    "coverage": "kept at the risk",
+    "risk": "wrong at the coverage",
+}
 
 
-def as_dict(audit: SimpleNamespace) -> dict:
+def as_dict(audit: Audit) -> dict:
     """Return all numbers of the report in plain JSON; single images only for the worst errors."""
-    inputs, names = audit.inputs, audit.inputs.class_names
-    labels, predictions = inputs.validation.labels, inputs.validation.predictions
-    files = inputs.files or range(len(labels))
-    drift = None
-    if inputs.production is not None:
-        drift = audit.drift | {"accepted": findings.accepted_unlabelled(audit)}
-    groups = ("validation", "train", "production")
-    images = {name: len(getattr(inputs, name) or ()) for name in groups}
-    images |= {"choosing": len(audit.choosing), "measuring": len(audit.measuring)}
-    images["grouped"] = inputs.grouped
-    for kind in ("ood", "families"):
-        images[kind] = {name: len(part) for name, part in getattr(inputs, kind).items()}
-    sureness = dict(zip(("right", "low", "high"), audit.accuracy, strict=True))
+    inputs = audit.inputs
+    right, low, high = audit.accuracy
+    drift = audit.drift
+    if drift is not None:
+        drift = drift | {"accepted": findings.accepted_unlabelled(audit)}
+    files = inputs.files or range(len(inputs.validation))
     numbers = vars(audit) | {
         "version": __version__,
         "model": inputs.source,
         "summary": findings.summary(audit),
         "sha256": inputs.sha256,
-        "images": images,
+        "images": _images(audit),
         "unreadable": inputs.unreadable,
-        "sureness": {"claimed": audit.claimed.mean()} | sureness,
+        "sureness": {"claimed": audit.claimed.mean(), "right": right, "low": low, "high": high},
         "calibration": audit.calibration.to_dict("index"),
         "recommended": audit.best[0],
         "as_good": audit.best[1:],
         "curve": thresholds(audit),
         "picture": bars(audit),
         "drift": drift,
-        "most_wrongly_sure": [
-            {"image": files[i], "label": names[labels[i]], "predicted": names[predictions[i]],
-             "confidence": audit.sure[i]}
-            for i in audit.wrong[:100].tolist()
-        ],
-        "suspected_labels": [files[i] for i in audit.suspected_labels.tolist()],
+        "most_wrongly_sure": _surest_errors(audit, files),
+        "suspected_labels": [files[index] for index in audit.suspected_labels.tolist()],
         "findings": findings.findings(audit),
-    }  # fmt: skip
+    }
     return _plain({name: numbers[name] for name in KEYS})
 
 
-def thresholds(audit: SimpleNamespace) -> list[dict]:
+def _images(audit: Audit) -> dict:
+    """Return the number of images of each group."""
+    inputs = audit.inputs
+    return {
+        "validation": len(inputs.validation),
+        "train": len(inputs.train or ()),
+        "production": len(inputs.production or ()),
+        "choosing": len(audit.choosing),
+        "measuring": len(audit.measuring),
+        "grouped": inputs.grouped,
+        "ood": {name: len(part) for name, part in inputs.ood.items()},
+        "families": {name: len(part) for name, part in inputs.families.items()},
+    }
+
+
+def _surest_errors(audit: Audit, files: Sequence) -> list[dict]:
+    """Return the most confident errors, at most a hundred."""
+    names = audit.inputs.class_names
+    validation = audit.inputs.validation
+    return [
+        {
+            "image": files[index],
+            "label": names[validation.labels[index]],
+            "predicted": names[validation.predictions[index]],
+            "confidence": audit.sure[index],
+        }
+        for index in audit.wrong[:100].tolist()
+    ]
+
+
+def thresholds(audit: Audit) -> list[dict]:
     """Return thresholds that each reject another tenth, and the rejector's: at most eleven rows.
 
     ``coverage`` and ``risk`` are measured on the measuring half.  Equal thresholds are one row.
     """
-    scores, rows = audit.samples["validation"], []
+    scores = audit.samples["validation"]
     promised = {audit.threshold.value} if audit.threshold else set()
     tenths = np.quantile(scores, np.arange(10) / 10, method="nearest").tolist()
-    for value in sorted({*tenths} | promised):
+    rows = []
+    for value in sorted(promised.union(tenths)):
         accepted = scores >= value
         rows.append(
             {
@@ -100,28 +134,36 @@ def thresholds(audit: SimpleNamespace) -> list[dict]:
     return rows
 
 
-def bars(audit: SimpleNamespace) -> list[dict]:
+def bars(audit: Audit) -> list[dict]:
     """Return the shares of each group of images by outcome; without a rejector all are accepted.
 
     ``right``, ``wrong`` (accepted; an unknown image is wrong), ``unsure`` (accepted, without a
     label) and ``left`` (to a person) add up to 1.  Validation images are the measuring half.
     """
-    deployed, samples = audit.threshold, audit.samples
+    deployed = audit.threshold
+    samples = audit.samples
     value = deployed.value if deployed else -np.inf
     accepted = samples["validation"] >= value
-    shares = [(accepted & audit.correct).mean(), (accepted & ~audit.correct).mean(), 0.0]
-    rows = [("images like yours", *shares, (~accepted).mean())]
-    if deployed:
-        unknown = sorted(deployed.ood_accepted.items(), key=lambda pair: -pair[1])
-        rows += [(f"unknown: {name}", 0.0, part, 0.0, 1 - part) for name, part in unknown[:BARS]]
-        if "production" in samples:
-            part = float((samples["production"] >= value).mean())
-            rows.append(("unlabelled images", 0.0, 0.0, part, 1 - part))
-    names = ("images", "right", "wrong", "unsure", "left")
-    return [dict(zip(names, row, strict=True)) for row in rows]
+    right = (accepted & audit.correct).mean()
+    wrong = (accepted & ~audit.correct).mean()
+    rows = [_bar("images like yours", right=right, wrong=wrong, left=(~accepted).mean())]
+    if deployed is None:
+        return rows
+    unknown = sorted(deployed.ood_accepted.items(), key=lambda pair: -pair[1])
+    rows += [_bar(f"unknown: {name}", wrong=part, left=1 - part) for name, part in unknown[:BARS]]
+    if "production" in samples:
+        part = float((samples["production"] >= value).mean())
+        rows.append(_bar("unlabelled images", unsure=part, left=1 - part))
+    return rows
 
 
-def save(audit: SimpleNamespace, folder: str | os.PathLike) -> list[Path]:
+def _bar(images: str, **shares: float) -> dict:
+    """Return the bar of a group; shares that are not given are 0."""
+    none = dict.fromkeys(("right", "wrong", "unsure", "left"), 0.0)
+    return {"images": images} | none | shares
+
+
+def save(audit: Audit, folder: str | os.PathLike) -> list[Path]:
     """Write `WRITTEN` (report, numbers, and a rejector if any), and return the files.
 
     The rejector of an earlier audit in the folder is removed before the new ``audit.json`` appears.
@@ -133,18 +175,24 @@ def save(audit: SimpleNamespace, folder: str | os.PathLike) -> list[Path]:
         mpl.use("agg")  # no windows are shown
     from known_unknowns.auditing import figures
 
-    page, json_file, place = (Path(folder) / name for name in WRITTEN)
+    page, json_file, rejector_file = [Path(folder) / name for name in WRITTEN]
     numbers = as_dict(audit)
     with atomic_path(json_file) as temporary:
         write_json(temporary, numbers)
-        constants = {"names": NAMES, "few": ERRORS, "shown": BARS}
-        drawn = figures.draw_report(audit, ERRORS)
-        write_page(page, "report.html", numbers=numbers, figures=drawn, **constants)
-        place.unlink(missing_ok=True)
+        write_page(
+            page,
+            "report.html",
+            numbers=numbers,
+            figures=figures.draw_report(audit, ERRORS),
+            names=NAMES,
+            few=ERRORS,
+            shown=BARS,
+        )
+        rejector_file.unlink(missing_ok=True)
     if audit.rejector is None:
         return [page, json_file]
-    audit.rejector.save(place)
-    return [page, json_file, place]
+    audit.rejector.save(rejector_file)
+    return [page, json_file, rejector_file]
 
 
 def write_json(path: Path, numbers: Mapping) -> None:
@@ -153,11 +201,11 @@ def write_json(path: Path, numbers: Mapping) -> None:
     path.write_text(text + "\n", encoding="utf-8")
 
 
-def _plain(value):
+def _plain(value: Any) -> Any:
     """Return a value in plain JSON (numbers, lists and mappings); NaN becomes None."""
     if isinstance(value, pd.DataFrame):
         value = value.to_dict("records")
-    elif is_dataclass(value):
+    elif is_dataclass(value) and not isinstance(value, type):
         value = asdict(value)
     elif hasattr(value, "_asdict"):
         value = value._asdict()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache
 from html import escape
+from math import isnan
 from pathlib import Path
 
 import jinja2
@@ -40,7 +42,8 @@ def markdown(*sentences: str) -> str:
     >>> markdown("Call `--share 0.5` for <b>.")
     '* Call `--share 0.5` for &lt;b&gt;.'
     """
-    return "\n".join("* " + re.sub("&#96;([^&]*)&#96;", r"`\1`", plain_text(s)) for s in sentences)
+    texts = [re.sub("&#96;([^&]*)&#96;", r"`\1`", plain_text(each)) for each in sentences]
+    return "\n".join(f"* {text}" for text in texts)
 
 
 def to_html(sentence: str) -> Markup:
@@ -78,17 +81,34 @@ def _on_one_line(value):
     return value
 
 
+def _per_cent(value: float, form: str = ".1f") -> str:
+    """Return a share in per cent."""
+    return format(100 * value, form)
+
+
+def _p_value(value: float) -> str:
+    """Return a p-value in words."""
+    return f"p = {value:.3f}" if value >= 0.001 else "p < 0.001"
+
+
+def _guaranteed(rows: Sequence[dict]) -> list[dict]:
+    """Return the rows that have a threshold, which is not NaN."""
+    return [row for row in rows if not isnan(row["value"])]
+
+
 @cache
 def _environment(**options) -> jinja2.Environment:
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES), undefined=jinja2.StrictUndefined,
-        lstrip_blocks=True, **options,
-    )  # fmt: skip
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        undefined=jinja2.StrictUndefined,
+        lstrip_blocks=True,
+        **options,
+    )
     environment.filters |= {
         "f": format,
-        "pc": lambda value, form=".1f": format(100 * value, form),
-        "p_value": lambda value: f"p = {value:.3f}" if value >= 0.001 else "p < 0.001",
-        "promised": lambda rows: [row for row in rows if row["value"] == row["value"]],
+        "pc": _per_cent,
+        "p_value": _p_value,
+        "promised": _guaranteed,
         "sentence": to_html,
         "title": title,
         "whole": Markup,

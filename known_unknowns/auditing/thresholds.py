@@ -91,23 +91,32 @@ def draw_mixture(
     if not unknown:
         return scores, correct
     groups = [scores, *ood.values()]
-    shares = np.array([1 - unknown, *[unknown / len(ood)] * len(ood)])
+    shares = np.array([1 - unknown] + [unknown / len(ood)] * len(ood))
     noise = 4 * np.sqrt(shares * (1 - shares))
     sizes = np.array([len(group) for group in groups])
     # the largest m with m p + 4 sqrt(m p (1 - p)) <= size, for each group
     roots = (np.sqrt(noise**2 + 4 * shares * sizes) - noise) / (2 * shares)
     generator = np.random.default_rng(seed)
     counts = np.minimum(generator.multinomial(int(roots.min() ** 2), shares), sizes)
-    pairs = zip(groups, counts, strict=True)
-    places = [generator.permutation(len(group))[:count] for group, count in pairs]
-    drawn = np.concatenate([group[place] for group, place in zip(groups, places, strict=True)])
+    orders = [
+        generator.permutation(size)[:count] for size, count in zip(sizes, counts, strict=True)
+    ]
+    drawn = np.concatenate([group[order] for group, order in zip(groups, orders, strict=True)])
     right = np.zeros(len(drawn), bool)
-    right[: counts[0]] = correct[places[0]]
+    right[: counts[0]] = correct[orders[0]]
     return drawn, right
 
 
 def promise_risk(
-    scores, correct, ood, risk: float, confidence: float, *, unknown: float = 0.0, hard=None, seed=0
+    scores,
+    correct,
+    ood: Mapping[str, np.ndarray],
+    risk: float,
+    confidence: float,
+    *,
+    unknown: float = 0.0,
+    hard: Mapping[str, np.ndarray] | None = None,
+    seed: int = 0,
 ) -> Threshold:
     """Return the threshold that guarantees a risk, or the reason why none exists.
 
@@ -119,8 +128,9 @@ def promise_risk(
         rule = guarantees.risk_threshold(drawn, right, risk=risk, confidence=confidence)
     except ValueError as error:
         return Threshold("risk", risk, problem=str(error).partition(": ")[2], unknown=unknown)
-    numbers = {"risk": risk, "confidence": confidence, "unknown": unknown, "sets": [*hard]}
-    (promise,) = render("promise_of_risk", **numbers)
+    (promise,) = render(
+        "promise_of_risk", risk=risk, confidence=confidence, unknown=unknown, sets=list(hard)
+    )
     effects = _effects(rule.threshold, scores, correct, ood)
     effects["risk"] = share(~right[drawn >= rule.threshold])
     return Threshold("risk", risk, promise, unknown=unknown, **effects)
@@ -133,8 +143,9 @@ def promise_coverage(scores, correct, ood, coverage: float, confidence: float = 
     except ValueError as error:
         return Threshold("coverage", coverage, problem=str(error).partition(": ")[2])
     least = guarantees.conditional_coverage(len(scores), coverage=coverage, confidence=confidence)
-    numbers = {"coverage": coverage, "confidence": confidence, "least": least}
-    (promise,) = render("promise_of_coverage", **numbers)
+    (promise,) = render(
+        "promise_of_coverage", coverage=coverage, confidence=confidence, least=least
+    )
     effects = _effects(value, scores, correct, ood)
     return Threshold("coverage", coverage, promise, conditional=least, **effects)
 
@@ -147,12 +158,13 @@ def by_class(
     `beyond` is true if the risk of an answer exceeds `risk`: the class of a new image is unknown,
     its answer is not.
     """
-    labels, correct, kept = validation.labels, validation.correct, measuring[accepted]
-    # one-sided, all answers together
-    answers, confidence = validation.predictions[kept], 1 - 2 * (1 - LEVEL) / len(names)
+    kept = measuring[accepted]
+    answers = validation.predictions[kept]
+    confidence = 1 - 2 * (1 - LEVEL) / len(names)  # one-sided, all answers together
     rows = []
-    for place, name in enumerate(names):
-        right, errors = correct[labels == place], ~correct[kept[answers == place]]
+    for label, name in enumerate(names):
+        right = validation.correct[validation.labels == label]
+        errors = ~validation.correct[kept[answers == label]]
         rows.append(
             {
                 "name": name,
@@ -160,7 +172,7 @@ def by_class(
                 "right": share(right),
                 "accepted": len(errors),
                 "wrong": share(errors),
-                "beyond": bool(len(errors) and share(errors, confidence)[1] > risk),
+                "beyond": share(errors, confidence)[1] > risk,  # false for NaN
             }
         )
     return rows
@@ -172,9 +184,9 @@ def precision_and_recall(validation: Outputs, names: Sequence[str]) -> list[dict
     Classes without an image come last.
     """
     rows = []
-    for place, name in enumerate(names):
-        answered = validation.correct[validation.predictions == place]
-        labelled = validation.correct[validation.labels == place]
+    for label, name in enumerate(names):
+        answered = validation.correct[validation.predictions == label]
+        labelled = validation.correct[validation.labels == label]
         rows.append(
             {
                 "name": name,
@@ -195,15 +207,23 @@ def by_answer(
     All guarantees hold together with this confidence: each has an equal share of the error.
     """
     each = 1 - (1 - confidence) / len(names)
-    needed, rows = guarantees.images_needed(risk, each), []
-    for place, name in enumerate(names):
-        chosen, numbers = answers == place, NOTHING
+    needed = guarantees.images_needed(risk, each)
+    rows = []
+    for label, name in enumerate(names):
+        chosen = answers == label
+        rule = guarantees.RiskThreshold(np.nan, np.nan, np.nan, np.nan)
         if chosen.sum() >= needed:
             with suppress(ValueError):  # too many errors among the most confident images
                 rule = guarantees.risk_threshold(
                     scores[chosen], correct[chosen], risk=risk, confidence=each
                 )
-                numbers = rule.threshold, rule.coverage, rule.bound
-        row = {"name": name, "images": int(chosen.sum())}
-        rows.append(row | dict(zip(("value", "coverage", "bound"), numbers, strict=True)))
+        rows.append(
+            {
+                "name": name,
+                "images": int(chosen.sum()),
+                "value": rule.threshold,
+                "coverage": rule.coverage,
+                "bound": rule.bound,
+            }
+        )
     return needed, rows

@@ -60,9 +60,11 @@ def evidence(unlike, images, known: int, shares=SHARES) -> np.ndarray:
     chance = betaincinv(rank, known + 1 - rank, 1 - FALSE_ALARMS / 2)
     least = (chance + (1 - chance) * np.asarray(shares))[:, None]
     most = least + (1 - least) * _MORE
-    gains, losses = np.log(most / least), np.log1p(-most) - np.log1p(-least)
-    unlike, images = (n[..., None, None] for n in np.broadcast_arrays(unlike, images))
-    total, after = np.full(np.broadcast(unlike[0], gains).shape, -np.inf), []
+    gains = np.log(most / least)
+    losses = np.log1p(-most) - np.log1p(-least)
+    unlike, images = (counts[..., None, None] for counts in np.broadcast_arrays(unlike, images))
+    total = np.full(np.broadcast(unlike[0], gains).shape, -np.inf)
+    after = []
     for look in range(len(unlike)):
         begun = np.logaddexp(total, -np.log((look + 1) * (look + 2)))
         total = begun + unlike[look] * gains + (images[look] - unlike[look]) * losses
@@ -91,7 +93,7 @@ def look(
     most : float
         Share of unlike images without alarm.
     acknowledge : bool
-        Whether the reason of an alarm is known: the looks so far no longer count after this one.
+        Whether the reason of an alarm is known: looks until now do not count after this look.
 
     Raises
     ------
@@ -103,23 +105,22 @@ def look(
     rule = Rejector.load(rejector)
     logits, features, _ = read_new(file, rule.provenance.get("class_names") or ())
     scores = rule.score_samples(logits, features)
-    rule.p_values(scores[:1])  # refuses a rejector without scores of known images
-    cut = rule.known[rank_of_cut(len(rule.known)) - 1]
+    known = rule.known_scores()
+    cut = known[rank_of_cut(len(known)) - 1]
     digest = sha256_file(rejector)
     name = sha256_file(file)[:16]
     check_no_device(state)
     before, _ = _read_state(state, digest)  # a refused state does not get a lock
     # a new file must not be acknowledged before anybody has seen its alarm
-    if acknowledge and _summary(before, len(rule.known))["bound"] < most:
+    if acknowledge and _summary(before, len(known))["bound"] < most:
         raise ValueError(
-            f"--acknowledge: {state} has no alarm to acknowledge; call without --acknowledge"
+            f"--acknowledge: {state} does not contain an alarm; call without --acknowledge"
         )
     with locked(state.with_name(f".{state.name}.lock")):
         looks, acknowledged = _read_state(state, digest)
-        counts = acknowledged.get(name) or looks.setdefault(
-            name, [int((scores < cut).sum()), len(scores)]
-        )
-        seen = {"unlike": counts[0], "images": counts[1]} | _summary(looks, len(rule.known))
+        found = [int((scores < cut).sum()), len(scores)]
+        counts = acknowledged.get(name) or looks.setdefault(name, found)
+        seen = {"unlike": counts[0], "images": counts[1]} | _summary(looks, len(known))
         if acknowledge:
             acknowledged |= looks
             looks = {}
@@ -133,10 +134,10 @@ def _summary(looks: dict[str, list[int]], known: int) -> dict:
     """Return the numbers of looks and of images, and the bound of the share of unlike images."""
     if not looks:
         return {"looks": 0, "total": 0, "bound": 0.0}
-    counts = np.array([*looks.values()])
-    reached = evidence(*counts.T, known).max(axis=0) >= np.log(2 / FALSE_ALARMS)
+    unlike, images = np.array([*looks.values()]).T
+    reached = evidence(unlike, images, known).max(axis=0) >= np.log(2 / FALSE_ALARMS)
     bound = float(SHARES[reached].max(initial=0))
-    return {"looks": len(counts), "total": int(counts[:, 1].sum()), "bound": bound}
+    return {"looks": len(looks), "total": int(images.sum()), "bound": bound}
 
 
 def _read_state(state: Path, digest: str) -> tuple[dict, dict]:
@@ -163,7 +164,7 @@ def _read_state(state: Path, digest: str) -> tuple[dict, dict]:
 
 def _is_look(counts) -> bool:
     """Return whether counts are two whole numbers, and no more images are unlike than there are."""
-    if not (isinstance(counts, list) and len(counts) == 2 and {*map(type, counts)} == {int}):
+    if not isinstance(counts, list) or [*map(type, counts)] != [int, int]:
         return False
     unlike, images = counts
     return 0 <= unlike <= images and 0 < images < 2**53

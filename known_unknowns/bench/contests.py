@@ -16,7 +16,7 @@ import pandas as pd
 from helpers import metrics, scores
 from helpers.metrics import ranks
 from helpers.scores import Score
-from helpers.tables.table import DOWN, UP
+from known_unknowns import LOOK
 from known_unknowns.bench.feature_packs import SIDES, FeaturePack, packs
 from known_unknowns.checks import check_score
 
@@ -24,9 +24,7 @@ from known_unknowns.checks import check_score
 LEVEL = 0.95
 VERDICTS = ("better", "worse", "not told apart")
 _ABSENT = {"images", "members", "native"}  # needs that no pack can meet
-_COLUMNS = {("auroc", side): f"AUROC {side} {UP}" for side in SIDES} | {
-    ("fpr_at_tpr", side): f"FPR95 {side} {DOWN}" for side in SIDES
-}
+_TITLES = {"auroc": "AUROC {} ↑", "fpr_at_tpr": "FPR95 {} ↓"}
 
 
 @dataclass(frozen=True)
@@ -65,9 +63,10 @@ class Contest:
             values = of_side.pivot(index=places, columns="score", values="auroc").mean()
             drawn = of_side.groupby("score")["bootstrap"].agg(lambda o: np.mean(o.tolist(), axis=0))
             for other in values.index.drop(entry):
-                noise = np.quantile(drawn[entry] - drawn[other], [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-                verdict = VERDICTS[0 if noise[0] > 0 else 1 if noise[1] < 0 else 2]
-                rows.append((side, other, values[entry] - values[other], *noise, verdict))
+                ends = [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
+                low, high = np.quantile(drawn[entry] - drawn[other], ends)
+                ahead = values[entry] - values[other]
+                rows.append((side, other, ahead, low, high, _verdict(low, high)))
         return pd.DataFrame(rows, columns=["side", "other", "ahead", "low", "high", "verdict"])
 
     def ranking(self, side: str) -> tuple[pd.Series, float, int]:
@@ -98,9 +97,11 @@ class Contest:
 
     def sentences(self, entry: str) -> list[str]:
         """Return a sentence for each side: the rank of a score, and which scores it beats."""
-        means, lines = self.means()["auroc"], []
+        means = self.means()["auroc"]
+        lines = []
         for side, rows in self.differences(entry).groupby("side", sort=False):
-            column, count = means[side], rows["verdict"].value_counts()
+            column = means[side]
+            count = rows["verdict"].value_counts()
             better, worse, apart = (count.get(verdict, 0) for verdict in VERDICTS)
             lines.append(
                 f"{entry}, {side} images: AUROC {100 * column[entry]:.1f}, place "
@@ -111,34 +112,31 @@ class Contest:
 
     def write(self, folder: str | os.PathLike) -> Path:
         """Write the tables, figures and page of `files_of`, and return the page's path."""
-        from matplotlib import pyplot as plt
-
-        from helpers.tables.figures import critical_difference, use_style
-
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        means, pictures, differences = self.means(), [], {}
-        flat = means.set_axis([f"{metric}_{side}" for metric, side in means.columns], axis=1)
-        flat.to_csv(folder / "table.csv")
+        means = self.means()
+        names = [f"{metric}_{side}" for metric, side in means.columns]
+        means.set_axis(names, axis=1).to_csv(folder / "table.csv")
+        pictures = []
         for side in self.numbers["side"].unique():
-            with plt.rc_context():  # the caller's style does not change
-                use_style()
-                ax = critical_difference(*self.ranking(side)[:2])
-                ax.set_title(f"Mean ranks, {side} images")
-                plt.savefig(file := folder / f"ranks_{side}.svg")
-                plt.close()
+            file = folder / f"ranks_{side}.svg"
+            order, difference, _ = self.ranking(side)
+            _draw_ranks(order, difference, f"Mean ranks, {side} images", file)
             pictures.append(file.read_text(encoding="utf-8"))
+        differences = {}
         for name in self.entries:
             table = self.differences(name)
             table.to_csv(folder / f"differences_{name}.csv", index=False)
             table = table.set_index(["other", "side"])
             differences[name] = (100 * table.drop(columns="verdict")).join(table["verdict"])
         template = jinja2.Template(Path(__file__).with_name("page.jinja").read_text("utf-8"))
-        shown = (100 * means).set_axis([_COLUMNS[column] for column in means.columns], axis=1)
+        titles = [_TITLES[metric].format(side) for metric, side in means.columns]
+        lines = [line for name in self.entries for line in self.sentences(name)]
         page = template.render(
-            lines=[line for name in self.entries for line in self.sentences(name)]
-            + self.rank_tests(),
-            means=shown.rename({name: f"{name} (new)" for name in self.entries}),
+            lines=lines + self.rank_tests(),
+            means=(100 * means)
+            .set_axis(titles, axis=1)
+            .rename({name: f"{name} (new)" for name in self.entries}),
             pictures=pictures,
             differences=differences,
         )
@@ -146,10 +144,42 @@ class Contest:
         return folder / "index.html"
 
 
+def _verdict(low: float, high: float) -> str:
+    """Return the verdict in `VERDICTS` on a difference with this interval."""
+    better, worse, unclear = VERDICTS
+    if low > 0:
+        return better
+    return worse if high < 0 else unclear
+
+
+def _draw_ranks(ranks: pd.Series, difference: float, title: str, file: Path) -> None:
+    """Draw sorted mean ranks with bars as long as the critical difference.
+
+    Bars of two scores that do not differ overlap (Demšar 2006, section 3.2.2).
+    """
+    from matplotlib import pyplot as plt
+
+    with plt.style.context(LOOK):  # the caller's style does not change
+        figure, ax = plt.subplots(figsize=(6, 0.25 * len(ranks) + 1.1))
+        rows = range(len(ranks))
+        ax.errorbar(ranks, rows, xerr=difference / 2, fmt="o", elinewidth=2.5, markersize=5)
+        best = ranks.iloc[0]
+        ends = best - difference / 2, best + difference / 2
+        ax.axvspan(*ends, color="#666666", alpha=0.15, linewidth=0)
+        names = [f"{name}  {rank:.2f}" for name, rank in ranks.items()]
+        ax.set_yticks(range(len(ranks)), names)
+        ax.set(ylim=(len(ranks) - 0.5, -0.5), title=title)
+        ax.set_xlabel(f"mean rank (1 is best); critical difference {difference:.2f}")
+        figure.savefig(file)
+        plt.close(figure)
+
+
 def files_of(entries: Iterable[str]) -> set[str]:
     """Return the names of all files that `Contest.write` may write."""
-    files = {"index.html", "table.csv", *(f"ranks_{side}.svg" for side in SIDES)}
-    return files | {f"differences_{name}.csv" for name in entries}
+    ranks_files = {f"ranks_{side}.svg" for side in SIDES}
+    return (
+        {"index.html", "table.csv"} | ranks_files | {f"differences_{name}.csv" for name in entries}
+    )
 
 
 def contest(
@@ -173,8 +203,7 @@ def contest(
     tell : callable
         Function that receives a line about the progress.
     """
-    entries, fits = dict(entries or {}), lambda score: _ABSENT.isdisjoint(score.info.needs)
-    others = [name for name in scores.names() if name not in entries and fits(scores.create(name))]
+    entries = dict(entries or {})
     for name, score in entries.items():
         if missing := _ABSENT.intersection(score.info.needs):
             raise ValueError(
@@ -183,7 +212,10 @@ def contest(
             )
         tell(f"checks {name}")
         check_score(type(score) if name in scores.names() else score)
-    given, rows = list(packs() if given is None else given), []
+    others = [name for name in scores.names() if name not in entries]
+    others = [name for name in others if _ABSENT.isdisjoint(scores.create(name).info.needs)]
+    given = list(packs() if given is None else given)
+    rows = []
     for turn, pack in enumerate(given, 1):
         count = len(others) + len(entries)
         tell(f"{pack.name}: {count} scores (network {turn} of {len(given)})")
@@ -194,19 +226,35 @@ def contest(
         }
         for name in [*entries, *others]:
             score = entries.get(name) or scores.create_as_published(name, pack.id_set)
-            try:
-                values = values_on(pack, score)
-            except ValueError as error:
-                raise ValueError(f"{name} on {pack.name}: {error}") from error
-            known = values.pop("test")
-            for part, unknown in values.items():
-                side, _, test_set = part.partition("/")
-                area = metrics.auroc(known, unknown)
-                drawn = metrics.weighted_auroc(known, unknown, weights["test"], weights[part])
-                rate = metrics.fpr_at_tpr(known, unknown)
-                rows.append((name, pack.name, side, test_set, area, rate, drawn))
-    columns = ("score", "network", "side", "test_set", "auroc", "fpr_at_tpr", "bootstrap")
-    return Contest(pd.DataFrame(rows, columns=columns), tuple(entries))
+            rows += _rows(name, score, pack, weights)
+    return Contest(pd.DataFrame(rows), tuple(entries))
+
+
+def _rows(
+    name: str, score: Score, pack: FeaturePack, weights: Mapping[str, np.ndarray]
+) -> list[dict]:
+    """Return the rows of `Contest.numbers` of a score on a pack."""
+    try:
+        values = values_on(pack, score)
+    except ValueError as error:
+        raise ValueError(f"{name} on {pack.name}: {error}") from error
+    known = values.pop("test")
+    rows = []
+    for part, unknown in values.items():
+        side, _, test_set = part.partition("/")
+        drawn = metrics.weighted_auroc(known, unknown, weights["test"], weights[part])
+        rows.append(
+            {
+                "score": name,
+                "network": pack.name,
+                "side": side,
+                "test_set": test_set,
+                "auroc": metrics.auroc(known, unknown),
+                "fpr_at_tpr": metrics.fpr_at_tpr(known, unknown),
+                "bootstrap": drawn,
+            }
+        )
+    return rows
 
 
 def bench(score: Score, given: Iterable[FeaturePack] | None = None, **options) -> Contest:

@@ -47,7 +47,7 @@ class FeaturePack:
     test: Outputs
     near: dict[str, Outputs]
     far: dict[str, Outputs]
-    facts: Mapping[str, object] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def parts(self) -> dict[str, Outputs]:

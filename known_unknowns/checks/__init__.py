@@ -93,8 +93,8 @@ def check_metric(
         ...
     AssertionError: check 'ties_are_not_broken' of metric 'aurc' failed: of images that score the \
 same, in another order, it is 0.25, not 0.75
-    What must hold: Where all images score the same, it does not matter which come first; and \
-known images are then not told from unknown ones.
+    What must hold: If all images have equal scores, their order does not matter, and a metric \
+does not separate known from unknown images.
     Smallest case: 2 images (of each group), 1 classes, seed 0. To see it again:
         from known_unknowns.checks import MetricCase, check_metric
         check_metric(function, takes={'confidence': 'scores', 'correct': 'correct'}, \
@@ -119,9 +119,11 @@ def parametrize_with_checks(objects: Iterable):
             subject: scores.Subject | metrics.Subject = scores.Subject(each)
         else:
             checks = METRIC_CHECKS
-            subject = metrics.Subject(*each if isinstance(each, tuple) else (each,))
+            arguments = each if isinstance(each, tuple) else (each,)
+            subject = metrics.Subject(*arguments)
         for name in checks:
-            test, number = f"{subject.name}-{name}", 1
+            test = f"{subject.name}-{name}"
+            number = 1
             while test in tests:  # for example, the same score with other arguments
                 number += 1
                 test = f"{subject.name}-{number}-{name}"

@@ -33,7 +33,8 @@ class MetricCase:
         right = generator.permutation(self.images) % 3 > 0
         noise = generator.normal(size=(3, self.images))
         scores = _scores(noise[0], right, quality)
-        known, unknown = np.ones_like(right), np.zeros_like(right)
+        known = np.ones_like(right)
+        unknown = np.zeros_like(right)
         groups = [_scores(noise[1], known, quality), _scores(noise[2], unknown, quality)]
         vectors, truth = self._vectors(generator, quality, "rows" in takes.values())
         answers = vectors.argmax(axis=1)
@@ -108,7 +109,8 @@ class ScoreCase:
         unknown image are only noise.  Classes occur in turn, and most images are correct.
         """
         generator = np.random.default_rng([self.seed, train, known])
-        head, count = self.head(), self.train if train else self.images
+        head = self.head()
+        count = self.train if train else self.images
         labels = np.arange(count) % self.classes if known else np.full(count, -1)
         features = generator.normal(size=(count, self.width)).astype(np.float32)
         if known:

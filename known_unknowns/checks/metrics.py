@@ -32,26 +32,35 @@ class Subject:
     def __init__(self, function, takes=None, better=None, range=None):
         if not callable(function):
             raise TypeError(f"function: a function expected, got {function!r}")
-        whole, options = function, ()
+        whole = function
+        options = ()
         if isinstance(function, partial):
-            whole, options = function.func, function.keywords.values()
+            whole = function.func
+            options = function.keywords.values()
         self.function = function
         self.name = "-".join([getattr(whole, "__name__", type(whole).__name__), *map(str, options)])
         record = {record.name: record for record in metrics.RECORDS}.get(self.name.split("-")[0])
         if record and getattr(metrics, record.name) is not whole:
             record = None
-        facts = {"takes": takes, "better": better, "range": range}
-        facts = {k: getattr(record, k, None) if v is None else v for k, v in facts.items()}
-        if not facts["takes"]:
+        if record:
+            takes = record.takes if takes is None else takes
+            better = record.better if better is None else better
+            range = record.range if range is None else range
+        if not takes:
             raise ValueError(
                 f"takes: the arguments of '{self.name}' expected, each with its kind, such as "
                 '{"confidence": "scores", "correct": "correct"}'
             )
-        facts["takes"] = self.takes = dict(facts["takes"])
+        self.takes = dict(takes)
         for kind in self.takes.values():
             known_name("kind of argument", kind, KINDS)
-        self.better, self.range = facts["better"], facts["range"] or ""
-        self.given = ", ".join(["function", *(f"{k}={v!r}" for k, v in facts.items() if v)])
+        self.better = better
+        self.range = range or ""
+        self.given = f"function, takes={self.takes!r}"
+        if better:
+            self.given += f", better={better!r}"
+        if range:
+            self.given += f", range={range!r}"
 
     def at(self, case: MetricCase) -> Subject:
         """Return the metric with the arguments of a case: a trial."""
@@ -86,7 +95,8 @@ class Subject:
 
         `orders` takes the number of images.
         """
-        images, changed = None, dict(given)
+        images = None
+        changed = dict(given)
         for name in self.arrays():
             order = orders(len(given[name])) if images is None else images
             images = images if self.takes[name] == "group" else order
@@ -103,7 +113,8 @@ def close(result, expected, what: str, rtol: float = 1e-12) -> None:
 
 def in_words(values: np.ndarray) -> str:
     """Return a number, or the first numbers of several, as text."""
-    return ", ".join(f"{value:.15g}" for value in values[:4]) + ", …" * (len(values) > 4)
+    shown = ", ".join(f"{value:.15g}" for value in values[:4])
+    return f"{shown}, …" if len(values) > 4 else shown
 
 
 @checks
@@ -127,7 +138,8 @@ def result_is_in_range(trial):
     for quality in QUALITIES:
         for part in trial.parts(trial.arguments(quality)):
             if np.asarray(part).dtype.kind == "f":  # not a count
-                least, most = np.min(part), np.max(part)
+                least = np.min(part)
+                most = np.max(part)
                 hold(
                     low - 1e-12 <= least and most <= high + 1e-12,
                     f"of {quality} answers it is {least:.6g} to {most:.6g}, not in {trial.range}",
@@ -162,8 +174,8 @@ def order_does_not_matter(trial):
 
 @checks
 def ties_are_not_broken(trial):
-    """Where all images score the same, it does not matter which come first; and known images are
-    then not told from unknown ones.
+    """If all images have equal scores, their order does not matter, and a metric does not separate
+    known from unknown images.
     """
     names = trial.arrays(*RANKING)
     if not names or "number" in trial.takes.values():
@@ -192,7 +204,8 @@ def calls_are_apart(trial):
 @checks
 def given_arrays_are_left_alone(trial):
     """The given arrays do not change."""
-    given, before = trial.arguments(), trial.arguments()
+    given = trial.arguments()
+    before = trial.arguments()
     trial.value(given)
     for name in given:
         hold(np.array_equal(given[name], before[name]), f"{name} was changed in place")
@@ -260,7 +273,8 @@ def infinity_ranks_or_is_refused(trial):
 
 def bad_inputs(trial) -> dict[str, tuple[list[str], Callable]]:
     """Return the inputs to refuse by description: which arguments, and how each is changed."""
-    arrays, images = trial.arrays, trial.arrays(*set(KINDS) - {"group", "number"})
+    arrays = trial.arrays
+    images = [name for name in arrays() if trial.takes[name] != "group"]
     return {
         "with NaN": (arrays(*RANKING, *BOUNDED, "correct"), first_becomes(np.nan)),
         "without images": (arrays(), lambda array: array[:0]),

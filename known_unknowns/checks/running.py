@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +24,9 @@ class Checks(dict):
     """
 
     def __init__(self, kind: str, case, ladder: Mapping[str, tuple]):
-        self.kind, self.case, self.ladder = kind, case, ladder
+        self.kind = kind
+        self.case = case
+        self.ladder = ladder
 
     def __call__(self, function: Callable) -> Callable:
         """Add a check, under the function's name (a decorator)."""
@@ -33,20 +35,15 @@ class Checks(dict):
 
     def run(self, name: str, subject, case=None) -> None:
         """Run one check."""
-        check, least = self[known_name("check", name, self)], case or self.case
+        check = self[known_name("check", name, self)]
+        least = case or self.case
         failure = _fail(check, subject, least)
         if failure is None:
             return
-        for field, values in () if case else [*self.ladder.items()] * 2:
-            for value in values:
-                if value >= getattr(least, field):
-                    break
-                smaller = replace(least, **{field: value})
-                with suppress(SkipTest):
-                    again = _fail(check, subject, smaller)
-                    if again and again[0] == failure[0]:  # for the same reason
-                        failure, least = again, smaller
-                        break
+        if case is None:
+            steps = list(self.ladder.items())
+            for field, values in steps + steps:
+                least, failure = self._smaller(check, subject, least, failure, field, values)
         raise AssertionError(
             f"check '{name}' of {self.kind} '{subject.name}' failed: {failure[1]}\n"
             f"What must hold: {' '.join((inspect.getdoc(check) or '').split())}\n"
@@ -55,9 +52,23 @@ class Checks(dict):
             f"    check_{self.kind}({subject.given}, only='{name}', case={least})"
         )
 
+    @staticmethod
+    def _smaller(check, subject, case, failure, field: str, values: Iterable[int]) -> tuple:
+        """Return the smallest case that fails for the same reason, and its failure."""
+        for value in values:
+            if value >= getattr(case, field):
+                break
+            smaller = replace(case, **{field: value})
+            with suppress(SkipTest):
+                again = _fail(check, subject, smaller)
+                if again and again[0] == failure[0]:
+                    return smaller, again
+        return case, failure
+
     def run_all(self, subject, only: str | None = None, case=None) -> dict[str, str]:
         """Run all checks, or one check, and return the result of each in words."""
-        results, failed = {}, []
+        results = {}
+        failed = []
         for name in self if only is None else [only]:
             try:
                 self.run(name, subject, case)

@@ -44,7 +44,8 @@ class Subject:
         if not callable(score):
             raise TypeError(f"score: an instance, a class or a function expected, got {score!r}")
         self.new: Callable = score
-        self.name, self.needs = score().info.name, tuple(score().info.needs)
+        self.name = score().info.name
+        self.needs = tuple(score().info.needs)
 
     def at(self, case: ScoreCase) -> Trial:
         """Return the score with the outputs of a case."""
@@ -55,7 +56,10 @@ class Trial:
     """A score, and outputs of a case: to fit it, and of known and unknown images to score."""
 
     def __init__(self, new: Callable, needs: tuple[str, ...], case: ScoreCase):
-        self.new, self.needs, self.case, self.head = new, needs, case, case.head()
+        self.new = new
+        self.needs = needs
+        self.case = case
+        self.head = case.head()
         self.train = case.outputs(needs, train=True)
         self.unknown = case.outputs(needs, known=False)
 
@@ -108,7 +112,8 @@ def info_is_complete(trial):
     strange = sorted(set(trial.needs) - set(NEEDS))
     hold(trial.needs and not strange, f"info.needs is {trial.needs}; there are {NEEDS}")
     if isinstance(info, Info):
-        named, taken = list(info.hyper_parameters), list(inspect.signature(type(score)).parameters)
+        named = list(info.hyper_parameters)
+        taken = list(inspect.signature(type(score)).parameters)
         hold(named == taken, f"info.hyper_parameters tells {named}, the constructor takes {taken}")
 
 
@@ -137,14 +142,16 @@ def higher_is_known(trial):
         does_not_apply("images, features or classes are too few to tell known from unknown")
     trial = trial.at(classes=min(case.classes, 4))
     for temperature in (1.0, 0.05, 20.0):
-        train, *groups = (
+        train, test, unknown = [
             replace(outputs, logits=outputs.logits / np.float32(temperature))
             for outputs in (trial.train, trial.test, trial.unknown)
-        )
-        scores = list(map(trial.fit(train).score_samples, groups))
-        for group in scores:
-            numbers(group, case.images, f"at temperature {temperature:g}")
-        area = auroc(*scores)
+        ]
+        score = trial.fit(train)
+        known_scores = score.score_samples(test)
+        unknown_scores = score.score_samples(unknown)
+        for scores in (known_scores, unknown_scores):
+            numbers(scores, case.images, f"at temperature {temperature:g}")
+        area = auroc(known_scores, unknown_scores)
         enough = area > 0.5 if temperature == 1 else area >= 0.5
         hold(enough, f"at temperature {temperature:g} the AUROC of known images is {area:.3f}")
 
@@ -172,7 +179,9 @@ def order_does_not_matter(trial):
 @checks
 def calls_are_apart(trial):
     """Scores do not depend on earlier calls, on an earlier fit, or on the fit of another score."""
-    score, test, expected = trial.score, trial.test, trial.expected
+    score = trial.score
+    test = trial.test
+    expected = trial.expected
     score.score_samples(trial.unknown)
     same(score.score_samples(test), expected, "asked again")
     again = trial.at(seed=trial.case.seed + 1).score
@@ -186,7 +195,9 @@ def only_needs_are_read(trial):
     """Logits, features, labels or a head that `info.needs` does not name change the scores
     only by rounding; labels of images to score never change them.
     """
-    train, test, needs = trial.train, trial.test, trial.needs
+    train = trial.train
+    test = trial.test
+    needs = trial.needs
     unlike = np.random.default_rng(9)
 
     def compare(what, test=test, *fitted, rtol=1e-9):
@@ -214,13 +225,15 @@ def level_matters_as_said(trial):
     """A number that is added to all logits of an image changes its score if, and only if,
     `info.needs` names the level of the logits.
     """
-    level, images = "level of the logits", max(trial.case.train, trial.case.images)
+    level = "level of the logits"
+    images = max(trial.case.train, trial.case.images)
     added = np.random.default_rng(3).normal(scale=3, size=(images, 1))
-    train, test = (
+    train, test = [
         replace(outputs, logits=outputs.logits + added[: len(outputs)])
         for outputs in (trial.train, trial.test)
-    )
-    before, after = trial.expected, trial.scores(test, train)
+    ]
+    before = trial.expected
+    after = trial.scores(test, train)
     close = np.allclose(before, after, rtol=1e-4, atol=1e-5)
     verb = "names" if level in trial.needs else "does not name"
     hold(
@@ -244,7 +257,9 @@ def form_does_not_matter(trial):
     """Read-only arrays, every second image from the last one on, and outputs that are read from
     their file have the same scores.
     """
-    train, test, expected = trial.train, trial.test, trial.expected
+    train = trial.train
+    test = trial.test
+    expected = trial.expected
     with tempfile.TemporaryDirectory() as folder:
         read = []
         for number, outputs in enumerate((test, train)):
@@ -265,7 +280,8 @@ def form_does_not_matter(trial):
 @checks
 def nan_is_not_swallowed(trial):
     """An image with only NaN is refused or has no score, and does not change other scores."""
-    expected, score = trial.expected, trial.score
+    expected = trial.expected
+    score = trial.score
     spoilt = trial.test.subset(np.arange(trial.case.images))  # not checked, unlike new outputs
     for name in ("logits", "features", "members", "native"):
         if (array := getattr(spoilt, name)) is not None:
@@ -281,16 +297,17 @@ def little_input_is_a_number(trial):
     """One image, a single class, images of zeros and a fit to very few images give finite
     scores. All cases except one image to score may also be refused with a message.
     """
-    train, test, few = trial.train, trial.test, trial.at(images=1)
+    train = trial.train
+    test = trial.test
+    few = trial.at(images=1)
     numbers(trial.score.score_samples(few.test), 1, "one image to score")
-    flat, zeros = (
-        replace(outputs, logits=0 * outputs.logits, features=0 * outputs.features)
-        for outputs in (train, test)
-    )
+    flat = replace(train, logits=0 * train.logits, features=0 * train.features)
+    zeros = replace(test, logits=0 * test.logits, features=0 * test.features)
+    single = trial.at(classes=1)
     for where, small, *changed in (
         ("zeros to score", trial, zeros),
         ("zeros to fit to", trial, test, flat),
-        ("of a single class", lone := trial.at(classes=1), lone.test),
+        ("of a single class", single, single.test),
         ("fitted to 1 image", few.at(train=1), few.test),
         ("fitted to an image of each class", few.at(train=trial.case.classes), few.test),
     ):
@@ -304,7 +321,9 @@ def unlabelled_images_are_seen(trial):
     """
     if not {"labels", "training outputs"} <= {*trial.needs}:
         does_not_apply("its needs do not name labels and training outputs")
-    train, test, classes = trial.train, trial.test, trial.case.classes
+    train = trial.train
+    test = trial.test
+    classes = trial.case.classes
     last = train.labels == classes - 1
     for where, part in (
         ("images of label −1", replace(train, labels=np.where(last, -1, train.labels))),
@@ -324,7 +343,9 @@ def wrong_use_is_refused(trial):
     """
     if {"training outputs", "head"}.isdisjoint(trial.needs):
         does_not_apply("its needs name neither training outputs nor a head")
-    case, head, test = trial.case, trial.head, trial.test
+    case = trial.case
+    head = trial.head
+    test = trial.test
     refusal(lambda: trial.new().score_samples(test), "a score that is not fitted", "fit")
     other = replace(case, classes=case.classes + 1, width=case.width + 1).outputs(trial.needs)
     what = f"outputs with {other.num_classes} classes and {case.width + 1} features"

@@ -63,28 +63,28 @@ def accuracy_bracket(
     """
     if not 0 <= share <= 1:
         raise ValueError(f"share: a number in [0, 1] expected, got {share}")
-    held, mixed = (
-        probability_array(name, part)
-        for name, part in (("validation", validation), ("mixture", mixture))
-    )
+    held = probability_array("validation", validation)
+    mixed = probability_array("mixture", mixture)
     correct = correct_array(correct, length=len(held))
     if held.shape[1] != mixed.shape[1]:
         raise ValueError(
             f"mixture: {held.shape[1]} classes expected as in validation, got {mixed.shape[1]}"
         )
     known = 1 - share
+    among = ""
     if accepted is not None:
-        ours, theirs = (
-            correct_array(mask, length=len(part))
-            for mask, part in zip(accepted, (held, mixed), strict=True)
-        )
+        among = " among the accepted images"
+        ours = correct_array(accepted[0], length=len(held))
+        theirs = correct_array(accepted[1], length=len(mixed))
         if ours.any() and theirs.any():
             known = min(1.0, known * ours.mean() / theirs.mean())
-        held, correct, mixed = held[ours], correct[ours], mixed[theirs]
+        held = held[ours]
+        correct = correct[ours]
+        mixed = mixed[theirs]
     if not len(held) or len(mixed) < FEWEST:
         raise ValueError(
             f"mixture: a validation image and at least {FEWEST} unlabelled images expected"
-            f"{' among the accepted' * (accepted is not None)}, got {len(held)} and {len(mixed)}"
+            f"{among}, got {len(held)} and {len(mixed)}"
         )
     accuracy = correct.mean()
     high = accuracy + mixed.max(axis=1).mean() - held.max(axis=1).mean() + SLACK

@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from helpers.checks import float_array, open_share
+from helpers.checks import float_array, known_name, open_share
 from helpers.labelfree import METRICS, PREDICTED, Estimate, counts_at_share
 from helpers.metrics import RankedGroups
 from known_unknowns.without_labels.accuracy import FEWEST
@@ -126,8 +126,13 @@ class DetectionEstimator:
     """
 
     def __init__(self, validation, meta: MetaSets, kind: str = "curve_regression"):
-        self.validation, self.meta = float_array("validation", validation), meta
-        self.kind = {"curve_regression": _CurveRegression, "constant": _Constant}[kind]
+        self.validation = float_array("validation", validation)
+        self.meta = meta
+        kinds: dict[str, type[_Constant | _CurveRegression]] = {
+            "curve_regression": _CurveRegression,
+            "constant": _Constant,
+        }
+        self.kind = kinds[known_name("kind of estimator", kind, kinds)]
         if len(meta.unknown) < 3:
             raise ValueError(
                 "meta: at least 3 sets of unknown images expected, got "
@@ -157,7 +162,7 @@ class DetectionEstimator:
         # mixtures with at least half as many images: their metrics vary more, not less
         learned = self._learn(FEWEST * 2 ** int(np.log2(len(mixture) / FEWEST)))
         return {
-            metric: Estimate(*(float(np.clip(number, 0, 1)) for number in numbers))
+            metric: Estimate(*np.clip(numbers, 0, 1).tolist())
             for metric, numbers in learned.predict(mixture, level).items()
         }
 
@@ -168,7 +173,8 @@ class _Constant:
     def __init__(self, of: DetectionEstimator, images: int):
         self.truths = of.meta.truths
         mixed = _stack(group_metrics(*pair) for pair in of.meta.mix(images, _TIMES))
-        self.misses, sets = {}, len(of.meta.unknown)
+        self.misses = {}
+        sets = len(of.meta.unknown)
         for metric, truths in self.truths.items():
             without = (truths.sum() - truths) / (sets - 1)
             again = np.repeat(without, _TIMES)
@@ -179,7 +185,7 @@ class _Constant:
         result = {}
         for metric, pairs in self.misses.items():
             sets = len(self.truths[metric])
-            ends = (_jackknife_ends(*pair, sets, level) for pair in pairs)
+            ends = [_jackknife_ends(without, missed, sets, level) for without, missed in pairs]
             result[metric] = self.truths[metric].mean(), *_widest(*ends)
         return result
 
@@ -188,17 +194,21 @@ class _CurveRegression:
     """The regression, learned from mixtures with a given number of images."""
 
     def __init__(self, of: DetectionEstimator, images: int):
-        self.validation, self.sets = np.sort(of.validation), len(of.meta.unknown)
+        self.validation = np.sort(of.validation)
+        self.sets = len(of.meta.unknown)
         # validation images are mixed with the sets too
         meta = MetaSets(np.concatenate([of.validation, of.meta.known]), of.meta.unknown)
         times = max(1, min(_TIMES, _MIXTURES // self.sets))
         mixtures = [*meta.mix(images, times)]
-        curves = np.array([curve_features(self.validation, np.concatenate(p)) for p in mixtures])
+        mixed_scores = [np.concatenate(pair) for pair in mixtures]
+        curves = np.array([curve_features(self.validation, each) for each in mixed_scores])
         self.groups = _share_groups(curves)
-        self.centre, self.scale = curves.mean(axis=0), np.maximum(curves.std(axis=0), 1e-6)
-        self.curves = curves = (curves - self.centre) / self.scale
-        values, axes = np.linalg.eigh(_kernel(curves, curves))
-        self.weights, self.misses = {}, {}
+        self.centre = curves.mean(axis=0)
+        self.scale = np.maximum(curves.std(axis=0), 1e-6)
+        self.curves = (curves - self.centre) / self.scale
+        values, axes = np.linalg.eigh(_kernel(self.curves, self.curves))
+        self.weights = {}
+        self.misses = {}
         mixed = _stack(group_metrics(*pair) for pair in mixtures)
         for metric in PREDICTED:
             truths = np.repeat(meta.truths[metric], times)
@@ -206,7 +216,8 @@ class _CurveRegression:
             self.misses[metric] = missed, mixed[metric] - (truths - missed)
         self.set_of = np.arange(len(curves)) // times
         same = self.set_of[:, None] == self.set_of
-        self.reach = np.where(same, np.inf, _distances(curves, curves)).min(axis=1).max()
+        distances = _distances(self.curves, self.curves)
+        self.reach = np.where(same, np.inf, distances).min(axis=1).max()
 
     def predict(self, mixture: np.ndarray, level: float) -> dict[str, tuple]:
         """Return value, low and high of each metric, or NaN."""
@@ -216,11 +227,14 @@ class _CurveRegression:
         strange = _distances(curve, self.curves).min() > self.reach
         if strange or share_bound(self.validation, mixture) < 2 * SHARES[0]:
             return dict.fromkeys(self.weights, _NOTHING)
-        near, result, sets = _kernel(curve, self.curves)[0], {}, len({*self.set_of[same]})
+        near = _kernel(curve, self.curves)[0]
+        result = {}
+        sets = len({*self.set_of[same]})
         for metric, weights in self.weights.items():
             value, *without = near @ weights
             without = np.asarray(without)[self.set_of[same]]
-            ends = (_jackknife_ends(without, m[same], sets, level) for m in self.misses[metric])
+            missed = [misses[same] for misses in self.misses[metric]]
+            ends = [_jackknife_ends(without, misses, sets, level) for misses in missed]
             result[metric] = value, *_widest(*ends)
         return result
 
@@ -231,14 +245,15 @@ def curve_features(validation, scores) -> np.ndarray:
     :math:`G(F^{-1}(q))` at :math:`q = 1/24 \dots 23/24` is the share of the mixture below the
     quantiles of the validation images; the last number is their AUROC against the mixture.
     """
-    validation, scores = (float_array(*p) for p in (("validation", validation), ("scores", scores)))
-    placed = np.sort(_below(np.sort(validation), scores) / (2 * len(validation)))
-    return np.append(_below(placed, _LEVELS) / (2 * len(placed)), 1 - placed.mean())
+    validation = np.sort(float_array("validation", validation))
+    scores = float_array("scores", scores)
+    ranks = np.sort(_below(validation, scores) / (2 * len(validation)))
+    return np.append(_below(ranks, _LEVELS) / (2 * len(ranks)), 1 - ranks.mean())
 
 
 def _below(ranked: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Return twice the number of ranked values below each value; ties count once."""
-    return sum(np.searchsorted(ranked, values, side=side) for side in ("left", "right"))
+    return np.searchsorted(ranked, values, "left") + np.searchsorted(ranked, values, "right")
 
 
 def _share_groups(curves: np.ndarray) -> np.ndarray:
@@ -268,7 +283,8 @@ def _jackknife_ends(left_out, misses, sets: int, level: float) -> tuple[float, f
     if rank > len(misses):
         return 0.0, 1.0
     misses = np.abs(misses)
-    low, high = np.sort(misses - left_out)[rank - 1], np.sort(left_out + misses)[rank - 1]
+    low = np.sort(misses - left_out)[rank - 1]
+    high = np.sort(left_out + misses)[rank - 1]
     return float(np.clip(-low, 0, 1)), float(np.clip(high, 0, 1))
 
 
@@ -280,8 +296,8 @@ def _kernel(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 def _distances(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Return squared distances, [N, M]."""
-    squares = ((each**2).sum(axis=1) for each in (first, second))
-    return np.maximum(np.add.outer(*squares) - 2 * first @ second.T, 0)
+    squares = np.add.outer((first**2).sum(axis=1), (second**2).sum(axis=1))
+    return np.maximum(squares - 2 * first @ second.T, 0)
 
 
 def _ridge(

@@ -22,7 +22,8 @@ from helpers.metrics.inputs import correct_array
 
 _PLACES = (0.01, 0.03, 0.1, 0.25, 0.5, 0.75)
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(32)
-_GAMMA, _DELTA = 0.01, 0.1  # from the authors' code
+_GAMMA = 0.01
+_DELTA = 0.1  # from the authors' code
 _CAUTIOUS = 0.3  # AUROC minus one half
 
 
@@ -68,27 +69,33 @@ def share_bound(validation, mixture, *, level: float = 0.95) -> float:
     >>> share_bound(known, known)
     0.0
     """
-    (validation, mixture), tail = _checked(validation, mixture), 1 - open_share("level", level)
-    count, images = len(validation), len(mixture)
+    validation, mixture = _checked(validation, mixture)
+    tail = 1 - open_share("level", level)
+    count = len(validation)
+    images = len(mixture)
     ranks = np.unique([max(1, round(place * count)) for place in _PLACES])
     below = np.searchsorted(np.sort(mixture), np.sort(validation)[ranks - 1])
-    ranks, below, tail = ranks[below > 0], below[below > 0, None], tail / len(ranks)
+    tail = tail / len(ranks)
+    ranks = ranks[below > 0, None]
+    below = below[below > 0, None]
     if not len(ranks):
         return 0.0
     # Gauss's rule for the expectation, with most nodes at large B, where counts are large.
     place = (_NODES + 1) / 2
-    known = betaincinv(ranks[:, None], count + 1 - ranks[:, None], 1 - place**3)
+    known = betaincinv(ranks, count + 1 - ranks, 1 - place**3)
     weights = _WEIGHTS * 1.5 * place**2
 
     def refused(share: np.ndarray) -> np.ndarray:
         probability = share[:, None] + (1 - share[:, None]) * known
         return betainc(below, images - below + 1, probability) @ weights <= tail
 
-    low, high = np.zeros(len(ranks)), np.ones(len(ranks))
+    low = np.zeros(len(ranks))
+    high = np.ones(len(ranks))
     for _ in range(30):
         middle = (low + high) / 2
         lower = refused(middle)
-        low, high = np.where(lower, middle, low), np.where(lower, high, middle)
+        low = np.where(lower, middle, low)
+        high = np.where(lower, high, middle)
     return float(low.max())
 
 
@@ -124,11 +131,15 @@ def estimate_share(validation, mixture) -> float:
     validation, mixture = _checked(validation, mixture)
     slack = sum(np.sqrt(np.log(4 / _DELTA) / (2 * len(each))) for each in (validation, mixture))
     places = np.unique(validation)
-    ours, others = (
-        1 - np.searchsorted(np.sort(each), places) / len(each) for each in (validation, mixture)
-    )
+    ours = _survival(validation, places)
+    others = _survival(mixture, places)
     best = np.argmin((others + (1 + _GAMMA) * slack) / ours)
     return float(max(0.0, 1 - others[best] / ours[best]))
+
+
+def _survival(scores: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
+    """Return the share of scores that are at least each threshold."""
+    return 1 - np.searchsorted(np.sort(scores), thresholds) / len(scores)
 
 
 def cautious_share(validation, mixture) -> float:
@@ -218,7 +229,8 @@ def suspected_unknown(validation, mixture, *, rate: float = 0.1) -> Selection:
     """
     open_share("rate", rate)
     p_values = conformal_p_values(validation, mixture)
-    images, ranked = len(p_values), np.sort(p_values)
+    images = len(p_values)
+    ranked = np.sort(p_values)
     allowed = rate * np.arange(1, images + 1) / images
     passed = np.flatnonzero(ranked <= allowed * (1 + 1e-9))  # tolerance for rounding
     last = ranked[passed[-1]] if len(passed) else 0.0
@@ -231,5 +243,5 @@ def selection_outcome(chosen, unknown) -> tuple[float, float]:
     chosen = correct_array(chosen)
     unknown = correct_array(unknown, length=len(chosen))
     if not unknown.any():
-        raise ValueError("unknown: no image is, so that there is nothing to find")
+        raise ValueError("unknown: at least one unknown image expected, got none")
     return float((chosen & ~unknown).sum() / max(1, chosen.sum())), float(chosen[unknown].mean())

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from helpers.outputs import Outputs
-from known_unknowns.auditing import Inputs, audit, auditing, findings, ranking, read_outputs
+from known_unknowns.auditing import Inputs, audit, findings, ranking, read_outputs, stages
 from known_unknowns.auditing.rejector import Rejector
 from known_unknowns.auditing.report import bars
 
@@ -123,9 +123,9 @@ def test_the_bound_of_a_requirement_decides(inputs):
 def test_large_audits_use_random_subsets_but_guarantees_use_all(inputs, monkeypatch):
     whole = audit(inputs, risk=0.2, replicates=2)
     monkeypatch.setattr(ranking, "COMPARED", 90)
-    monkeypatch.setattr(auditing, "FITTED", 80)
+    monkeypatch.setattr(stages, "FITTED", 80)
     sizes = []
-    monkeypatch.setattr(auditing, "fit_temperature", lambda *p: sizes.append(len(p[1])) or 1.0)
+    monkeypatch.setattr(stages, "fit_temperature", lambda *p: sizes.append(len(p[1])) or 1.0)
     audited = audit(inputs, risk=0.2, replicates=2)
     assert sizes == [80] and audited.accuracy == whole.accuracy
     assert len(audited.samples["validation"]) == 150

@@ -8,6 +8,7 @@ import shlex
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -52,7 +53,7 @@ def test_an_audit_is_a_folder_and_requirements_decide_the_status(file, tmp_path,
     assert listed(folder) == FILES and listed(tmp_path) == ["outputs.npz", "outputs_audit"]
     numbers = json.loads((folder / "audit.json").read_text("utf-8"))
     audited = audit(read_outputs(file), risk=0.2, require=required[1::2])
-    audited.rejector_file = "outputs_audit/rejector.safetensors"
+    audited = replace(audited, rejector_file="outputs_audit/rejector.safetensors")
     assert numbers == json.loads(json.dumps(audited.as_dict()))
     printed = capsys.readouterr()
     assert printed.err == "" and all(text in printed.out for text in numbers["summary"])
@@ -126,11 +127,11 @@ def test_a_byte_order_mark_is_no_part_of_a_class_name(tmp_path, monkeypatch, mar
     monkeypatch.chdir(tmp_path)
     names = []
 
-    def gather(given):
-        names.extend(given.class_names)
+    def inputs_of(*folders, class_names, **options):
+        names.extend(class_names)
         raise ValueError("the names are read")
 
-    monkeypatch.setattr("known_unknowns.auditing.networks.gather", gather)
+    monkeypatch.setattr("known_unknowns.auditing.networks.inputs_of", inputs_of)
     command = "audit --classes names.txt --model resnet18 --validation photos"
     assert main(command.split()) == REFUSED
     assert names == ["ant", "bee"]

@@ -22,7 +22,8 @@ ALARM = np.log(2 / FALSE_ALARMS)
 
 def counts(shares, runs, seed, known=1000, below=1.0):
     """Draw the unlike images among 100 at each look; `below` of the changed images are unlike."""
-    generator, rank = np.random.default_rng(seed), rank_of_cut(known)
+    generator = np.random.default_rng(seed)
+    rank = rank_of_cut(known)
     chance = generator.beta(rank, known + 1 - rank, runs)
     return generator.binomial(100, chance + np.array(shares)[:, None] * (below - chance))
 
@@ -117,7 +118,7 @@ def test_an_alarm_is_acknowledged_after_it_was_seen(monitor, capsys):
     """A command of a scheduler with --acknowledge would never print an alarm."""
     for file in ("same.npz", "worse.npz"):
         assert main(["watch", "r.safetensors", file, "--acknowledge"]) == REFUSED
-        assert "r.watch.json has no alarm to acknowledge" in capsys.readouterr().err
+        assert "r.watch.json does not contain an alarm" in capsys.readouterr().err
         assert sorted(path.name for path in monitor.parent.iterdir()) == [
             "r.safetensors", "same.npz", "worse.npz"
         ]  # fmt: skip

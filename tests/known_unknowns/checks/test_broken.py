@@ -29,7 +29,8 @@ def aurc_by_argsort(confidence, correct):
 
 
 def auroc_of_errors(confidence, correct):
-    correct, confidence = np.asarray(correct, bool), np.asarray(confidence)
+    correct = np.asarray(correct, bool)
+    confidence = np.asarray(confidence)
     return metrics.auroc(confidence[correct], confidence[~correct])
 
 
@@ -84,7 +85,8 @@ class Theirs:
     info = SimpleNamespace(name="theirs", needs=LOGITS)
 
     def fit(self, train_outputs, head):
-        self.width, self.mean = train_outputs.num_classes, mean_of(train_outputs)
+        self.width = train_outputs.num_classes
+        self.mean = mean_of(train_outputs)
         return self
 
     def of(self, outputs):
@@ -132,7 +134,8 @@ def means_of_classes(score, train_outputs, head):
     classes = range(train_outputs.num_classes)
     values = largest(train_outputs)
     means = [values[train_outputs.labels == k].mean() for k in classes]
-    score.width, score.mean = train_outputs.num_classes, np.mean(means)
+    score.width = train_outputs.num_classes
+    score.mean = np.mean(means)
     return score
 
 
@@ -171,7 +174,8 @@ def case_of(error):
 def test_each_check_of_metrics_fails_for_what_breaks_it(broken):
     """With its name, and a case in which the metric fails when asked again."""
     name, function, takes, *more = broken
-    function, takes = eval(function), TAKES[takes]
+    function = eval(function)
+    takes = TAKES[takes]
     options = dict(zip(("better", "range"), more, strict=False)) | {"only": name}
     with pytest.raises(AssertionError, match=f"check '{name}' of metric") as failed:
         check_metric(function, takes, **options)

@@ -1,4 +1,4 @@
-"""The parameters of an audit."""
+"""The parameters of the notebook of the audit."""
 
 from __future__ import annotations
 

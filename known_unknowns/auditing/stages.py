@@ -1,0 +1,357 @@
+"""The four stages of an audit, each from a frozen record to a frozen record.
+
+`choose` fits everything on the choosing halves, `measure` computes numbers on the measuring halves,
+`guarantee` finds the thresholds, and `estimate` looks at the unlabelled images.  A record has all
+fields of the record before it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from helpers import metrics, scores
+from helpers.checks import known_name, open_share, whole_number
+from helpers.metrics.bootstrap import weighted_calibration_error
+from helpers.outputs import Outputs
+from helpers.scores import Score
+from helpers.scores.calibration import confidences, fit_temperature, softmax
+from known_unknowns.auditing import doubts, prediction, ranking
+from known_unknowns.auditing import thresholds as rules
+from known_unknowns.auditing.doubts import Doubt
+from known_unknowns.auditing.inputs import Inputs
+from known_unknowns.auditing.ranking import ID, Half
+from known_unknowns.auditing.thresholds import Threshold
+
+#: Largest number of images for temperature, directions and calibration; more change no number.
+FITTED = 10_000
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The checked arguments of `known_unknowns.auditing.audit`, which has the defaults."""
+
+    wish: str
+    fallback: bool
+    risk: float
+    coverage: float
+    confidence: float
+    unknown_share: float
+    replicates: int
+    seed: int
+    require: list[str]
+
+    def __post_init__(self):
+        known_name("wish", self.wish, rules.WISHES)
+        for name in ("risk", "coverage", "confidence"):
+            open_share(name, getattr(self, name))
+        whole_number("replicates", self.replicates)
+        whole_number("seed", self.seed, least=0)
+
+    @property
+    def target(self) -> ranking.Wish:
+        """Target for which the scores are compared."""
+        return ranking.Wish(self.wish, getattr(self, self.wish), self.unknown_share)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """The fits and the choice on the choosing halves; `Audit` describes the fields."""
+
+    inputs: Inputs
+    settings: Settings
+    doubts: tuple[Doubt, ...]
+    choosing: np.ndarray
+    measuring: np.ndarray
+    halves: dict[str, Half]  # the measuring half of each group
+    temperature: float
+    warned: list[str]  # warnings of the fit of the temperature
+    left_out: dict[str, str]
+    ranking: pd.DataFrame
+    best: list[str]
+    score: Score
+    chosen: np.ndarray  # scores of the choosing half
+    hardest: list[str]  # the set that the score detects worst, if there are sets
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measurement(Choice):
+    """Numbers of the measuring halves, and of single validation images."""
+
+    accuracy: tuple[float, float, float]
+    claimed: np.ndarray
+    sure: np.ndarray
+    wrong: np.ndarray
+    suspected_labels: np.ndarray
+    calibration: pd.DataFrame
+    confirmed: pd.DataFrame
+    samples: dict[str, np.ndarray]
+    correct: np.ndarray
+
+    @property
+    def unknown(self) -> dict[str, np.ndarray]:
+        """Scores of each set of unknown images."""
+        return {name: self.samples[name] for name in self.inputs.ood}
+
+    @property
+    def hard(self) -> dict[str, np.ndarray]:
+        """Scores of the set that the chosen score detects worst on the choosing halves."""
+        return {name: self.samples[name] for name in self.hardest}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Guarantee(Measurement):
+    """Thresholds and their guarantees."""
+
+    promised_on: tuple[np.ndarray, np.ndarray]
+    thresholds: dict[str, Threshold]
+    deployed: str
+    threshold: Threshold | None
+    classes: list[dict]
+    answers: list[dict]
+    images_needed_by_answer: int
+    strata: list[dict]
+    images_needed_by_stratum: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimate(Guarantee):
+    """Estimates for the unlabelled images; None without such images."""
+
+    unlabelled: dict | None
+    drift: dict | None
+
+
+def choose(inputs: Inputs, settings: Settings, tell: Callable[[str], object]) -> Choice:
+    """Fit the temperature and all scores, and choose a score, on the choosing halves."""
+    tell("looks for copies, and for labels that do not fit")
+    found = doubts.find_doubts(inputs)
+    choosing, measuring = _divide(inputs, settings.seed)
+    temperature, warned = _fit_temperature(inputs.validation, choosing[ID].places[:FITTED])
+    tell("fits the scores")
+    usable, left_out = ranking.fitted(inputs, scores.names())
+    tell(f"compares {len(usable)} scores")
+    compared = {
+        name: Half(half.outputs, half.places[: ranking.COMPARED]) for name, half in choosing.items()
+    }
+    samples = ranking.score_halves(usable, compared)
+    groups = ranking.Groups(compared, settings.replicates, settings.seed, settings.target)
+    table, best = ranking.ranked(usable, samples, groups)
+    score = usable[best[0]]
+    tell(f"measures the chosen one, {score.info.title}")
+    chosen = samples[best[0]]
+    known = chosen[ID]
+    areas = {name: metrics.auroc(known, chosen[name]) for name in inputs.ood}
+    return Choice(
+        inputs=inputs,
+        settings=settings,
+        doubts=found,
+        choosing=choosing[ID].places,
+        measuring=measuring[ID].places,
+        halves=measuring,
+        temperature=temperature,
+        warned=warned,
+        left_out=left_out,
+        ranking=table,
+        best=best,
+        score=score,
+        chosen=known,
+        hardest=sorted(areas, key=areas.__getitem__)[:1],
+    )
+
+
+def _divide(inputs: Inputs, seed: int) -> tuple[dict[str, Half], dict[str, Half]]:
+    """Return two random halves of each group, in random order.
+
+    A single image is in both halves.
+    """
+    generator = np.random.default_rng(seed)
+    groups = dict(inputs.ood) | {ID: inputs.validation}
+    orders = {name: generator.permutation(len(part)) for name, part in groups.items()}
+    choosing = {}
+    measuring = {}
+    for name in (ID, *inputs.ood):
+        order = orders[name]
+        middle = len(order) // 2
+        choosing[name] = Half(groups[name], order[:middle] if middle else order)
+        measuring[name] = Half(groups[name], order[middle:])
+    return choosing, measuring
+
+
+def _fit_temperature(validation: Outputs, places: np.ndarray) -> tuple[float, list[str]]:
+    """Return the temperature, and the warnings of its fit."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", RuntimeWarning)
+        temperature = fit_temperature(validation.logits[places], validation.labels[places])
+    return temperature, [str(warning.message) for warning in caught]
+
+
+def measure(choice: Choice) -> Measurement:
+    """Measure the chosen score and the calibration on the measuring halves."""
+    inputs = choice.inputs
+    settings = choice.settings
+    validation = inputs.validation
+    groups = ranking.Groups(choice.halves, settings.replicates, settings.seed, settings.target)
+    measured = ranking.score_halves({"": choice.score}, choice.halves)[""]
+    rows, _ = groups.measure(measured)
+    samples = {"validation": measured[ID]} | {name: measured[name] for name in inputs.ood}
+    if inputs.production is not None:
+        samples["production"] = choice.score.score_samples(inputs.production)
+    sure = confidences(validation.logits, choice.temperature)
+    wrong = np.flatnonzero(~validation.correct)
+    return Measurement(
+        **vars(choice),
+        accuracy=rules.share(validation.correct),
+        claimed=confidences(validation.logits),
+        sure=sure,
+        wrong=wrong[np.argsort(-sure[wrong], kind="stable")],
+        suspected_labels=doubts.likely_label_errors(validation, choice.temperature),
+        calibration=_calibration(choice),
+        confirmed=pd.DataFrame(rows),
+        samples=samples,
+        correct=validation.correct[choice.measuring],
+    )
+
+
+def _calibration(choice: Choice) -> pd.DataFrame:
+    """Return calibration errors before and after temperature scaling."""
+    part = choice.inputs.validation.subset(choice.measuring[:FITTED])
+    settings = choice.settings
+    weights = metrics.resample_weights(
+        len(part), replicates=settings.replicates, seed=settings.seed
+    )
+    rows = {}
+    for when, temperature in (("before", 1.0), ("after", choice.temperature)):
+        probabilities = softmax(part.logits, temperature)
+        sure = probabilities.max(axis=1)
+        drawn = weighted_calibration_error(sure, part.correct, weights)
+        low, high = np.quantile(drawn, [0.025, 0.975])
+        rows[when] = {
+            "ece": metrics.ece(probabilities, part.labels),
+            "low": low,
+            "high": high,
+            "floor": metrics.calibration_error_floor(sure),
+            "nll": metrics.nll(probabilities, part.labels),
+            "brier": metrics.brier(probabilities, part.labels),
+        }
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def guarantee(measured: Measurement) -> Guarantee:
+    """Find both thresholds, choose one to deploy, and compute guarantees of classes and strata."""
+    inputs = measured.inputs
+    settings = measured.settings
+    known = measured.samples["validation"]
+    correct = measured.correct
+    thresholds = {
+        "risk": risk_threshold(measured, settings.risk),
+        "coverage": rules.promise_coverage(
+            known, correct, measured.unknown, settings.coverage, settings.confidence
+        ),
+    }
+    deployed = _deployed(thresholds, settings)
+    threshold = thresholds.get(deployed)
+    accepted = known >= (threshold.value if threshold else np.inf)
+    answers = inputs.validation.predictions[measured.measuring]
+    each_answer = partial(
+        rules.by_answer, known, correct, risk=settings.risk, confidence=settings.confidence
+    )
+    needed_by_answer, of_answers = each_answer(answers, inputs.class_names)
+    needed_by_stratum = 0
+    of_strata: list[dict] = []
+    if inputs.strata is not None:
+        kinds, numbers = np.unique(inputs.strata, return_inverse=True)
+        needed_by_stratum, of_strata = each_answer(
+            numbers[measured.measuring], list(map(str, kinds))
+        )
+    return Guarantee(
+        **vars(measured),
+        promised_on=rules.draw_mixture(
+            known, correct, measured.hard, settings.unknown_share, seed=settings.seed
+        ),
+        thresholds=thresholds,
+        deployed=deployed,
+        threshold=threshold,
+        classes=rules.by_class(
+            inputs.validation,
+            inputs.class_names,
+            measured.measuring,
+            accepted,
+            settings.risk if deployed == "risk" else 1.0,
+        ),
+        answers=of_answers,
+        images_needed_by_answer=needed_by_answer,
+        strata=of_strata,
+        images_needed_by_stratum=needed_by_stratum,
+    )
+
+
+def risk_threshold(measured: Measurement, risk: float) -> Threshold:
+    """Return the threshold that guarantees a risk, for the stated share of unknown images."""
+    settings = measured.settings
+    return rules.promise_risk(
+        measured.samples["validation"],
+        measured.correct,
+        measured.unknown,
+        risk,
+        settings.confidence,
+        unknown=settings.unknown_share,
+        hard=measured.hard,
+        seed=settings.seed,
+    )
+
+
+def _deployed(thresholds: dict[str, Threshold], settings: Settings) -> str:
+    """Return the kind of the threshold to deploy; empty if none is possible."""
+    kinds = [settings.wish]
+    if settings.fallback:
+        kinds += rules.WISHES
+    return next((kind for kind in kinds if not thresholds[kind].problem), "")
+
+
+def estimate(guaranteed: Guarantee) -> Estimate:
+    """Estimate what changes on the unlabelled images, if there are any."""
+    inputs = guaranteed.inputs
+    production = inputs.production
+    if production is None:
+        return Estimate(**vars(guaranteed), unlabelled=None, drift=None)
+    values = getattr(inputs.validation, inputs.richest)
+    other_values = getattr(production, inputs.richest)
+    axes = prediction.principal_directions(
+        values[guaranteed.choosing[:FITTED]], seed=guaranteed.settings.seed
+    )
+    drift = prediction.find_drift(
+        guaranteed.samples["validation"],
+        guaranteed.samples["production"],
+        (values @ axes)[guaranteed.measuring],
+        other_values @ axes,
+    )
+    unlabelled = look_at(guaranteed, production, guaranteed.samples["production"])
+    more = doubts.doubt_share(unlabelled["least"], guaranteed.settings.unknown_share)
+    fields = vars(guaranteed) | {"doubts": guaranteed.doubts + more}
+    return Estimate(**fields, unlabelled=unlabelled, drift=drift)
+
+
+def look_at(guaranteed: Guarantee, production: Outputs, scored: np.ndarray | None = None) -> dict:
+    """Return the estimates for unlabelled images; `scored` are their scores, if computed."""
+    score = guaranteed.score
+    inputs = guaranteed.inputs
+    families = {name: score.score_samples(part) for name, part in inputs.families.items()}
+    logits = inputs.validation.logits[guaranteed.measuring]
+    threshold = guaranteed.threshold
+    return prediction.look_at_unlabelled(
+        guaranteed.samples["validation"],
+        score.score_samples(production) if scored is None else scored,
+        softmax(logits, guaranteed.temperature),
+        softmax(production.logits, guaranteed.temperature),
+        guaranteed.correct,
+        guaranteed.chosen,
+        guaranteed.unknown | families,
+        threshold.value if threshold else np.inf,
+        guaranteed.settings.seed,
+    )

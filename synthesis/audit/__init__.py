@@ -1,0 +1,1 @@
+"""The chapter on the audit of one model, which `known_unknowns.auditing` computes."""
