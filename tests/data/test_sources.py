@@ -15,7 +15,9 @@ from helpers.data.sources import torchvision_set
 from tests.mistakes import beside
 from tests.papers.toys import pack
 
-REMEDIES, FOLDERS = beside(__file__, "sources.yaml").values()
+GIVEN = beside(__file__, "sources.yaml")
+REMEDIES = GIVEN["remedies"]
+FOLDERS = GIVEN["torchvision_folders"]
 
 
 def test_embedded_cifar10():
@@ -156,9 +158,11 @@ def test_torchvision_kinds(root, monkeypatch):
 @pytest.mark.parametrize("name", FOLDERS)
 def test_torchvision_folders(tmp_path, name):
     """Images, labels and class names, however torchvision calls the split and the names."""
-    split, pattern, files, *class_names = FOLDERS[name].values()
+    case = FOLDERS[name]
+    split = case["split"]
+    files = case["files"]
     for colour, file in zip(("white", "black", "grey"), files, strict=False):
-        path = tmp_path / pattern.format(file)
+        path = tmp_path / case["place"].format(file)
         path.parent.mkdir(parents=True, exist_ok=True)
         Image.new("RGB", (8, 6), colour).save(path)
     if name == "oxford_pets":
@@ -167,4 +171,4 @@ def test_torchvision_folders(tmp_path, name):
     images = torchvision_set(replace(find(name), splits={split: 2}), split, tmp_path, size=4)
     assert images.images.mean(axis=(1, 2, 3)).tolist() == [255, 0]
     assert images.labels.tolist() == [0, 1]
-    assert [images.class_names] == [*map(tuple, class_names or [files])]
+    assert images.class_names == tuple(case.get("class_names", files))

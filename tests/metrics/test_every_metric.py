@@ -15,7 +15,9 @@ from known_unknowns.checks import parametrize_with_checks
 from tests.mistakes import beside, refusals, refused
 
 # of each kind of argument what is good for one image, and what is not: how the message begins
-KINDS, ARGUMENTS = beside(__file__, "arguments.yaml").values()
+GIVEN = beside(__file__, "arguments.yaml")
+KINDS = GIVEN["kinds"]
+ARGUMENTS = GIVEN["functions"]
 OBJECTS = {"no rows": np.empty((0, 2))}
 
 

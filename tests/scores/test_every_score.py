@@ -62,7 +62,8 @@ def openmax(**arguments):
 
 
 OBJECTS = {"fitted OpenMax": openmax(), "unfitted OpenMax": OpenMax(), "no rows": np.empty((0, 3))}
-*_, READ, KINDS = beside(__file__, "by_hand.yaml").values()
+BY_HAND = beside(__file__, "by_hand.yaml")
+KINDS = BY_HAND["kinds"]
 
 
 test_bad_arguments_and_bad_input_are_named = refusals(__file__, OBJECTS)
@@ -80,7 +81,7 @@ def test_moments_and_gaussians_are_computed_once_for_all_scores(monkeypatch):
     monkeypatch.setattr(np.linalg, "eigh", lambda matrix: counts.update(["eigh"]) or eigh(matrix))
     case = ScoreCase(classes=20, width=40, train=300)
     train, head = case.outputs(("logits", "features", "labels"), train=True), case.head()
-    for name, passes, eigh_calls in READ:
+    for name, passes, eigh_calls in BY_HAND["read"]:
         counts.clear()
         helpers.scores.create(name).fit(train, head)
         assert (counts["rows"], counts["eigh"]) == (passes * len(train), eigh_calls), name

@@ -17,7 +17,7 @@ from helpers.training.objectives.stylised import mix_amplitudes
 from tests.data.test_images import some as noise
 from tests.mistakes import beside
 
-LOSSES, NOISE, STRONG, RANKING, *_ = beside(__file__, "by_hand.yaml").values()
+BY_HAND = beside(__file__, "by_hand.yaml")
 
 
 class Fixed(nn.Sequential):
@@ -90,11 +90,13 @@ def test_no_strength_alone_is_plain_training():
     """To the last bit, running statistics included."""
     plain, _ = trained("erm")
     assert trained("adversarial", {"radius": 0.0})[0] == trained("noise")[0] == plain
-    for name, arguments in STRONG:
+    for name, arguments in BY_HAND["strong"]:
         assert trained(name, arguments)[0] != plain, name
 
 
-@pytest.mark.parametrize(("name", "arguments", "logits", "labels", "epochs", "expected"), LOSSES)
+@pytest.mark.parametrize(
+    ("name", "arguments", "logits", "labels", "epochs", "expected"), BY_HAND["losses"]
+)
 def test_losses_by_hand(name, arguments, logits, labels, epochs, expected):
     """And the logits are those of the images alone, which are shown first."""
     objective = objectives.create(name, **arguments)
@@ -114,7 +116,7 @@ def test_crl_by_hand():
     # either way round, the pair's confidences differ by 0.3 the wrong way, their shares by 0.25
     assert loss.item() == pytest.approx(cross_entropy + 2 * 0.55, rel=1e-5)
     assert objective.right.tolist() == [2, 2, 0]
-    for confidences, shares, expected in RANKING:
+    for confidences, shares, expected in BY_HAND["ranking"]:
         loss = ranking_loss(torch.tensor(confidences), torch.tensor(shares)).item()
         assert loss == pytest.approx(expected)
 
@@ -248,7 +250,7 @@ def test_adversarial_loss_and_logits_are_of_the_attacked_images():
     assert loss.item() == pytest.approx(np.log1p(np.exp(2)), rel=1e-4)
 
 
-@pytest.mark.parametrize(("arguments", "level", "deviation"), NOISE)
+@pytest.mark.parametrize(("arguments", "level", "deviation"), BY_HAND["noise"])
 def test_noise_has_its_deviation_and_leaves_the_rest_clean(arguments, level, deviation):
     """Over a quarter of the images, that is 12,288 pixels in each of four of them."""
     given = torch.full((16, 3, 64, 64), level, dtype=torch.uint8)

@@ -110,10 +110,41 @@ def test_the_command_takes_a_network_of_timm(tmp_path, monkeypatch, capsys):
     assert "pip install '.[torch]'" in capsys.readouterr().err
 
 
-def test_bad_networks_and_folders(network, pets, bad_network, message):
-    error = FileNotFoundError if message == "no such folder" else ValueError
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"class_names": [*"abcdefghi", "dogs"]}, "2 of 2 classes .*'dog' .nearest: 'dogs'"),
+        ({"class_names": [*"abc"]}, "10 expected, .*got 3"),
+    ],
+)
+def test_class_names_that_do_not_fit_are_refused(network, pets, changed, message):
+    with pytest.raises(ValueError, match=message):
+        show_images(network, images_of(str(pets)), **changed)
+
+
+def test_a_set_with_known_classes_is_no_ood_set(network, pets):
+    images = images_of(str(pets))
+    with pytest.raises(ValueError, match="ood: pets has classes that the model"):
+        show_images(network, images, ood=[images])
+
+
+def test_a_checkpoint_needs_a_network():
+    parameters = chapters.load("audit", "mini", checkpoint="a.pt")
+    with pytest.raises(ValueError, match="checkpoint: weights of which network"):
+        gather(parameters)
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "message"),
+    [
+        ("./birds", FileNotFoundError, "no such folder"),
+        ("", ValueError, "`validation` is one"),
+        ("digist", ValueError, "unknown data set 'digist'; did you mean"),
+    ],
+)
+def test_unknown_images_are_refused(name, error, message):
     with pytest.raises(error, match=message):
-        eval(bad_network, globals() | {"n": network, "p": images_of(str(pets))})
+        images_of(name)
 
 
 def test_the_halves_of_the_example_have_nothing_in_common(monkeypatch):

@@ -12,7 +12,6 @@ from known_unknowns import without_labels
 from known_unknowns.guarantees import coverage_threshold
 from known_unknowns.without_labels import BINS, DetectionEstimator, MetaSets, detection
 from known_unknowns.without_labels import accuracy_bracket as bracket
-from tests.mistakes import beside
 
 
 def test_bounds_of_the_share_are_kept():
@@ -204,13 +203,39 @@ def test_strange_images_give_a_number_in_its_range_or_a_refusal(name):
             ask(first, second)
 
 
-HALF, HELD, ONES = np.full((60, 2), 0.5), np.arange(60.0), np.ones(60)
+HALF = np.full((60, 2), 0.5)
+HELD = np.arange(60.0)
+ONES = np.ones(60)
 META = MetaSets(HELD, dict.fromkeys("abc", HELD))
 MASK = np.arange(60) < 49
-BAD = beside(__file__, "mistakes.yaml")
 
 
-@pytest.mark.parametrize("call", BAD)
-def test_bad_input_is_refused(call):
-    with pytest.raises(ValueError, match=BAD[call]):
-        eval(call)
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (partial(DetectionEstimator, HELD, MetaSets(HELD, {"a": HELD})), "meta: at least 3 sets"),
+        (partial(DetectionEstimator(HELD, META).estimate, HELD, level=90), "level"),
+        (partial(MetaSets, [np.nan], {}), "known: contains NaN"),
+        (partial(MetaSets, HELD, {"a": []}), r"unknown\['a'\]: empty"),
+        (partial(without_labels.share_bound, HELD, HELD, level=1), "level"),
+        (partial(without_labels.suspected_unknown, HELD, HELD, rate=0), "rate"),
+        (partial(without_labels.suspected_unknown, HELD, HELD, rate=10), "rate"),
+        (partial(without_labels.selection_outcome, MASK, MASK & False), "unknown: no image is"),
+        (partial(bracket, HALF, ONES, HALF[:49], share=0), "at least 50"),
+        (partial(bracket, HALF, ONES, HALF, share=1.5), "share"),
+        (
+            partial(bracket, HALF, ONES, HALF, share=0, accepted=(MASK | True, MASK)),
+            "the accepted, got 60",
+        ),
+        (
+            partial(bracket, HALF, ONES, HALF, share=0, accepted=(MASK & False, MASK | True)),
+            "got 0 and 60",
+        ),
+        (partial(bracket, HALF, ONES, np.full((60, 4), 0.25), share=0), "2 classes expected"),
+        (partial(bracket, HALF, ONES[:59], HALF, share=0), "correct"),
+        (partial(bracket, 3 * HALF, ONES, HALF, share=0), "validation"),
+    ],
+)
+def test_bad_input_is_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
