@@ -38,7 +38,8 @@ MINI = "mini"  # of a folder of FOLDER: the results tables of the smallest tier
 
 def judgement(folder: Path) -> dict[str, str]:
     """Return ledger, effects and verdicts of all committed tables, and of the frozen mini rows."""
-    effects, sentences = [], []
+    effects = []
+    sentences = []
     check = Claims.check
 
     def recorded(claims: Claims, table: pd.DataFrame, **given) -> pd.DataFrame:

@@ -52,7 +52,8 @@ def test_a_damaged_file_is_set_aside_named_and_made_anew(tmp_path, caplog):
 
 def test_keys_differ_with_content_and_code():
     assert cache.key(a=1) != cache.key(a=1.5) != cache.key(b=1)
-    first, second = "helpers.networks.backbones.create", "helpers.outputs"
+    first = "helpers.networks.backbones.create"
+    second = "helpers.outputs"
     both = cache.code(first, second)
     assert cache.code(first) != cache.code(second) != both == cache.code(second, first)
 
@@ -96,7 +97,8 @@ def test_arrays_do_in_the_place_of_tensors(tmp_path):
     assert torch.equal(checkpoints.load(tmp_path / "a.safetensors")[0]["v"], tensors["w"])
 
 
-FOREIGN, WHOLE = "no file that this project wrote", "not a whole checkpoint .*; "
+FOREIGN = "no file that this project wrote"
+WHOLE = "not a whole checkpoint .*; "
 
 
 @pytest.mark.parametrize(("change", "message"), [

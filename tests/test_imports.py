@@ -107,7 +107,8 @@ def room(name: str) -> str:
 def imports(name: str) -> set[str]:
     """Return the modules that a module imports, also inside functions; not for type checking."""
     source = Path(find_spec(name).origin).read_text(encoding="utf-8")
-    names, waiting = set(), [ast.parse(source)]
+    names = set()
+    waiting = [ast.parse(source)]
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):

@@ -15,7 +15,8 @@ from tests.data.test_images import some
 
 def test_derived_values():
     """Members, and networks of an ensemble, are averaged as probabilities."""
-    logits, labels = np.log([[0.9, 0.1], [0.2, 0.8]]), np.array([0, -1])
+    logits = np.log([[0.9, 0.1], [0.2, 0.8]])
+    labels = np.array([0, -1])
     first = Outputs(logits, np.zeros((2, 2)), labels)
     np.testing.assert_allclose(first.probabilities, [[0.9, 0.1], [0.2, 0.8]], atol=1e-7)
     assert first.predictions.tolist() == [0, 1] and first.correct.tolist() == [True, False]
@@ -75,7 +76,8 @@ def test_a_class_counts_once(classes):
 
 def test_a_file_gives_what_was_written_or_is_refused_by_name(tmp_path):
     """Cut short, or with a flipped bit."""
-    path, arrays = tmp_path / "a.safetensors", np.random.default_rng(0).normal(size=(2, 5, 3))
+    path = tmp_path / "a.safetensors"
+    arrays = np.random.default_rng(0).normal(size=(2, 5, 3))
     before = Outputs(*arrays, np.arange(5) % 4 - 1, native=np.arange(5.0))
     before.save(path)
     content = path.read_bytes()
@@ -108,9 +110,11 @@ def noise():
 ])  # fmt: skip
 def test_compute_in_batches_is_compute_at_once_and_matches_the_head(changes):
     """Also a native measure, beside members that dropout draws."""
-    classifier, images = backbones.create(Recipe(**changes), 4), noise()
+    classifier = backbones.create(Recipe(**changes), 4)
+    images = noise()
     classifier.set_normalisation(images.images)
-    whole, parts = compute(classifier, images), compute(classifier, images, batch_size=3, passes=2)
+    whole = compute(classifier, images)
+    parts = compute(classifier, images, batch_size=3, passes=2)
     tolerances = {"rtol": 1e-4, "atol": 1e-5 * np.abs(whole.logits).max()}
     for name in ["logits", "features", *["native"] * ("objective" in changes)]:
         np.testing.assert_allclose(getattr(parts, name), getattr(whole, name), **tolerances)
@@ -122,7 +126,8 @@ def test_compute_in_batches_is_compute_at_once_and_matches_the_head(changes):
 
 def test_memory_beyond_the_outputs_does_not_grow_with_the_images():
     """The memory of arrays: torch's memory for a batch is not counted."""
-    classifier, extra = backbones.create(Recipe(width=8, stem_stride=2), 4), []
+    classifier = backbones.create(Recipe(width=8, stem_stride=2), 4)
+    extra = []
     for count in (1_000, 4_000):
         pixels = np.zeros((count, 4, 4, 3), np.uint8)
         images = Images(pixels, np.zeros(count, np.int64), tuple("abcd"), "nothing", "test")

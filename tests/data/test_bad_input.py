@@ -10,7 +10,8 @@ from helpers.data.hypernyms import Hypernyms
 from helpers.data.packs import LARGEST_TILE
 from tests.mistakes import refusals
 
-BLACK, NUMBERS = np.zeros((6, 8, 8, 3), np.uint8), np.zeros(6, np.int64)
+BLACK = np.zeros((6, 8, 8, 3), np.uint8)
+NUMBERS = np.zeros(6, np.int64)
 ZOO = ("a", "bee", "c"), "zoo", "test"
 OBJECTS = {
     "black": BLACK, "shares": BLACK / 255, "one black": BLACK[0], "no images": BLACK[:0],

@@ -83,7 +83,8 @@ def test_processes_that_unpack_at_once_agree(tmp_path):
 
 def random_graph(seed, size=25):
     """Return a graph in which each node has up to three parents among those before it."""
-    generator, parents = np.random.default_rng(seed), {"0": ()}
+    generator = np.random.default_rng(seed)
+    parents = {"0": ()}
     for node in range(1, size):
         drawn = generator.permutation(node)[: generator.integers(0, 4)]
         parents[str(node)] = tuple(map(str, drawn))

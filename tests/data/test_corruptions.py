@@ -42,7 +42,8 @@ def test_an_image_is_corrupted_alike_in_any_order_subset_and_batch(name, small, 
     rng = np.random.default_rng(1)
     many = np.concatenate([small] * 4)  # more than are worked on at once
     for images in (many, large, large[:, :48, :64], large[:, 60:68, 80:88]):
-        before, whole = images.copy(), corrupt(images, name, 3, seed=0)
+        before = images.copy()
+        whole = corrupt(images, name, 3, seed=0)
         assert whole.shape == images.shape and whole.dtype == np.uint8
         assert (whole != images).any() and (images == before).all()
         for order in (rng.permutation(len(images))[:150], [-1]):
@@ -118,7 +119,8 @@ def test_defocus_blur_is_the_mean_over_a_softened_disc(small):
 @pytest.mark.parametrize("delta", [1, 3])
 def test_glass_blur_displaces_pixels_one_after_the_other(delta):
     """As a loop over the pixels from the last to the first, each taking what its source shows."""
-    height, width = 20, 17
+    height = 20
+    width = 17
     levels = np.random.default_rng(0).random((2, height, width, 3), np.float32)
     result = blur.glass_blur(levels, generators(2), 0.01, delta, 2)  # too narrow a Gaussian to blur
     for expected, image, generator in zip(levels.copy(), result, generators(2), strict=True):

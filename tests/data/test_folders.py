@@ -41,7 +41,8 @@ def read(stream, indices=None, **options):
 
 def test_a_stream_lists_what_load_reads(folder):
     """The same images, labels and names as in memory, and no pixels."""
-    stream, images = ImageStream.scan(folder), load(f"folder:{folder}", "test", size=16)
+    stream = ImageStream.scan(folder)
+    images = load(f"folder:{folder}", "test", size=16)
     assert stream.labels.tolist() == images.labels.tolist() == [0] * 4 + [1] * 4 + [2] * 4
     for field in ("class_names", "name", "split", "origin"):
         assert getattr(stream, field) == getattr(images, field)
@@ -205,7 +206,8 @@ def test_images_that_are_left_out_and_empty_classes_are_named(folder, caplog):
 def test_subsets_keep_files_sizes_and_labels_together(folder, tmp_path):
     """The digest is of paths, contents and labels, wherever the folder is."""
     stream = ImageStream.scan(folder)
-    picked, chosen = stream.subset([7, 0]), stream.select(["cow", "ant"])
+    picked = stream.subset([7, 0])
+    chosen = stream.select(["cow", "ant"])
     assert picked.files == ("bee/3.png", "ant/0.jpg") and picked.labels.tolist() == [1, 0]
     assert picked.sizes.tolist() == [stream.sizes[7], stream.sizes[0]]
     assert chosen.files == stream.files[:4] + stream.files[8:]
@@ -222,7 +224,8 @@ def test_subsets_keep_files_sizes_and_labels_together(folder, tmp_path):
 @pytest.mark.parametrize("augment", [False, True])
 def test_batches_do_not_depend_on_workers_or_batch_size(folder, augment):
     """In the order asked for; the seed and the place in the order decide, nothing else."""
-    stream, order = ImageStream.scan(folder), [3, 11, 0, 3, 5, 7, 1]
+    stream = ImageStream.scan(folder)
+    order = [3, 11, 0, 3, 5, 7, 1]
     indices, images = read(stream, order, augment=augment, seed=1)
     assert indices.tolist() == order and indices.dtype == np.int64
     assert images.shape == (7, 3, 16, 16) and images.dtype == np.uint8
@@ -256,7 +259,8 @@ def test_training_crops_have_the_area_ratio_and_places_that_they_should():
     boxes = np.array([random_crop(100, 80, generator) for _ in range(2000)])
     assert boxes.min() == 0 and boxes.max(axis=0)[2:].tolist() == [100, 80]
     wide, high = (boxes[:, 2:] - boxes[:, :2]).T
-    share, ratio = wide * high / 8000, wide / high
+    share = wide * high / 8000
+    ratio = wide / high
     ends = [*np.quantile(share, [0, 1]), *np.quantile(ratio, [0, 0.5, 1])]
     np.testing.assert_allclose(ends, [0.085, 0.98, 3 / 4, 1, 4 / 3], rtol=0.05)
     assert random_crop(3, 1000, generator) == (0, 498, 3, 502)

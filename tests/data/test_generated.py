@@ -33,7 +33,8 @@ def test_a_family_is_loaded_by_name_as_its_card_says(name, most, root, monkeypat
     # nobody finds the shortened splits, since the cache is another one
     for split, count in FAMILIES[name].splits.items():  # of which all are drawn in the next test
         monkeypatch.setitem(FAMILIES[name].splits, split, min(count, most))
-    card, everything = find(name), []
+    card = find(name)
+    everything = []
     assert name in names() and locate(name) is None
     for split, count in card.splits.items():
         images = load(name, split)

@@ -46,7 +46,8 @@ def test_sha256_is_of_content_not_of_names():
 @pytest.mark.parametrize("size", [1, 3, 8])
 def test_resize_without_antialiasing_interpolates_between_four_pixels(shape, size):
     """Each new pixel: bilinear at its centre in the central square, nothing else."""
-    images, side = some(count=3, size=40).images[:, : shape[0], : shape[1]], min(shape)
+    images = some(count=3, size=40).images[:, : shape[0], : shape[1]]
+    side = min(shape)
     weights = []
     for length in shape:
         centres = (length - side) / 2 + (np.arange(size) + 0.5) * side / size - 0.5

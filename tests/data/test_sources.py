@@ -21,7 +21,8 @@ FOLDERS = GIVEN["torchvision_folders"]
 
 
 def test_embedded_cifar10():
-    train, test = load("cifar10_mini", "train"), load("cifar10_mini", "test")
+    train = load("cifar10_mini", "train")
+    test = load("cifar10_mini", "test")
     for images in (train, test):
         assert images.origin["citation"] == "krizhevsky2009"
         assert "first 300 train" in images.origin["rule"]
@@ -32,7 +33,8 @@ def test_embedded_cifar10():
 
 
 def test_digits_are_split_by_class_in_order():
-    train, test = load("digits", "train"), load("digits", "test")
+    train = load("digits", "train")
+    test = load("digits", "test")
     grey, labels = load_digits(return_X_y=True)
     first, rest, both = map(np.bincount, (train.labels, test.labels, labels))
     assert (first + rest == both).all() and (first == np.ceil(0.8 * both)).all()
@@ -116,7 +118,8 @@ class Grey:
     """Like torchvision's MNIST: no channels, and the wrong number of training images."""
 
     def __init__(self, root, train, download=False):
-        self.data, self.targets = np.full((10000, 28, 28), 9, np.uint8), np.arange(10000) % 10
+        self.data = np.full((10000, 28, 28), 9, np.uint8)
+        self.targets = np.arange(10000) % 10
 
 
 class OnDisk:

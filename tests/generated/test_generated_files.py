@@ -22,7 +22,8 @@ def outputs(draw):
                ((images, classes), (images, width), images)]  # fmt: skip
     shares = arrays.arrays(np.float32, (2, images, classes), elements=st.floats(0, 1, width=32))
     logits, features = map(draw, numbers[:2])
-    members, native = draw(st.none() | shares), draw(st.none() | numbers[2])
+    members = draw(st.none() | shares)
+    native = draw(st.none() | numbers[2])
     return Outputs(logits, features, labels, members, native)
 
 

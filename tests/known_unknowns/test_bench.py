@@ -22,14 +22,16 @@ CENTRES = 3 * np.eye(4, 8)
 
 def make(name="toy", seed=0):
     """Return a pack whose far images have no class's features, and whose near ones have little."""
-    head, labels = Head(CENTRES.astype(np.float32), np.zeros(4, np.float32)), np.arange(300) % 4
+    head = Head(CENTRES.astype(np.float32), np.zeros(4, np.float32))
+    labels = np.arange(300) % 4
 
     def outputs(centres, labels, seed):
         generator = np.random.default_rng(seed)
         features = np.maximum(generator.normal(size=(300, 8)) + centres, 0)
         return Outputs(features @ head.weight.T + head.bias, features, labels)
 
-    known, none = (outputs(CENTRES[labels], labels, seed + k) for k in (0, 1)), np.full(300, -1)
+    known = (outputs(CENTRES[labels], labels, seed + k) for k in (0, 1))
+    none = np.full(300, -1)
     near = {"cats": outputs(CENTRES[labels] / 2, none, seed + 2)}
     far = {name: outputs(0, none, seed + 3) for name in "ab"}
     return FeaturePack(name, "cifar10", head, *known, near=near, far=far, facts={"licence": "MIT"})
@@ -123,7 +125,8 @@ def test_the_packs_that_come_along_are_those_of_the_networks_that_they_name():
     embedded = list(packs())
     assert len(embedded) == 4 and {pack.id_set for pack in embedded} == {"cifar10", "cifar100"}
     for pack in embedded:
-        right, printed = 100 * pack.test.correct.mean(), published.records()[pack.name].accuracy
+        right = 100 * pack.test.correct.mean()
+        printed = published.records()[pack.name].accuracy
         assert right == pytest.approx(printed, abs=2.5) if printed else right > 70
         assert len(pack.near) == 2 and len(pack.far) == 12
         assert not pack.near.keys() & {pack.id_set}
@@ -134,7 +137,8 @@ def test_the_packs_that_come_along_are_those_of_the_networks_that_they_name():
 
 def test_a_pack_is_read_as_it_was_rounded_or_refused(tmp_path):
     """Each altered byte is noticed; so are other files, later versions, and large features."""
-    pack, path = make(), tmp_path / "toy.safetensors"
+    pack = make()
+    path = tmp_path / "toy.safetensors"
     pack.write(path)
     (read,) = packs(tmp_path)
     assert (read.name, read.id_set, read.facts) == (pack.name, pack.id_set, pack.facts)
@@ -148,7 +152,8 @@ def test_a_pack_is_read_as_it_was_rounded_or_refused(tmp_path):
         difference = np.abs(read.parts[name].features - outputs.features)
         assert 0 < difference.max() < 3 / 510 * 1.01 * peak  # half a step of the cube root
         assert not read.parts[name].features[outputs.features == 0].any()
-    whole, arrays = path.read_bytes(), load_file(path)
+    whole = path.read_bytes()
+    arrays = load_file(path)
     start = 8 + int.from_bytes(whole[:8], "little")
     end = len(whole[:start].rstrip())  # blanks after the header mean nothing
     for position in (*range(end), *np.random.default_rng(0).integers(start, len(whole), 20)):
@@ -167,6 +172,7 @@ def test_eight_bits_keep_negative_and_large_features(tmp_path):
     pack.write(tmp_path / "toy.safetensors")
     (read,) = packs(tmp_path)
     for name, outputs in pack.parts.items():
-        roots, expected = np.cbrt(read.parts[name].features), np.cbrt(outputs.features)
+        roots = np.cbrt(read.parts[name].features)
+        expected = np.cbrt(outputs.features)
         every = np.cbrt(np.concatenate([part.features for part in pack.parts.values()]))
         assert np.all(np.abs(roots - expected) <= 0.502 / 255 * np.ptp(every, axis=0))

@@ -34,7 +34,9 @@ CERTAIN = {"accuracy": (1, 0), "nll": (0, np.inf), "brier": (0, 2), "ece": (0, 1
 @pytest.mark.parametrize("name", CERTAIN)
 def test_certain_answers(name):
     """An unknown image is never right, and has no term where one of its class is needed."""
-    function, answers, labels = getattr(metrics, name), np.eye(4), np.arange(4)
+    function = getattr(metrics, name)
+    answers = np.eye(4)
+    labels = np.arange(4)
     assert (function(answers, labels), function(answers, (labels + 1) % 4)) == CERTAIN[name]
     labels[-1] = -1  # the last class: an index of the same value
     if name in ("nll", "brier"):
@@ -46,7 +48,8 @@ def test_certain_answers(name):
 
 def test_reliability_curve_sums_to_the_ece():
     probabilities, labels = example()
-    confidence, correct = probabilities.max(1), probabilities.argmax(1) == labels
+    confidence = probabilities.max(1)
+    correct = probabilities.argmax(1) == labels
     curve = metrics.reliability_curve(confidence, correct)
     assert curve.count.sum() == 300 and (curve.count > 0).all()
     assert len(curve.count) < 15  # nothing below 1/5, and those bins are left out

@@ -34,7 +34,8 @@ def test_every_family_takes_every_kind_of_head(family, objective):
     """Answers of a class each, features and head agree, and the backbone's weights are the same."""
     plain = FAMILIES[family]
     recipe = Recipe.from_parameters(plain.as_dict(), objective=objective)
-    model, erm = backbones.create(recipe, 5).eval(), backbones.create(plain, 5)
+    model = backbones.create(recipe, 5).eval()
+    erm = backbones.create(plain, 5)
     logits = model(PIXELS).detach()
     state = {name.replace("linear.", ""): value for name, value in model.state_dict().items()}
     if objective != "mimo":  # whose first convolution and heads are others
@@ -43,7 +44,8 @@ def test_every_family_takes_every_kind_of_head(family, objective):
         with pytest.raises(ValueError, match="backbone: no linear head"):
             model.head  # noqa: B018
     else:
-        features, head = model.features(PIXELS).detach().numpy(), model.head
+        features = model.features(PIXELS).detach().numpy()
+        head = model.head
         np.testing.assert_allclose(features @ head.weight.T + head.bias, logits, 1e-4, 1e-4)
     assert (model.native is None) == (objective in ("mimo", "rbf", "erm"))
 
@@ -117,8 +119,10 @@ IMAGES = Images(np.zeros((4, 8, 8, 3), np.uint8), np.arange(4) % 2, ("cat", "dog
 
 def test_several_networks_answer_as_one():
     """By the mean of their probabilities; passes are those of each network."""
-    first, second = stand_in(0), stand_in(1)
-    alone, both = Model("one", (first,)), Model("both", (first, second))
+    first = stand_in(0)
+    second = stand_in(1)
+    alone = Model("one", (first,))
+    both = Model("both", (first, second))
     assert alone.outputs(IMAGES).members is None and alone.head.weight.shape == (2, 16)
     expected = np.mean([each.outputs(IMAGES).probabilities for each in (first, second)], axis=0)
     np.testing.assert_allclose(both.outputs(IMAGES).probabilities, expected, rtol=1e-6)

@@ -155,7 +155,8 @@ WRITE = {
 @pytest.mark.parametrize("write", WRITE)
 def test_no_code_in_a_file_is_executed(write, root):
     """Nor in a user's own file; PyTorch's other way of loading does it, so the check can fail."""
-    canary, path = root / "canary", root / "resnet20-12fca82f.th"
+    canary = root / "canary"
+    path = root / "resnet20-12fca82f.th"
     WRITE[write]({"state_dict": dict(TENSORS), "best_prec1": Bomb(canary)}, path)
     for options in ({}, {"weights": path}):
         with pytest.raises(ValueError, match=rf"weights: {path} cannot be read"):
@@ -171,7 +172,8 @@ def test_no_code_in_a_file_is_executed(write, root):
 
 
 def test_fine_tuning_wants_the_same_classes_and_a_plain_head(root, tmp_path):
-    network, few = load(), images().subset(np.arange(16))
+    network = load()
+    few = images().subset(np.arange(16))
     tune = partial(fit, initial=network, device="cpu", progress=False)
     recipe = Recipe(epochs=1, batch_size=8, learning_rate=0.01)
     for names in (few.class_names[::-1], few.class_names[:9]):
@@ -228,7 +230,9 @@ def test_a_file_of_the_authors_makes_the_authors_network(name, tmp_path, monkeyp
     """The network loads from the author's file, and computes what the author's code computes."""
     monkeypatch.setenv("NETWORK_ROOT", str(tmp_path))
     torch.manual_seed(0)
-    record, net, classes = published.records()[name], Drawn(), 100 if "cifar100" in name else 10
+    record = published.records()[name]
+    net = Drawn()
+    classes = 100 if "cifar100" in name else 10
     images = torch.randint(0, 256, (2, 3, 32, 32), generator=torch.Generator().manual_seed(1))
     mean, std = (torch.tensor(value).view(3, 1, 1) for value in (record.mean, record.std))
     with torch.inference_mode():
@@ -240,6 +244,7 @@ def test_a_file_of_the_authors_makes_the_authors_network(name, tmp_path, monkeyp
     monkeypatch.setattr(published, "records", lambda: {name: changed})
     network = zoo.load(name, device="cpu", progress=False)
     with torch.inference_mode():
-        logits, features = network.classifier(images), network.classifier.features(images)
+        logits = network.classifier(images)
+        features = network.classifier.features(images)
     for answer in (logits, features.numpy() @ network.head.weight.T + network.head.bias):
         np.testing.assert_allclose(answer, expected, atol=1e-3 * expected.abs().max().item())

@@ -129,7 +129,8 @@ def test_a_missing_set_is_a_row_next_to_the_others(experiment):
     class Roles(dict):
         missing: ClassVar = {"places": "no folder"}
 
-    complete, plain = run.rows(given("digits"), progress=False), experiment.roles
+    complete = run.rows(given("digits"), progress=False)
+    plain = experiment.roles
     experiment.roles = lambda *arguments: Roles(plain(*arguments))
     table = run.rows(given("digits"), progress=False)
     failed = table["metric"] == "failed"

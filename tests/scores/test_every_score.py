@@ -71,7 +71,9 @@ test_bad_arguments_and_bad_input_are_named = refusals(__file__, OBJECTS)
 
 def test_moments_and_gaussians_are_computed_once_for_all_scores(monkeypatch):
     """Count the rows that are read from outputs, and the eigenvalue problems."""
-    counts, subset, eigh = Counter(), Outputs.subset, np.linalg.eigh
+    counts = Counter()
+    subset = Outputs.subset
+    eigh = np.linalg.eigh
 
     def counted(outputs, indices):
         counts["rows"] += len(part := subset(outputs, indices))
@@ -80,7 +82,8 @@ def test_moments_and_gaussians_are_computed_once_for_all_scores(monkeypatch):
     monkeypatch.setattr(Outputs, "subset", counted)
     monkeypatch.setattr(np.linalg, "eigh", lambda matrix: counts.update(["eigh"]) or eigh(matrix))
     case = ScoreCase(classes=20, width=40, train=300)
-    train, head = case.outputs(("logits", "features", "labels"), train=True), case.head()
+    train = case.outputs(("logits", "features", "labels"), train=True)
+    head = case.head()
     for name, passes, eigh_calls in BY_HAND["read"]:
         counts.clear()
         helpers.scores.create(name).fit(train, head)

@@ -59,7 +59,8 @@ def test_a_level_of_the_logits_that_turns_a_score_round_is_refused(name):
 
 def random_outputs(n, seed):
     generator = np.random.default_rng(seed)
-    features, logits = generator.normal(size=(n, 5)), generator.normal(size=(n, 3))
+    features = generator.normal(size=(n, 5))
+    logits = generator.normal(size=(n, 3))
     return Outputs(logits, features, np.full(n, -1))
 
 
@@ -70,7 +71,8 @@ def unit(features):
 @pytest.mark.parametrize("k", [1, 50, 123])
 def test_knn_and_relation_are_their_formulas_whatever_the_blocks(k, monkeypatch):
     monkeypatch.setattr(neighbours, "_ROWS", 50)
-    train, test = random_outputs(123, 0), random_outputs(20, 1)
+    train = random_outputs(123, 0)
+    test = random_outputs(20, 1)
     distances = np.linalg.norm(unit(test.features)[:, None] - unit(train.features), axis=2)
     expected = -np.sort(distances, axis=1)[:, k - 1]
     assert values("knn", train, test, k=k) == pytest.approx(expected)
@@ -85,7 +87,8 @@ def test_knn_and_relation_are_their_formulas_whatever_the_blocks(k, monkeypatch)
 
 @pytest.mark.parametrize(("name", "arguments"), [("knn", {"k": 3}), ("relation", {})])
 def test_a_bank_is_the_drawn_images(name, arguments):
-    train, test = random_outputs(60, 0), random_outputs(20, 1)
+    train = random_outputs(60, 0)
+    test = random_outputs(20, 1)
     alone = values(name, draw(train, 25), test, **arguments)
     assert (values(name, train, test, bank=25, **arguments) == alone).all()
 
@@ -116,7 +119,8 @@ def squared(gaps, covariance):
 
 
 def test_both_mahalanobis_scores_against_explicit_inverses_over_several_blocks():
-    train, test = clouds(), clouds(50, seed=2)
+    train = clouds()
+    test = clouds(50, seed=2)
     features = train.features.astype(float)
     means = np.array([features[train.labels == k].mean(axis=0) for k in range(3)])
     within = np.cov((features - means[train.labels]).T, bias=True)
@@ -146,7 +150,8 @@ def test_percentiles_are_exact_over_several_blocks(images, pooled):
     features = np.random.default_rng(1).normal(size=(images, 7)) ** 9
     features[::3] = np.maximum(features[::3], 0)
     test = Outputs(np.zeros((images, 2)), features, np.zeros(images, int))
-    shares, axis = [0, 0.001, 33.3, 50, 95, 100], None if pooled else 0
+    shares = [0, 0.001, 33.3, 50, 95, 100]
+    axis = None if pooled else 0
     expected = np.percentile(test.features, shares, axis=axis, method="inverted_cdf")
     assert (percentiles_by_feature(test, shares, pooled=pooled).ravel() == expected.ravel()).all()
 
@@ -163,8 +168,10 @@ def problem(n, seed=0, width=12, classes=5):
 
 TRAIN, HEAD = problem(400)
 TEST, _ = problem(60, seed=2)
-WEIGHT, BIAS = torch.from_numpy(HEAD.weight), torch.from_numpy(HEAD.bias)
-FEATURES, LABELS = torch.tensor(TRAIN.features), torch.tensor(TRAIN.labels)
+WEIGHT = torch.from_numpy(HEAD.weight)
+BIAS = torch.from_numpy(HEAD.bias)
+FEATURES = torch.tensor(TRAIN.features)
+LABELS = torch.tensor(TRAIN.labels)
 LINEAR = torch.nn.Linear(12, 5)
 LINEAR.load_state_dict({"weight": WEIGHT, "bias": BIAS})
 

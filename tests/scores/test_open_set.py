@@ -29,7 +29,8 @@ def by_hand(openmax, train, labels, image):
     right = train.argmax(axis=1) == labels
     classes = train.shape[1]
     alpha = openmax.alpha or classes
-    revised, unknown = image.copy(), 0.0
+    revised = image.copy()
+    unknown = 0.0
     for rank, c in enumerate(np.argsort(-image)[:alpha]):
         members = train[right & (labels == c)]
         distances = np.sort([distance(openmax, x, members.mean(axis=0)) for x in members])
@@ -153,7 +154,8 @@ def test_is_the_exact_minimum_at_any_scale(seed):
     generator = np.random.default_rng(seed)
     scale = 10 ** generator.uniform(-3, 3)
     logits, labels = overconfident(*generator.integers([30, 2], [500, 20]), scale, seed)
-    right, fitted = logits[np.arange(len(labels)), labels], fit_temperature(logits, labels)
+    right = logits[np.arange(len(labels)), labels]
+    fitted = fit_temperature(logits, labels)
 
     def slope(temperature):
         return ((softmax(logits, temperature) * logits).sum(axis=1) - right).mean()

@@ -65,7 +65,8 @@ def test_several_files_are_read_into_one_table(table, tmp_path):
 
 
 def test_a_truncated_or_altered_file_is_never_half_used(table, path):
-    whole, refused = path.read_bytes(), 0
+    whole = path.read_bytes()
+    refused = 0
     for length in (0, 3, len(whole) // 2, len(whole) - 1):
         path.write_bytes(whole[:length])
         with pytest.raises(ValueError, match=r"results\.parquet: not a whole.*rerun the notebook"):

@@ -106,7 +106,8 @@ def test_trials_are_the_defaults_and_draws_by_seed_name_and_number():
     assert first == DEFAULTS and list(others[0]) == list(DEFAULTS)
     drawn = {name: np.array([trial[name] for trial in others]) for name in DEFAULTS}
     assert (drawn["copies"] == 2).all()
-    logs, shares = np.log(drawn["learning_rate"]), drawn["share"]
+    logs = np.log(drawn["learning_rate"])
+    shares = drawn["share"]
     for values, low, high in ((logs, np.log(0.01), np.log(0.5)), (shares, 0.2, 1)):
         quarters = np.histogram(values, bins=4, range=(low, high))[0]
         assert quarters.sum() == 2000 and np.abs(quarters - 500).max() < 100

@@ -59,7 +59,8 @@ def recipe_of(name="erm", arguments=None, **changed):
 def trained(name, arguments=None, *, n=24, options=None, **changed):
     """Train a network; return the digest of its weights and its losses."""
     recipe = recipe_of(name, arguments, **changed)
-    classifier, teacher = backbones.create(recipe, 3), backbones.create(recipe_of(), 3, seed=9)
+    classifier = backbones.create(recipe, 3)
+    teacher = backbones.create(recipe_of(), 3, seed=9)
     options = {"outliers": noise(20, 16, seed=1), "progress": False} | (options or {})
     losses = train(classifier, noise(n, 16), recipe, teacher=teacher, **options)["loss"]
     assert np.isfinite(losses).all()
@@ -159,7 +160,8 @@ def test_the_measure_of_mixup_by_hand():
 
 def test_rnd_and_oc_by_hand():
     """Errors of 1 and 2; squares 1 and 4, and W W' − I has the mean square 9 / 4."""
-    features, kinds = torch.ones(1, 2), (heads.Imitation, heads.Certificates)
+    features = torch.ones(1, 2)
+    kinds = (heads.Imitation, heads.Certificates)
     imitation, certificates = (kind(2, width=2, depth=1) for kind in kinds)
     imitation.student[0] = linear([[1.0, 0.0], [0.0, 1.0]])
     imitation.teacher[0] = linear([[0.0, 0.0], [0.0, 3.0]])
@@ -218,7 +220,8 @@ def test_mimo_shows_each_head_each_image_as_often(repetition):
 def test_the_attack_on_a_linear_classifier_goes_along_its_weights(steps):
     """From the right class's to the wrong one's, onto the sphere, however sure it is."""
     weight = torch.randn((2, 12), generator=torch.Generator().manual_seed(0))
-    given, labels = torch.full((2, 3, 2, 2), 128, dtype=torch.uint8), torch.tensor([0, 1])
+    given = torch.full((2, 3, 2, 2), 128, dtype=torch.uint8)
+    labels = torch.tensor([0, 1])
     attacked = attack(fixed(linear(weight.tolist())), given, labels, radius=0.1, steps=steps)
     direction = nn.functional.normalize(weight[1] - weight[0], dim=0)
     expected = 128 + 25.5 * torch.stack([direction, -direction])

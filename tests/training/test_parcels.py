@@ -20,7 +20,8 @@ def parcel(tmp_path, monkeypatch):
     """Return a written parcel and what was written: one role of two sets, and roles by key."""
     monkeypatch.setattr(parcels, "IMAGES", 10)
     monkeypatch.setenv("PARCEL", str(tmp_path))
-    train, test = images(14), images(6, seed=1)
+    train = images(14)
+    test = images(6, seed=1)
     mixed = concatenate([train.subset(np.arange(12, 3, -1)), test.subset([0])], "mixed")
     single = SimpleNamespace(train=train, test=test, external=mixed.unknown(), near="not used")
     several = {seed: SimpleNamespace(train=part) for seed, part in ((0, train), (1, mixed))}
@@ -36,7 +37,8 @@ def test_roles_come_back_with_their_content(parcel):
     roles = current.roles(*FIRST)
     assert current.commit == "abc" and not hasattr(roles, "near")
     for role in parcels.ROLES:
-        given, back = getattr(single, role), getattr(roles, role)
+        given = getattr(single, role)
+        back = getattr(roles, role)
         assert (back.sha256, back.class_names) == (given.sha256, given.class_names)
     by_key = current.roles(*FIRST, "jpeg=75")
     assert {key: split.train.sha256 for key, split in by_key.items()} == {
@@ -94,7 +96,8 @@ def test_a_cache_is_continued_from_tar_files(tmp_path):
 
 def test_files_without_space_are_named_and_no_file_is_too_large(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(parcels, "BYTES", 20_000)
-    root, folder = tmp_path / "root", tmp_path / "folder"
+    root = tmp_path / "root"
+    folder = tmp_path / "folder"
     for name in "abcdef":
         write(root, f"networks/{name}.partial", name * 9000)
     parcels.write_shards(root, folder, "results")

@@ -27,7 +27,8 @@ TINY = Recipe(width=4, stem_stride=2, epochs=3, batch_size=8, learning_rate=0.05
 
 def problem(n=40):
     """Images whose class is their brightness, so that a few steps learn something."""
-    labels, pixels = np.arange(n) % 3, np.random.default_rng(0).integers(0, 40, (n, 16, 16, 3))
+    labels = np.arange(n) % 3
+    pixels = np.random.default_rng(0).integers(0, 40, (n, 16, 16, 3))
     pixels += 80 * labels.reshape(n, 1, 1, 1)
     return Images(pixels.astype(np.uint8), labels, ("a", "b", "c"), "brightness", "train")
 
@@ -54,7 +55,8 @@ def test_a_killed_run_resumes_to_the_very_same_weights(tmp_path, monkeypatch, ch
     recipe = Recipe.from_parameters(TINY.as_dict() | changed)
     whole, curve, _ = weights(recipe)
     kept = {"checkpoint": tmp_path / "a.partial", "checkpoint_seconds": 0}
-    epoch, ran = loop._epoch, []
+    epoch = loop._epoch
+    ran = []
 
     def killed(training, number):
         ran.append(number)
@@ -73,7 +75,8 @@ def test_a_killed_run_resumes_to_the_very_same_weights(tmp_path, monkeypatch, ch
 def test_learns_keeps_a_curve_and_leaves_the_caller_alone():
     """The random state, the threads and the algorithms of torch are as before."""
     torch.manual_seed(3)
-    state, threads = torch.random.get_rng_state(), torch.get_num_threads()
+    state = torch.random.get_rng_state()
+    threads = torch.get_num_threads()
     _, history, _ = weights(replace(TINY, epochs=8))
     assert torch.equal(torch.random.get_rng_state(), state)
     assert torch.get_num_threads() == threads and not torch.are_deterministic_algorithms_enabled()
@@ -91,7 +94,8 @@ def test_a_damaged_checkpoint_is_named_and_not_used(tmp_path, caplog):
 
 
 def test_an_infinite_loss_names_the_step_and_the_learning_rate(monkeypatch):
-    losses, plain = itertools.count(), objectives.ERM.__call__
+    losses = itertools.count()
+    plain = objectives.ERM.__call__
 
     def breaks(*arguments):
         loss, logits = plain(*arguments)
@@ -133,7 +137,8 @@ def test_schedules():
 def test_crops_are_windows_of_the_padded_image_and_flips_mirror_them():
     images = torch.randint(0, 256, (4, 9, 8, 3), dtype=torch.uint8)
     padded = torch.from_numpy(pad(images.numpy(), ("crop",)))
-    generator, indices = torch.Generator().manual_seed(0), torch.tensor([2] * 200)
+    generator = torch.Generator().manual_seed(0)
+    indices = torch.tensor([2] * 200)
     batch = crop_and_flip(padded, indices, (9, 8), ("crop", "flip"), generator)
     assert batch.is_contiguous(memory_format=torch.channels_last)
     windows = {}
@@ -193,15 +198,18 @@ def fit(images, recipe=SHORT, **options):
 
 
 def count(monkeypatch, name, module=fitted):
-    calls, function = [], getattr(module, name)
+    calls = []
+    function = getattr(module, name)
     monkeypatch.setattr(module, name, lambda *a, **k: calls.append(1) or function(*a, **k))
     return calls
 
 
 def test_a_network_is_trained_once_and_sees_an_image_once(images, monkeypatch):
     """Another seed, recipe or image is another network."""
-    trained, computed = count(monkeypatch, "train"), count(monkeypatch, "compute", inference)
-    first, again = fit(images), fit(images)
+    trained = count(monkeypatch, "train")
+    computed = count(monkeypatch, "compute", inference)
+    first = fit(images)
+    again = fit(images)
     assert first.sha256 == again.sha256 == checkpoints.digest(again.classifier.state_dict())
     assert np.array_equal(first.outputs(images).logits, again.outputs(images).logits)
     assert len(trained) == len(computed) == 1
@@ -213,10 +221,12 @@ def test_a_network_is_trained_once_and_sees_an_image_once(images, monkeypatch):
 
 def test_what_is_learnt_beside_erm_shares_its_network(images, monkeypatch):
     """One training for the three; a network trained by the loop itself has the same student."""
-    trained, logits = count(monkeypatch, "train"), []
+    trained = count(monkeypatch, "train")
+    logits = []
     for name in ("oc", "erm", "rnd"):
         recipe = replace(SHORT, objective=name)
-        network, classifier = fit(images, recipe), backbones.create(recipe, 3)
+        network = fit(images, recipe)
+        classifier = backbones.create(recipe, 3)
         history = loop.train(classifier, images, recipe, progress=False)
         assert checkpoints.digest(classifier.state_dict()) == network.sha256
         assert history.drop(columns="seconds").equals(network.history.drop(columns="seconds"))
@@ -247,7 +257,8 @@ def test_training_in_bfloat16_keeps_its_weights_in_float32(images, monkeypatch):
 
 
 def test_a_damaged_network_is_made_anew_and_others_are_untouched(images, caplog):
-    first, second = fit(images), fit(images, seed=1)
+    first = fit(images)
+    second = fit(images, seed=1)
     before = second.path.read_bytes()
     first.path.write_bytes(first.path.read_bytes()[:-1])
     assert fit(images).sha256 == first.sha256 and second.path.read_bytes() == before
@@ -257,7 +268,8 @@ def test_a_damaged_network_is_made_anew_and_others_are_untouched(images, caplog)
 @pytest.fixture
 def exported(images, monkeypatch, tmp_path):
     """Return a network, its export, and the trainings since, in a time of other code."""
-    network, path = fit(images), tmp_path / "cache/exports/mini/networks/a/0-baseline.safetensors"
+    network = fit(images)
+    path = tmp_path / "cache/exports/mini/networks/a/0-baseline.safetensors"
     exports.save(network, images, path, commit="abc")
     monkeypatch.setitem(fitted.TRAINING, "erm", "other code")
     return network, path, count(monkeypatch, "train")
@@ -294,7 +306,8 @@ def test_an_export_tells_how_it_was_made_and_reproduces_its_accuracy(images, exp
 
 @pytest.mark.parametrize("tried", [1, 2, 3, 4])
 def test_weights_are_as_exact_as_the_accuracy_needs(tried, images, monkeypatch, tmp_path):
-    network, values = fit(images), iter([0.5, *[0.5 + 3e-4] * (tried - 1), 0.5 + 1e-4])
+    network = fit(images)
+    values = iter([0.5, *[0.5 + 3e-4] * (tried - 1), 0.5 + 1e-4])
     monkeypatch.setattr(exports, "_accuracy", lambda *arguments: next(values))
     assert exports.save(network, images, tmp_path / "a.safetensors") == 0.5 + 1e-4
     tensors, about = checkpoints.load(tmp_path / "a.safetensors")
@@ -309,9 +322,11 @@ def test_a_modified_export_is_rejected_and_nothing_is_trained(images, exported):
     _, path, trained = exported
     whole = path.read_bytes()
     with safe_open(path, "pt") as file:
-        metadata, tensors = file.metadata(), load(whole)
+        metadata = file.metadata()
+        tensors = load(whole)
     swapped = save(tensors | {"mean": tensors["mean"] + 1}, metadata)
-    flipped, renamed = whole[:-1] + bytes([whole[-1] ^ 1]), whole.replace(b'"abc', b'"abd')
+    flipped = whole[:-1] + bytes([whole[-1] ^ 1])
+    renamed = whole.replace(b'"abc', b'"abd')
     for changed in (flipped, b"", swapped, renamed):
         path.write_bytes(changed)
         exports._read.cache_clear()

@@ -106,7 +106,8 @@ def test_nothing_is_found_where_nothing_is_wrong(inputs):
 
 
 def test_changed_labels_are_suspected_and_others_are_not(inputs):
-    right, changed = inputs.validation, np.random.default_rng(1).permutation(300)[:15]
+    right = inputs.validation
+    changed = np.random.default_rng(1).permutation(300)[:15]
     labels = (right.labels + np.isin(np.arange(300), changed)) % 4
     suspected = likely_label_errors(Outputs(right.logits, right.features, labels))
     assert np.isin(changed, suspected).mean() > 0.7

@@ -42,9 +42,11 @@ def as_table(arrays):
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_a_table_holds_what_an_archive_holds(arrays, tmp_path, write, kind):
-    path, table = tmp_path / f"outputs.{kind}", as_table(arrays)
+    path = tmp_path / f"outputs.{kind}"
+    table = as_table(arrays)
     getattr(table, f"to_{kind}")(path, index=False)
-    read, archive = read_outputs(path), read_outputs(write(arrays))
+    read = read_outputs(path)
+    archive = read_outputs(write(arrays))
     for name in ("validation", "train", "production"):
         for array in ("logits", "features", "labels"):
             pair = (getattr(getattr(inputs, name), array) for inputs in (read, archive))
@@ -136,7 +138,8 @@ def test_arrays_are_mapped_and_altered_ones_refused(arrays, write, tmp_path):
 
 def test_a_mapped_file_is_read_in_a_fraction_of_its_memory(write):
     """It has 32 MB of features, of which no copy is made."""
-    generator, labels = np.random.default_rng(0), np.arange(40_000) % 4
+    generator = np.random.default_rng(0)
+    labels = np.arange(40_000) % 4
     features = generator.normal(size=(len(labels), 200)).astype(np.float32)
     path = write({"logits": features[:, :4].copy(), "features": features, "labels": labels})
     tracemalloc.start()
@@ -356,7 +359,8 @@ def test_the_line_in_a_message_corrects_the_labels(arrays, write, change):
 
 @pytest.mark.parametrize("number", [-100, -1, 100, 255])
 def test_images_with_a_number_for_no_label_can_be_left_out(arrays, write, number):
-    logits, labels = arrays["logits"], np.where(np.arange(300) % 5, arrays["labels"], number)
+    logits = arrays["logits"]
+    labels = np.where(np.arange(300) % 5, arrays["labels"], number)
     with pytest.raises(ValueError, match=f"if {number} stands for images without .* 60") as refused:
         read_outputs(write({"logits": logits, "labels": labels}))
     line = re.search(r"keep = (.*), and the rows", str(refused.value))[1]
@@ -396,7 +400,8 @@ def test_the_line_that_rewrites_a_table_leaves_its_texts(arrays, tmp_path, monke
 
 def test_probabilities_give_the_numbers_of_their_logarithms(arrays, write):
     probable = softmax(arrays["logits"], axis=1)
-    labels, second = arrays["labels"] % 2, probable[:, [1]]
+    labels = arrays["labels"] % 2
+    second = probable[:, [1]]
     by_name = read_outputs({"probabilities": probable, "labels": arrays["labels"]})
     stated = {"logits": probable, "labels": arrays["labels"]}
     as_stated = read_outputs(stated, treat_as="probabilities")

@@ -46,7 +46,8 @@ def network():
 
 def test_folders_are_shown_and_what_cannot_be_read_is_listed(network, pets, tmp_path):
     """A folder without subfolders is a set too."""
-    toys, street = drawn(tmp_path / "toys", 5, 5), drawn(tmp_path / "street", 6, 6)
+    toys = drawn(tmp_path / "toys", 5, 5)
+    street = drawn(tmp_path / "street", 6, 6)
     inputs = show_images(
         network, images_of(str(pets)), train=images_of(str(pets)), ood=[images_of(str(toys))],
         production=images_of(str(street)), families=2, family_images=3,

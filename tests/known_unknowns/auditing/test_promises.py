@@ -8,7 +8,9 @@ from helpers.metrics import auroc
 from known_unknowns.auditing.prediction import DRIFT_LEVEL, find_drift, look_at_unlabelled
 from known_unknowns.auditing.thresholds import promise_risk
 
-RISK, LEVEL, SHARE = 0.2, 0.1, 0.1
+RISK = 0.2
+LEVEL = 0.1
+SHARE = 0.1
 
 
 def grown(generator, known, unknown):
@@ -23,16 +25,19 @@ def grown(generator, known, unknown):
 def true_risk(t):
     """Return the share of wrong answers among those accepted, by the law of `grown`."""
     below = max(0.5 - t, 0)
-    known, wrong = 1 - t, 0.25 * below
+    known = 1 - t
+    wrong = 0.25 * below
     unknown = (max(0.6 - t, 0) / 0.6 + below / 0.5) / 2
     return ((1 - SHARE) * wrong + SHARE * unknown) / ((1 - SHARE) * known + SHARE * unknown)
 
 
 def test_the_promise_holds_with_unknown_images_and_without_a_share_it_does_not():
     """Two sides, of 300 draws: broken no more often than allowed, and not for lack of trying."""
-    generator, draws = np.random.default_rng(0), 300
+    generator = np.random.default_rng(0)
+    draws = 300
     assert true_risk(0.0) > RISK  # who accepts everything breaks it
-    broken, kept = {0.0: 0, SHARE: 0}, []
+    broken = {0.0: 0, SHARE: 0}
+    kept = []
     for seed in range(draws):
         drawn = grown(generator, 900, 200)
         for unknown in broken:
@@ -50,7 +55,9 @@ def test_the_promise_holds_with_unknown_images_and_without_a_share_it_does_not()
 def test_unlabelled_images_get_answers_where_there_are_enough(sets, images):
     """A third of the unlabelled images is unlike the validation images, and never right."""
     draw = np.random.default_rng(1).normal
-    known, chosen, production = draw(size=400), draw(size=400), draw(size=images)
+    known = draw(size=400)
+    chosen = draw(size=400)
+    production = draw(size=images)
     production[: images // 3] -= 3
     probabilities = [np.tile([p, 1 - p], (n, 1)) for p, n in ((0.9, 400), (0.8, images))]
     correct = np.arange(400) >= 40
@@ -75,7 +82,8 @@ def test_unlabelled_images_get_answers_where_there_are_enough(sets, images):
 
 
 def groups(generator, images, others, *, score=0.0, features=0.0):
-    values, other_values = generator.normal(size=(images, 6)), generator.normal(size=(others, 6))
+    values = generator.normal(size=(images, 6))
+    other_values = generator.normal(size=(others, 6))
     other_values[:, 4] += features
     scores = generator.normal(size=images), generator.normal(size=others) - score
     return *scores, values, other_values
@@ -88,7 +96,9 @@ def test_a_drift_is_seldom_named_where_nothing_differs(images, others, decimals)
     for change in ({"score": 1}, {"features": 1}):
         drift = find_drift(*groups(np.random.default_rng(7), 400, 400, **change))
         assert drift["found"] == tuple(change)
-    generator, draws, named = np.random.default_rng(images), 300, 0
+    generator = np.random.default_rng(images)
+    draws = 300
+    named = 0
     for _ in range(draws):
         alike = [part.round(decimals) for part in groups(generator, images, others)]
         named += bool(find_drift(*alike)["found"])

@@ -98,12 +98,14 @@ def test_a_stated_share_of_unknown_images_counts():
 def test_weights_are_images_drawn_again(decimals):
     """Each row of weights gives what the images, repeated as often, give."""
     generator = np.random.default_rng(2)
-    values, correct = generator.random(200).round(decimals), generator.random(200) < 0.8
+    values = generator.random(200).round(decimals)
+    correct = generator.random(200) < 0.8
     weights = generator.multinomial(200, np.full(200, 1 / 200), size=5).astype(np.uint16)
     coverages = ranking.coverage_at_risk(values, correct, weights, 0.15)
     risks = ranking.risk_at_coverage(values, correct, weights, 0.7)
     for row, coverage, risk in zip(weights, coverages, risks, strict=True):
-        again, right = np.repeat(values, row), np.repeat(correct, row)
+        again = np.repeat(values, row)
+        right = np.repeat(correct, row)
         kept = [(again >= t).mean() for t in again if (~right[again >= t]).mean() <= 0.15]
         assert coverage == max(kept, default=0)
         enough = max(t for t in again if (again >= t).mean() >= 0.7)

@@ -14,7 +14,8 @@ from helpers.scores import create, names
 from helpers.scores.calibration import log_probabilities
 from known_unknowns.auditing.rejector import Rejector
 
-CLASSES, WIDTH = 20, 40
+CLASSES = 20
+WIDTH = 40
 OTHERS = {"members", "native", "images"}  # which no rejector is given
 
 
@@ -142,7 +143,8 @@ def test_deep_nesting_is_refused_in_one_sentence(path):
 def test_a_file_that_does_not_fit_is_refused(path, bad_rejector, message):
     """With its path; the checksum of the changed file fits."""
     rejector("knn").save(path)
-    (tensors, saved), change = checkpoints.load(path), dict(bad_rejector)
+    (tensors, saved) = checkpoints.load(path)
+    change = dict(bad_rejector)
     if "fill" in change:
         value = change.pop("fill")
         tensors = {k: v * value if v.is_floating_point() else v for k, v in tensors.items()}
@@ -153,7 +155,8 @@ def test_a_file_that_does_not_fit_is_refused(path, bad_rejector, message):
 
 def test_the_kind_of_input_is_kept_and_the_other_kind_refused(path):
     """Probabilities are taken for their logarithms, if the rejector was made from these."""
-    (train, head), (new, _) = trained(), trained(50, seed=3)
+    (train, head) = trained()
+    (new, _) = trained(50, seed=3)
     logarithms = replace(new, logits=log_probabilities(new.probabilities))
     given = replace(new, logits=np.exp(logarithms.logits))
     of_features = rejector("knn")  # which does not look at logits
@@ -166,7 +169,8 @@ def test_the_kind_of_input_is_kept_and_the_other_kind_refused(path):
             Rejector.load(path).accepts(given)
         score = create(name).fit(train, head)
         Rejector(score, 0.0, classes=CLASSES, width=WIDTH, given="probabilities").save(path)
-        rule, expected = Rejector.load(path), score.score_samples(logarithms)
+        rule = Rejector.load(path)
+        expected = score.score_samples(logarithms)
         assert (rule.score_samples(logarithms) == expected).all()
         assert rule.score_samples(given) == pytest.approx(expected, abs=1e-4)
         assert rule.score_samples(given.subset(slice(0, 1)))[0] == rule.score_samples(given)[0]
@@ -184,7 +188,8 @@ def test_logits_of_one_image_may_add_up_to_about_one():
 
 def test_p_values_are_of_the_images_that_were_kept(path):
     """Of known images they are spread evenly, of unknown ones they are low; bit by bit as saved."""
-    rule, (new, _) = rejector("msp"), trained(400, seed=3)
+    rule = rejector("msp")
+    (new, _) = trained(400, seed=3)
     values = rule.score_samples(new)
     rule = replace(rule, known=np.sort(values[:200]))
     rule.save(path)

@@ -22,7 +22,8 @@ ALARM = np.log(2 / FALSE_ALARMS)
 
 def counts(shares, runs, seed, known=1000, below=1.0):
     """Draw the unlike images among 100 at each look; `below` of the changed images are unlike."""
-    generator, rank = np.random.default_rng(seed), rank_of_cut(known)
+    generator = np.random.default_rng(seed)
+    rank = rank_of_cut(known)
     chance = generator.beta(rank, known + 1 - rank, runs)
     return generator.binomial(100, chance + np.array(shares)[:, None] * (below - chance))
 

@@ -31,7 +31,8 @@ def aurc_by_argsort(confidence, correct):
 
 
 def auroc_of_errors(confidence, correct):
-    correct, confidence = np.asarray(correct, bool), np.asarray(confidence)
+    correct = np.asarray(correct, bool)
+    confidence = np.asarray(confidence)
     return metrics.auroc(confidence[correct], confidence[~correct])
 
 
@@ -89,7 +90,8 @@ class Theirs:
     info = SimpleNamespace(name="theirs", needs=LOGITS)
 
     def fit(self, train_outputs, head):
-        self.width, self.mean = train_outputs.num_classes, mean_of(train_outputs)
+        self.width = train_outputs.num_classes
+        self.mean = mean_of(train_outputs)
         return self
 
     def of(self, outputs):
@@ -146,7 +148,8 @@ def means_of_classes(score, train_outputs, head):
     classes = range(train_outputs.num_classes)
     values = largest(train_outputs)
     means = [values[train_outputs.labels == k].mean() for k in classes]
-    score.width, score.mean = train_outputs.num_classes, np.mean(means)
+    score.width = train_outputs.num_classes
+    score.mean = np.mean(means)
     return score
 
 

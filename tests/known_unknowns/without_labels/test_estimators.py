@@ -20,7 +20,8 @@ def test_bounds_of_the_share_are_kept():
     for share in (0, 0.3):
         bounds = []
         for _ in range(200):
-            validation, mixture = generator.normal(size=300), generator.normal(size=400)
+            validation = generator.normal(size=300)
+            mixture = generator.normal(size=400)
             mixture[generator.random(400) < share] = -50.0
             bounds.append(without_labels.share_bound(validation, mixture, level=0.8))
         assert np.mean(np.array(bounds) > share) <= 0.2 and np.mean(bounds) >= 0.8 * share
@@ -42,10 +43,12 @@ def test_shares_by_hand():
 
 
 def test_the_rate_of_a_list_is_kept_and_not_wasted():
-    generator, outcomes = np.random.default_rng(3), []
+    generator = np.random.default_rng(3)
+    outcomes = []
     for _ in range(200):
         unknown = generator.random(400) < 0.4
-        held, mixture = generator.normal(size=500), generator.normal(size=400) - 3 * unknown
+        held = generator.normal(size=500)
+        mixture = generator.normal(size=400) - 3 * unknown
         listed = without_labels.suspected_unknown(held, mixture, rate=0.2)
         outcomes.append(without_labels.selection_outcome(listed.chosen, unknown))
     rate, power = np.mean(outcomes, axis=0)
@@ -69,7 +72,8 @@ def confident(right, share=0.0, images=4000, seed=0):
 
 @pytest.mark.parametrize("share", [0, 0.2, 0.6])
 def test_the_bracket_holds_the_accuracy_and_that_of_accepted_images(share):
-    (ours, correct), (mixture, right) = confident(0.8), confident(0.8, share, seed=1)
+    (ours, correct) = confident(0.8)
+    (mixture, right) = confident(0.8, share, seed=1)
     low, high = bracket(ours, correct, mixture, share=share)
     assert low < right.mean() < high and low == pytest.approx(0.8 * (1 - share) - 0.05, abs=0.01)
     assert high == pytest.approx(0.85, abs=0.01)
@@ -90,7 +94,8 @@ class World:
         return self.generator.normal(size=count)
 
     def unknown(self, count):
-        place, width = self.generator.uniform(0, 4), self.generator.uniform(0.5, 1.5)
+        place = self.generator.uniform(0, 4)
+        width = self.generator.uniform(0.5, 1.5)
         return self.generator.normal(-place, width, count)
 
     def sets(self, count, images=200, known=600):
@@ -98,14 +103,16 @@ class World:
 
 
 def test_intervals_hold_in_every_bin_of_shares_and_the_regression_beats_the_constant():
-    covered, errors = {}, []
+    covered = {}
+    errors = []
     for seed in range(4):
         world = World(40 + seed)
         given = world.known(400), world.sets(36)
         constant, curve = (DetectionEstimator(*given, k) for k in ("constant", "curve_regression"))
         for number in range(40):
             share = (0.02, 0.1, 0.3, 0.7)[number % 4]
-            known, unknown = world.known(600), world.unknown(200)
+            known = world.known(600)
+            unknown = world.unknown(200)
             ours, others = counts_at_share(600, 200, share)
             mixture = np.concatenate([known[:ours], unknown[:others]])
             estimate = curve.estimate(mixture, level=0.8)["auroc"]
@@ -130,7 +137,8 @@ def test_without_unknown_images_or_far_from_all_sets_there_is_no_answer():
     for mixture in (world.known(300), world.known(300) + 5):
         assert all(np.isnan(number) for number in fitted.estimate(mixture)["auroc"])
     mixture = np.r_[world.known(60), world.unknown(60)]
-    wide, narrow = fitted.estimate(mixture), fitted.estimate(mixture, level=0.5)
+    wide = fitted.estimate(mixture)
+    narrow = fitted.estimate(mixture, level=0.5)
     for metric in PREDICTED:
         ends = wide[metric].low, narrow[metric].low, narrow[metric].value
         assert 0 <= ends[0] <= ends[1] <= ends[2] <= narrow[metric].high <= wide[metric].high <= 1
@@ -148,7 +156,8 @@ def test_mixtures_have_the_share_and_are_as_large_as_possible():
 
 def test_the_curve_is_its_definition():
     generator = np.random.default_rng(2)
-    validation, scores = generator.normal(size=2399), generator.normal(-1, 1, 500)
+    validation = generator.normal(size=2399)
+    scores = generator.normal(-1, 1, 500)
     curve = without_labels.curve_features(validation, scores)
     quantiles = np.sort(validation)[99::100][:23]  # 100 of 2,400 gaps below the first
     assert curve[:23] == pytest.approx([(scores < each).mean() for each in quantiles], abs=0.005)
@@ -158,8 +167,10 @@ def test_the_curve_is_its_definition():
 def test_leaving_out_a_set_is_fitting_without_it():
     """In closed form; the penalty is that with the smallest errors."""
     generator = np.random.default_rng(2)
-    curves, truths = generator.normal(size=(12, 24)), generator.uniform(size=12)
-    kernel, sets = detection._kernel(curves, curves), np.arange(12) // 3
+    curves = generator.normal(size=(12, 24))
+    truths = generator.uniform(size=12)
+    kernel = detection._kernel(curves, curves)
+    sets = np.arange(12) // 3
     weights, misses = detection._ridge(*np.linalg.eigh(kernel), truths, 4)
     errors = np.zeros((len(detection._PENALTIES), 12))
     for row, penalty in zip(errors, detection._PENALTIES, strict=True):
@@ -189,8 +200,10 @@ EVERY = {
 @pytest.mark.parametrize("name", EVERY)
 def test_strange_images_give_a_number_in_its_range_or_a_refusal(name):
     """Tied, constant, few, all known or all unknown images; NaN; no validation images."""
-    ask, generator = EVERY[name], np.random.default_rng(1)
-    held, mixture = generator.normal(size=200), generator.normal(size=120)
+    ask = EVERY[name]
+    generator = np.random.default_rng(1)
+    held = generator.normal(size=200)
+    mixture = generator.normal(size=120)
     pairs = [(held, mixture - 2 * (np.arange(120) < u * 120)) for u in (0, 0.3, 1)]
     pairs += [(np.round(held), np.round(mixture)), (np.zeros(200), np.zeros(120))]
     numbers = [np.asarray(ask(*pair)) for pair in pairs]

@@ -89,7 +89,8 @@ def test_numbers_by_hand(table, network, suite):
     places = choose_images(scores, PARAMETERS)["test"]["set 3"]
     every_known = network.outputs(suite.test).probabilities.max(axis=1)
     every_unknown = network.outputs(suite.sets["set 3"]).probabilities.max(axis=1)
-    known, unknown = every_known[places[0]], every_unknown[places[1]]
+    known = every_known[places[0]]
+    unknown = every_unknown[places[1]]
     assert len(known) == len(unknown) == 19
     rows = table.query("variant == 'test' and test_set == 'set 3'")
     rows = rows.set_index(["method", "metric"])["value"]
@@ -134,7 +135,8 @@ def test_predictions_are_those_of_the_line_and_of_redrawn_mixtures():
     chosen = dict.fromkeys(sets, (np.arange(60), np.arange(60)))
     mixtures = {part: evaluate_mixtures(scores, part, chosen, [UDE]) for part in known}
     redrawn = mixtures["redrawn"] = redraw_mixtures(scores, chosen, [UDE], 0)
-    (learnt, tested), meta = divide(24, 0, PARAMETERS), mixtures["meta"]
+    (learnt, tested) = divide(24, 0, PARAMETERS)
+    meta = mixtures["meta"]
     line = fit_regression(meta.gscores[UDE][learnt], meta.truths["fpr95"][learnt], TAUS)
     tau = best_tau(meta, UDE, learnt)
     assert TAUS[tau] == pytest.approx(line.tau)
@@ -215,7 +217,8 @@ def test_a_detector_may_be_shown_fewer_images(network, suite):
 
 def test_parts_are_networks_on_their_id_sets():
     """A published network on its ID set; the first trained one on the other ID sets, too."""
-    first, last = "resnet20.akamaster_cifar10", "densenet100.dice_cifar100"
+    first = "resnet20.akamaster_cifar10"
+    last = "densenet100.dice_cifar100"
     networks = {first: {}, "a": {}, last: {}}
     parameters = PARAMETERS.replace(networks=networks, other_data_sets=["cifar100"])
     parts = {part.name: part.roles for part in run.parts(parameters)}

@@ -34,7 +34,8 @@ def test_no_id_image_has_two_roles():
     cats = [data.load("cifar10_mini", split).select(["cat"]) for split in ("train", "test")]
     assert pixels_of(suite.sets["held_out_cat"]) < set.union(*map(pixels_of, cats))
     # the seed decides the parts of the training images, and nothing else of the ID set
-    again, other = suite_of(**given), suite_of(seed=1)
+    again = suite_of(**given)
+    other = suite_of(seed=1)
     assert again.train.sha256 == suite.train.sha256
     assert again.sets["mazes"].sha256 == suite.sets["mazes"].sha256
     assert other.validation.sha256 != suite.validation.sha256
@@ -50,7 +51,8 @@ def test_a_published_network_has_its_roles_from_test_images():
         "networks": {PUBLISHED: {"shown_again": 7, "fold_share": 0.4}, "tiny": {}},
         "held_out": ["cat"], "validation_images": 200, "outliers": ["plasma"], "shown_again": None,
     }  # fmt: skip
-    suite, other = suite_of(**given), suite_of(1, **given)
+    suite = suite_of(**given)
+    other = suite_of(1, **given)
     parts = [suite.meta, suite.validation, suite.test]
     assert [len(part) for part in parts] == [400, 200, 400]
     tested, learnt = (data.load("cifar10_mini", split) for split in ("test", "train"))
@@ -93,7 +95,8 @@ def test_a_set_that_cannot_be_downloaded_is_excluded_and_one_that_is_named_refus
             raise FileNotFoundError(f"data set '{name}': no connection")
         return load(name, split, **options)
 
-    downloads, load = {card.name for card in data.cards() if card.torchvision}, data.load
+    downloads = {card.name for card in data.cards() if card.torchvision}
+    load = data.load
     monkeypatch.setattr(data, "load", unreachable)
     suite = suite_of(packs=True, download=True)
     assert list(suite.sets) == ["mazes"]

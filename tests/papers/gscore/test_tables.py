@@ -22,7 +22,8 @@ def table(table_of):
     cells = [("network", "accuracy", "test", "primary", 0, 0.7)]
     for run, detector in product(range(2), ("gen", "msp")):
         for (evaluator, value), metric in product(RMSE.items(), ("fpr95", "auroc", "aupr")):
-            method, value = f"{detector}/{evaluator}", value + 0.01 * run
+            method = f"{detector}/{evaluator}"
+            value = value + 0.01 * run
             cells.append((method, f"rmse_{metric}", "all", "primary", run, value))
     for run, name in ((0, "waves"), (0, "maps"), (1, "dice"), (1, "maps")):
         cells.append((UDE, "predicted_fpr95", name, "primary", run, SETS[name] + 0.04))

@@ -44,7 +44,8 @@ def measure(panel, replicates=20):
 
 def test_numbers_equal_the_plain_metrics(pair, panels):
     closed = measure(panels["closed-set", "before"])
-    test, panel = pair["closed-set"].test, panels["open-set", "after"]
+    test = pair["closed-set"].test
+    panel = panels["open-set", "after"]
     assert "rejected" not in closed and "threshold" not in closed
     opened = measure(panel)
     arrays = panel.probabilities, panel.unknown, panel.labels
@@ -64,7 +65,8 @@ def test_variants_differ_as_documented(pair, panels):
     def of(variant, method, when="after"):
         return experiment.panels(pair, PARAMETERS, variant)[method, when]
 
-    plain, openmax = panels["open-set", "after"], panels[OPENMAX, "after"]
+    plain = panels["open-set", "after"]
+    openmax = panels[OPENMAX, "after"]
     held_out = pair["open-set"].calibration.probabilities.max(axis=1)
     assert PARAMETERS.keep <= (held_out >= plain.threshold).mean() < PARAMETERS.keep + 0.02
     rejected = plain.answers < 0
@@ -102,7 +104,8 @@ def test_the_matched_tail_rejects_about_as_many_held_out_images_as_the_threshold
 
 def test_the_bins_of_figure_1():
     """Rejected images are in the bin of their confidence, and are correct if they are unknown."""
-    known, unknown = np.array([[0.9, 0.1], [0.42, 0.58], [0.6, 0.4]]), np.array([0, 0, 0.1])
+    known = np.array([[0.9, 0.1], [0.42, 0.58], [0.6, 0.4]])
+    unknown = np.array([0, 0, 0.1])
     answers = Answers(known, unknown, np.array([0, 1, -1]), np.array([0, 0, -1]))
     rows = experiment.bins_of(answers, 10)
     expected = {"01": (1, pytest.approx(0.1)), "06": (0, 0.58), "09": (1, 0.9)}

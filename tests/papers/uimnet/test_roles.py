@@ -32,7 +32,8 @@ def test_the_smaller_branch_is_in_domain(means, most, inside, outside):
 def test_roles_of_small_images():
     """Each label is the class of that name, and no image has two roles."""
     branches = partition(np.array([0, 9, 1, 8, 2, 7, 3, 6, 4, 10.0])[:, None], CLASSES)
-    mini, whole = split(MINI, 0, branches), data.load("cifar10_mini", "test")
+    mini = split(MINI, 0, branches)
+    whole = data.load("cifar10_mini", "test")
     classes = len(mini.in_domain)
     sizes = [len(part) for part in (mini.train, mini.validation, mini.test, mini.out)]
     assert sizes == [270 * classes, 30 * classes, 100 * classes, 100 * classes]
@@ -51,7 +52,8 @@ def test_listed_classes_are_in_domain_and_as_many_of_the_others_out_domain():
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_the_record_of_an_algorithm_agrees_with_its_network(name):
-    record, recipe = RECORDS[name], algorithm_of(MINI, "resnet8", name).recipe
+    record = RECORDS[name]
+    recipe = algorithm_of(MINI, "resnet8", name).recipe
     assert (record.native == "native") == (backbones.create(recipe, 3).native is not None)
     assert record.passes == (recipe.block_dropout > 0)
     for measure in MEASURES:

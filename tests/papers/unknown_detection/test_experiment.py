@@ -114,7 +114,8 @@ def test_selection_cannot_see_a_test_set(roles, detector, method):
 
 
 def test_the_best_of_all_pairs_is_chosen_and_noted(roles, table, detector):
-    odin, openmax = detector("odin"), detector("openmax")
+    odin = detector("odin")
+    openmax = detector("openmax")
     grid = detectors.odin_grid(PARAMETERS, odin.model, roles.visible)
     pair = odin.chosen["temperature"], odin.chosen["epsilon"]
     assert len(grid) == 4 and grid[pair] == max(grid.values())
@@ -203,7 +204,8 @@ def test_test_sets_are_drawn_separately_but_resized_versions_equally():
 def test_a_union_is_weighted_to_the_papers_shares():
     """As if each far image were there as often as it counts; nothing changes the paper's union."""
     generator = np.random.default_rng(0)
-    confidence, correct = generator.random(600), generator.random(600) < 0.7
+    confidence = generator.random(600)
+    correct = generator.random(600) < 0.7
 
     def unions(sizes):
         answers = {

@@ -72,7 +72,8 @@ def test_jpeg_copies_replace_the_known_and_the_near_images_alone(mini):
     """They are what Pillow reads from its own files; labels and other data sets are the same."""
     copies = make(PARAMETERS, jpeg=75)
     for name in ("train", "validation", "test", "near"):
-        images, copied = getattr(mini, name), getattr(copies, name)
+        images = getattr(mini, name)
+        copied = getattr(copies, name)
         file = io.BytesIO()
         Image.fromarray(images.images[1]).save(file, "JPEG", quality=75)
         assert np.array_equal(copied.images[1], np.asarray(Image.open(file)))
@@ -86,9 +87,11 @@ def test_jpeg_copies_replace_the_known_and_the_near_images_alone(mini):
 def test_the_kernel_changes_the_external_images_alone(packs):
     given = {"external": ["tiny_imagenet_64"], "far": ["zoo"]}
     pack(packs, "tiny_imagenet_64", ["n04146614", "n04067472"], {"train": 4, "val": 2}, size=64)
-    before, smooth = make(CIFAR, **given), make(CIFAR, external_kernel="bilinear", **given)
+    before = make(CIFAR, **given)
+    smooth = make(CIFAR, external_kernel="bilinear", **given)
     for name in ("external", "external_validation"):
-        sharp, soft = getattr(before, name), getattr(smooth, name)
+        sharp = getattr(before, name)
+        soft = getattr(smooth, name)
         assert smoothness(soft.images).mean() > smoothness(sharp.images).mean() + 0.02
         assert np.array_equal(soft.labels, sharp.labels) and soft.images.shape == sharp.images.shape
     assert smooth.train.sha256 == before.train.sha256
