@@ -19,7 +19,8 @@ def test_derived_values():
     labels = np.array([0, -1])
     first = Outputs(logits, np.zeros((2, 2)), labels)
     np.testing.assert_allclose(first.probabilities, [[0.9, 0.1], [0.2, 0.8]], atol=1e-7)
-    assert first.predictions.tolist() == [0, 1] and first.correct.tolist() == [True, False]
+    assert first.predictions.tolist() == [0, 1]
+    assert first.correct.tolist() == [True, False]
     assert first.probabilities is first.probabilities  # computed once
     both = ensemble([first, Outputs(logits[::-1], np.ones((2, 3)), labels)])
     np.testing.assert_allclose(both.probabilities, [[0.55, 0.45]] * 2, atol=1e-7)
@@ -89,7 +90,8 @@ def test_a_file_gives_what_was_written_or_is_refused_by_name(tmp_path):
         try:
             after = Outputs.load(path)
         except ValueError as error:
-            assert str(path) in str(error) and position is not None
+            assert str(path) in str(error)
+            assert position is not None
             continue
         assert after.members is None
         for name in ("logits", "features", "labels", "native"):
@@ -104,10 +106,13 @@ def noise():
     return some(7, 32, labels=np.array([0, 1, 2, 3, -1, 0, 1]), class_names=tuple("abcd"))
 
 
-@pytest.mark.parametrize("changes", [
-    {"width": 8, "stem_stride": 2, "dropout": 0.3, "objective": "rnd"},
-    {"backbone": "densenet", "depth": 16, "width": 12},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"width": 8, "stem_stride": 2, "dropout": 0.3, "objective": "rnd"},
+        {"backbone": "densenet", "depth": 16, "width": 12},
+    ],
+)
 def test_compute_in_batches_is_compute_at_once_and_matches_the_head(changes):
     """Also a native measure, beside members that dropout draws."""
     classifier = backbones.create(Recipe(**changes), 4)
@@ -121,7 +126,8 @@ def test_compute_in_batches_is_compute_at_once_and_matches_the_head(changes):
     linear = whole.features @ classifier.head.weight.T + classifier.head.bias
     np.testing.assert_allclose(linear, whole.logits, **tolerances)
     assert whole.labels.tolist() == images.labels.tolist()
-    assert parts.members.shape == (2, 7, 4) and whole.members is None
+    assert parts.members.shape == (2, 7, 4)
+    assert whole.members is None
 
 
 def test_memory_beyond_the_outputs_does_not_grow_with_the_images():
@@ -143,7 +149,8 @@ def test_passes_with_dropout_vary_and_their_mean_is_the_models_answer():
     """Outside the passes nothing is dropped."""
     classifier = backbones.create(Recipe(width=8, stem_stride=2, dropout=0.3, block_dropout=0.1), 4)
     drawn = compute(classifier, noise(), passes=5)
-    assert drawn.members.shape == (5, 7, 4) and (drawn.members.std(axis=0) > 0).all()
+    assert drawn.members.shape == (5, 7, 4)
+    assert (drawn.members.std(axis=0) > 0).all()
     np.testing.assert_allclose(drawn.members.sum(axis=2), 1, rtol=1e-5)
     np.testing.assert_allclose(drawn.probabilities, drawn.members.mean(axis=0), rtol=1e-5)
     assert np.array_equal(compute(classifier, noise()).logits, drawn.logits)

@@ -60,7 +60,8 @@ def test_jpeg_files_are_kept_byte_for_byte(tmp_path):
         assert [archive.read(name) for name in archive.namelist()[:2]] == files
     images = read_pack(path, "test")
     assert images.images.mean(axis=(1, 2, 3)).tolist() == [255, 0]
-    assert images.coarse_labels.tolist() == [1, 0] and images.coarse_class_names == ("x", "y")
+    assert images.coarse_labels.tolist() == [1, 0]
+    assert images.coarse_class_names == ("x", "y")
     write(path, splits={"test": ([jpeg(16, "white"), jpeg(12, "black")], [0, 1])})
     with pytest.raises(ValueError, match="differ in size"):
         read_pack(path, "test")
@@ -73,7 +74,8 @@ def test_a_failure_in_the_middle_leaves_the_old_pack(tmp_path, monkeypatch):
     monkeypatch.setattr(Image.Image, "save", Mock(side_effect=OSError("no space left")))
     with pytest.raises(OSError, match="no space left"):
         write(path, origin={})
-    assert sha256_file(path) == before and list(tmp_path.iterdir()) == [path]
+    assert sha256_file(path) == before
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_any_flipped_byte_is_found_or_without_effect(tmp_path):
@@ -186,8 +188,10 @@ def test_tiny_imagenet_is_drawn_anew_from_imagenet(root, monkeypatch):
             Image.fromarray(np.roll(stripes, number, axis=0)).save(folder / f"{number}.png")
     script.main(["tiny-imagenet-fix"])
     train, val = (load("tiny_imagenet_fix", split) for split in ("train", "val"))
-    assert train.class_names == tuple(wnids) and train.images.shape == (6, 32, 32, 3)
-    assert np.bincount(train.labels).tolist() == [3, 3] and len(val) == 2
+    assert train.class_names == tuple(wnids)
+    assert train.images.shape == (6, 32, 32, 3)
+    assert np.bincount(train.labels).tolist() == [3, 3]
+    assert len(val) == 2
     assert abs(train.images.astype(int) - 128).max() < 40
     (root / "tiny_imagenet_fix.zip").unlink()
     for path in (root / "imagenet" / "val" / wnids[0]).iterdir():
@@ -209,5 +213,6 @@ def test_a_folder_is_packed_and_a_pack_replaced_only_by_force(tmp_path, root):
     assert (root / "holiday.zip").read_bytes() == before
     script.main([*command, "--force"])
     images = load("holiday", "test")
-    assert images.class_names == ("cat", "dog") and images.images.shape == (2, 32, 32, 3)
+    assert images.class_names == ("cat", "dog")
+    assert images.images.shape == (2, 32, 32, 3)
     assert images.images.mean(axis=(1, 2, 3)).tolist() == [255, 0]

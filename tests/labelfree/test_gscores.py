@@ -81,10 +81,14 @@ def test_the_mixture_is_scikit_learns(case):
     ours = gscore.fit_mixture(scores)
     floor = 1e-6 * scores.var()
     peer = GaussianMixture(
-        2, tol=1e-15, max_iter=20_000, reg_covar=floor, weights_init=start.counts / len(scores),
+        2,
+        tol=1e-15,
+        max_iter=20_000,
+        reg_covar=floor,
+        weights_init=start.counts / len(scores),
         means_init=start.means[:, None],
         precisions_init=1 / (start.deviations**2 + floor)[:, None, None],
-    ).fit(scores[:, None])  # fmt: skip
+    ).fit(scores[:, None])
     assert peer.converged_
     order = np.argsort(peer.means_[:, 0])[::-1]
     near = {"abs": 1e-6 * scores.std()}
@@ -137,7 +141,8 @@ def test_each_evaluator_is_its_split_and_its_distance(scores):
         if split == "statistic":
             assert values == pytest.approx(np.full(2, statistics[kind]))
             continue
-        assert values.shape == (2,) and (values == gscore.distance(parts[split], kind)).all()
+        assert values.shape == (2,)
+        assert (values == gscore.distance(parts[split], kind)).all()
         power = {"l2": 3, "wasserstein": 9, "kl": 1, "reversed_kl": 1}[kind]
         assert scaled[name] == pytest.approx(power * values[1:], rel=1e-5)
 
@@ -203,7 +208,9 @@ def test_the_line_is_least_squares():
     assert line.residuals == pytest.approx(y - slope * x - intercept)
     assert line.predict([0.0, 2.0]) == pytest.approx([intercept, intercept + 2 * slope])
     low, high = line.interval([-50.0, 50.0])
-    assert (low >= 0).all() and (high <= 1).all() and (low <= high).all()
+    assert (low >= 0).all()
+    assert (high <= 1).all()
+    assert (low <= high).all()
 
 
 def noisy(noise_by_tau, sets=30):
@@ -222,7 +229,8 @@ def test_the_threshold_is_sought_coarse_then_fine():
     gscores, truths = noisy(np.full(101, 0.2))
     gscores[:, [0, 100]] = 0  # as of an empty part
     line = fit_regression(gscores, truths, TAUS)
-    assert line.tau not in (0, 1) and line.slope > 0
+    assert line.tau not in (0, 1)
+    assert line.slope > 0
     gscores, truths = noisy(np.array([0.1]))
     assert fit_regression(np.repeat(gscores, 101, axis=1), truths, TAUS).tau == 0
 
@@ -265,7 +273,8 @@ def test_skill_is_its_definition():
     truths, predicted, learnt = np.random.default_rng(0).uniform(size=(3, 20))
     expected = 1 - ((predicted - truths) ** 2).mean() / ((learnt.mean() - truths) ** 2).mean()
     estimate = skill(predicted, truths, learnt)
-    assert estimate.value == pytest.approx(expected) and estimate.low < expected < estimate.high
+    assert estimate.value == pytest.approx(expected)
+    assert estimate.low < expected < estimate.high
     assert skill(truths, truths, learnt) == (1, 1, 1)
     assert skill(np.full(20, learnt.mean()), truths, learnt) == (0, 0, 0)
 

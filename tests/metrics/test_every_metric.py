@@ -65,4 +65,7 @@ def test_every_metric_has_one_complete_record():
     assert sorted(names) == [name for name in functions if not re.match(BUILDING_BLOCKS, name)]
     assert {name for paper in PAPERS.values() for name in paper.metrics} == set(names)
     for record in metrics.RECORDS:
-        assert record.title and record.equation and record.range and record.key
+        assert record.title
+        assert record.equation
+        assert record.range
+        assert record.key

@@ -51,7 +51,8 @@ def test_reliability_curve_sums_to_the_ece():
     confidence = probabilities.max(1)
     correct = probabilities.argmax(1) == labels
     curve = metrics.reliability_curve(confidence, correct)
-    assert curve.count.sum() == 300 and (curve.count > 0).all()
+    assert curve.count.sum() == 300
+    assert (curve.count > 0).all()
     assert len(curve.count) < 15  # nothing below 1/5, and those bins are left out
     weighted = curve.count @ np.abs(curve.accuracy - curve.confidence) / 300
     assert weighted == pytest.approx(metrics.ece(probabilities, labels))
@@ -80,7 +81,8 @@ def test_the_floor_is_what_a_calibrated_model_shows():
 
 def test_resamples_are_multinomial_counts_by_the_seed_alone():
     weights = metrics.resample_weights(50, replicates=400, seed=0)
-    assert weights.shape == (400, 50) and weights.dtype == np.uint16
+    assert weights.shape == (400, 50)
+    assert weights.dtype == np.uint16
     assert (weights.sum(axis=1) == 50).all()
     assert weights.mean(axis=0) == pytest.approx(1, abs=0.25)
     assert weights.var() == pytest.approx(1 - 1 / 50, abs=0.05)

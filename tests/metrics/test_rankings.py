@@ -47,7 +47,8 @@ def test_all_numbers_of_label_free_estimation_need_one_sort(groups, monkeypatch)
     argsort = np.argsort
     monkeypatch.setattr(np, "argsort", lambda *a, **k: sorts.append(1) or argsort(*a, **k))
     assert true_metrics(*groups) == pytest.approx(expected)
-    assert len(sorts) == 1 and expected.keys() == set(METRICS)
+    assert len(sorts) == 1
+    assert expected.keys() == set(METRICS)
 
 
 def test_thresholds_by_hand():
@@ -58,7 +59,8 @@ def test_thresholds_by_hand():
         assert metrics.detection_error_rate(scores, correct, threshold) == wrong / 5
     confusion = metrics.domain_confusion([np.inf, 2, 1], [2, 0, 0, -np.inf], 2)
     assert confusion == pytest.approx((2 / 3, 1 / 3, 1 / 4, 3 / 4))
-    assert confusion.InAsOut == pytest.approx(1 / 3) and confusion.OutAsOut == 3 / 4
+    assert confusion.InAsOut == pytest.approx(1 / 3)
+    assert confusion.OutAsOut == 3 / 4
     assert metrics.rejection_threshold(np.arange(100.0)) == 5
     assert metrics.rejection_threshold(np.arange(100.0), keep=0.07) == 93  # 0.07 * 100 exceeds 7
     assert metrics.thresholds.DETECTION_ERROR_RATES == {"der95": 0.95, "der99": 0.99}

@@ -92,8 +92,10 @@ def test_the_embedded_network_knows_its_classes_without_any_folder(root, caplog)
     """914 of the 1,000 test images in the repository; its author's 91.73 % is of all 10,000."""
     network = load()
     outputs = network.outputs(images())
-    assert outputs.correct.sum() == 914 and len(outputs) == 1000
-    assert network.class_names == images().class_names and not caplog.records
+    assert outputs.correct.sum() == 914
+    assert len(outputs) == 1000
+    assert network.class_names == images().class_names
+    assert not caplog.records
     assert not [*root.iterdir()]
     digest = checkpoints.digest(published.find(NAME).read(published.find(NAME).locate()))
     assert digest == RECORDS[NAME].digest
@@ -147,9 +149,11 @@ def archived(content, path):
 
 
 WRITE = {
-    "saved": torch.save, "pickled": pickled, "archived": archived,
+    "saved": torch.save,
+    "pickled": pickled,
+    "archived": archived,
     "as before": partial(torch.save, _use_new_zipfile_serialization=False),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("write", WRITE)
@@ -183,7 +187,8 @@ def test_fine_tuning_wants_the_same_classes_and_a_plain_head(root, tmp_path):
         tune(few, dataclasses.replace(recipe, objective="mimo"))
     assert not [*(tmp_path / "CACHE_ROOT").rglob("*.safetensors")]
     tuned = tune(few, recipe)
-    assert tuned.sha256 != network.sha256 and tuned.classifier.head.weight.shape == (10, 64)
+    assert tuned.sha256 != network.sha256
+    assert tuned.classifier.head.weight.shape == (10, 64)
     assert torch.equal(tuned.classifier.mean, network.classifier.mean)
     assert network.sha256 == load().sha256  # what it began with is as it was
 

@@ -30,9 +30,11 @@ def test_what_must_hold_of_every_score(check):
 @pytest.mark.parametrize("name", helpers.scores.names())
 def test_records_and_arguments_of_each_score(name):
     info = helpers.scores.create(name).info
-    assert info.name == name and info.key.endswith(str(info.year))
+    assert info.name == name
+    assert info.key.endswith(str(info.year))
     for chosen in info.published.values():
-        assert chosen and helpers.scores.create(name, **chosen)
+        assert chosen
+        assert helpers.scores.create(name, **chosen)
     with pytest.raises(ValueError, match=f"score '{name}'"):
         helpers.scores.create(name, wrong=1)
 

@@ -28,9 +28,14 @@ def model_of(root):
 
     def network(classifier):
         return SimpleNamespace(
-            classifier=classifier, preprocessing={}, view={}, sha256=f"{id(classifier)}",
-            device="cpu", threads=1, outputs=lambda images, passes=0: compute(classifier, images),
-        )  # fmt: skip
+            classifier=classifier,
+            preprocessing={},
+            view={},
+            sha256=f"{id(classifier)}",
+            device="cpu",
+            threads=1,
+            outputs=lambda images, passes=0: compute(classifier, images),
+        )
 
     return lambda *classifiers: Model("asked", tuple(map(network, classifiers)))
 
@@ -135,7 +140,8 @@ def test_jsd_and_native_by_hand():
     outputs = Outputs(np.zeros((3, 2)), np.zeros((3, 1)), np.full(3, -1), members, native)
     half = 0.75 * np.log(0.75) + 0.25 * np.log(0.25)
     values = helpers.scores.create("jsd").score_samples(outputs)
-    assert values == pytest.approx([0, -np.log(2), -half - np.log(2)]) and values.max() <= 0
+    assert values == pytest.approx([0, -np.log(2), -half - np.log(2)])
+    assert values.max() <= 0
     assert (helpers.scores.create("native").score_samples(outputs) == native).all()
 
 
@@ -145,7 +151,8 @@ def test_tta_is_the_mean_over_what_the_network_was_shown(model_of):
     images = noise(6, 4)
     answers = augmented_probabilities(network, images, copies=4, temperatures=(1.0, 3.0))
     shown = torch.stack(network.shown)
-    assert shown.dtype == torch.uint8 and shown.shape[3:] == (4, 4)
+    assert shown.dtype == torch.uint8
+    assert shown.shape[3:] == (4, 4)
     assert len(shown.unique(dim=0)) == len(shown) == 4
     logits = [network(copy).numpy() for copy in shown]
     for probabilities, temperature in zip(answers, (1.0, 3.0), strict=True):

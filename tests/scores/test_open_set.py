@@ -94,7 +94,8 @@ def test_a_class_without_a_tail_is_never_revised():
     openmax = OpenMax().fit(train[keep], labels[keep])
     images = np.concatenate([train[:20], far_away()])
     revised = openmax.revised_logits(images)
-    assert np.isfinite(revised).all() and (revised[:, :2] == images[:, :2]).all()
+    assert np.isfinite(revised).all()
+    assert (revised[:, :2] == images[:, :2]).all()
     assert (revised[:, 2:6] != images[:, 2:]).any(axis=0).all()
 
 
@@ -198,16 +199,22 @@ def test_in_blocks_the_bits_are_the_same(monkeypatch):
 def test_softmax_neither_overflows_nor_saturates():
     """Also in single precision."""
     probabilities = softmax(np.float32([[1e4, 1e4 - 30], [-1e4, -1e4]]))
-    assert probabilities[0, 0] < 1 and probabilities[0, 1] > 0
+    assert probabilities[0, 0] < 1
+    assert probabilities[0, 1] > 0
     assert (probabilities[1] == 0.5).all()
 
 
 def test_a_mean_of_probabilities_is_scaled_by_its_logarithms():
     members = np.array([[[0.0, 4.0]], [[2.0, 0.0]]])
     mean = softmax(members[:, 0]).mean(axis=0)
-    outputs = Outputs(np.zeros((1, 2), "f4"), np.ones((1, 3), "f4"), np.array([1]),
-                      members=softmax(members[:, 0])[:, None].astype("f4"))  # fmt: skip
+    outputs = Outputs(
+        np.zeros((1, 2), "f4"),
+        np.ones((1, 3), "f4"),
+        np.array([1]),
+        members=softmax(members[:, 0])[:, None].astype("f4"),
+    )
     for temperature, power in ((1.0, mean), (0.5, mean**2)):
         scaled = calibration.scale_outputs(outputs, temperature)
         assert np.allclose(scaled.probabilities, power / power.sum(), atol=1e-6)
-        assert scaled.members is None and scaled.labels.tolist() == [1]
+        assert scaled.members is None
+        assert scaled.labels.tolist() == [1]

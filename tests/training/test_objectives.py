@@ -140,8 +140,10 @@ def test_mixup_draws_from_the_beta_distribution(alpha):
     objective = objectives.create("mixup", alpha=alpha)
     seeded = (torch.Generator().manual_seed(seed) for seed in (0, 0, 1))
     first, again, other = (objective.draw(20000, generator) for generator in seeded)
-    assert torch.equal(first, again) and not torch.equal(first, other)
-    assert first.min() >= 0 and first.max() <= 1
+    assert torch.equal(first, again)
+    assert not torch.equal(first, other)
+    assert first.min() >= 0
+    assert first.max() <= 1
     assert first.mean().item() == pytest.approx(0.5, abs=0.01)
     assert first.var().item() == pytest.approx(1 / (4 * (2 * alpha + 1)), rel=0.03)
 
@@ -208,7 +210,8 @@ def test_mimo_shows_each_head_each_image_as_often(repetition):
     arguments = {"subnetworks": 3, "input_repetition": repetition, "batch_repetition": 2}
     objective = objectives.create("mimo", **arguments)
     shown = objective.draw(200, torch.Generator().manual_seed(0))
-    assert shown.shape == (3, 400) and shown[0].tolist() == [*range(200)] * 2
+    assert shown.shape == (3, 400)
+    assert shown[0].tolist() == [*range(200)] * 2
     assert all((head.bincount() == 2).all() for head in shown)
     same = (shown == shown[0]).float().mean(dim=1)
     assert same[1:].tolist() == pytest.approx([repetition] * 2, abs=0.03)
@@ -274,7 +277,8 @@ def test_full_mixing_takes_the_amplitudes_and_keeps_the_phases(size):
     mixed = torch.fft.fft2(mix_amplitudes(first, second, torch.ones(4, 1, 1, 1)))
     assert torch.allclose(mixed.abs(), torch.fft.fft2(second).abs(), rtol=1e-3, atol=0.1)
     turn = mixed / torch.fft.fft2(first)  # real and positive where the phase is the same
-    assert (turn.real > 0).all() and (turn.imag.abs() < 1e-2 * turn.real).all()
+    assert (turn.real > 0).all()
+    assert (turn.imag.abs() < 1e-2 * turn.real).all()
 
 
 def test_distillation_by_hand():

@@ -18,8 +18,12 @@ from scipy.special import softmax
 from known_unknowns.auditing import audit, read_outputs
 from known_unknowns.auditing.inputs import read_arrays, read_new
 
-PARTS = {"validation": "", "train": "train_", "pets_and_toys": "ood_pets_and_toys_",
-         "production": "production_"}  # fmt: skip
+PARTS = {
+    "validation": "",
+    "train": "train_",
+    "pets_and_toys": "ood_pets_and_toys_",
+    "production": "production_",
+}
 KINDS = ("logit", "feature")
 
 
@@ -52,15 +56,20 @@ def test_a_table_holds_what_an_archive_holds(arrays, tmp_path, write, kind):
             pair = (getattr(getattr(inputs, name), array) for inputs in (read, archive))
             assert np.array_equal(*pair)
     assert np.array_equal(archive.validation.logits, arrays["logits"].astype(np.float32))
-    assert np.array_equal(archive.head.weight, arrays["head_weight"]) and archive.level
-    assert archive.class_names == ("ant", "bee", "cow", "dog") and archive.files[7] == "7.png"
-    assert list(read.ood) == ["pets_and_toys"] and read.files == archive.files
+    assert np.array_equal(archive.head.weight, arrays["head_weight"])
+    assert archive.level
+    assert archive.class_names == ("ant", "bee", "cow", "dog")
+    assert archive.files[7] == "7.png"
+    assert list(read.ood) == ["pets_and_toys"]
+    assert read.files == archive.files
     assert read.groups.tolist()[:4] == ["v0", "v0", "v0", "v1"]
     assert len(read.one_of_each_group().validation) == 100
     bare = table.query("set == 'validation'")[[f"logit_{i}" for i in range(4)]]
     getattr(bare, f"to_{kind}")(path, index=False)
     logits, features, files = read_new(path)
-    assert logits.shape == (300, 4) and features is None and files[1] == 1
+    assert logits.shape == (300, 4)
+    assert features is None
+    assert files[1] == 1
 
 
 @pytest.mark.parametrize(
@@ -124,8 +133,10 @@ def test_arrays_are_mapped_and_altered_ones_refused(arrays, write, tmp_path):
     }
     read = read_arrays(write(arrays))
     for name, expected in arrays.items():
-        assert isinstance(read[name].base, np.memmap) and not read[name].flags.writeable
-        assert read[name].dtype == expected.dtype and np.array_equal(read[name], expected)
+        assert isinstance(read[name].base, np.memmap)
+        assert not read[name].flags.writeable
+        assert read[name].dtype == expected.dtype
+        assert np.array_equal(read[name], expected)
     assert read["features"].flags.f_contiguous
     for save in (np.savez, np.savez_compressed):
         save(path := tmp_path / "a.npz", logits=arrays["logits"])
@@ -146,7 +157,8 @@ def test_a_mapped_file_is_read_in_a_fraction_of_its_memory(write):
     read = read_outputs(path)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert np.array_equal(read.validation.features, features) and peak < features.nbytes / 2
+    assert np.array_equal(read.validation.features, features)
+    assert peak < features.nbytes / 2
 
 
 HUGE = "{'descr': '<f4', 'fortran_order': False, 'shape': (10000000000000,)}"
@@ -254,7 +266,8 @@ def test_probabilities_are_detected_and_may_be_treated_as_such(arrays, write):
         read_outputs(write(changed))
     inputs = read_outputs(write(changed), treat_as="probabilities")
     assert inputs.validation.probabilities == pytest.approx(changed["logits"], abs=1e-6)
-    assert not inputs.level and inputs.head is not None
+    assert not inputs.level
+    assert inputs.head is not None
 
 
 @pytest.mark.parametrize(
@@ -395,7 +408,8 @@ def test_the_line_that_rewrites_a_table_leaves_its_texts(arrays, tmp_path, monke
     line = str(refused.value).partition("In Python: ")[2].partition(", with decimal")[0]
     value_of_line(line, pandas=pd)
     read = read_outputs("a.csv")
-    assert read.files[:2] == ("01é", "1") and {*read.strata} == {"NA"}
+    assert read.files[:2] == ("01é", "1")
+    assert {*read.strata} == {"NA"}
 
 
 def test_probabilities_give_the_numbers_of_their_logarithms(arrays, write):

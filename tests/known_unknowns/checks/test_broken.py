@@ -358,7 +358,8 @@ def test_each_check_of_scores_finds_the_broken_score(name, phrase, score):
     with pytest.raises(AssertionError) as failed:
         check_score(score, only=name)
     first, second, *_ = str(failed.value).splitlines()
-    assert first.startswith(f"check '{name}' of score") and phrase in first
+    assert first.startswith(f"check '{name}' of score")
+    assert phrase in first
     assert second.startswith("What must hold: ")
     with pytest.raises(AssertionError, match=re.escape(first)):
         check_score(score, only=name, case=case_of(failed))
@@ -370,7 +371,8 @@ def test_what_is_right_passes():
     assert list(results) == list(SCORE_CHECKS)
     assert [name for name in results if results[name] != "holds"] == ["unlabelled_images_are_seen"]
     results = check_metric(metrics.rejection_threshold)
-    assert list(results) == list(METRIC_CHECKS) and results["bad_input_is_refused"] == "holds"
+    assert list(results) == list(METRIC_CHECKS)
+    assert results["bad_input_is_refused"] == "holds"
     assert results["better_is_better"].startswith("does not apply: neither higher nor lower")
 
 

@@ -24,7 +24,8 @@ def test_bounds_of_the_share_are_kept():
             mixture = generator.normal(size=400)
             mixture[generator.random(400) < share] = -50.0
             bounds.append(without_labels.share_bound(validation, mixture, level=0.8))
-        assert np.mean(np.array(bounds) > share) <= 0.2 and np.mean(bounds) >= 0.8 * share
+        assert np.mean(np.array(bounds) > share) <= 0.2
+        assert np.mean(bounds) >= 0.8 * share
 
 
 def test_shares_by_hand():
@@ -52,14 +53,16 @@ def test_the_rate_of_a_list_is_kept_and_not_wasted():
         listed = without_labels.suspected_unknown(held, mixture, rate=0.2)
         outcomes.append(without_labels.selection_outcome(listed.chosen, unknown))
     rate, power = np.mean(outcomes, axis=0)
-    assert 0.096 < rate <= 0.2 and power > 0.8  # 0.6 times the requested rate
+    assert 0.096 < rate <= 0.2
+    assert power > 0.8  # 0.6 times the requested rate
     p_values = without_labels.conformal_p_values(held, mixture)
     assert np.array_equal(p_values > 0.05, mixture >= coverage_threshold(held, coverage=0.95))
     assert np.array_equal(listed.chosen, false_discovery_control(p_values) <= 0.2)
     for count, some in ((9, False), (10, True)):  # 1 / 100 of 100 images, at 0.1
         mixture = np.r_[np.full(100 - count, 200.0), np.full(count, -1.0)]
         selection = without_labels.suspected_unknown(np.arange(99.0), mixture)
-        assert selection.fewest == 10 and selection.chosen.any() == some
+        assert selection.fewest == 10
+        assert selection.chosen.any() == some
 
 
 def confident(right, share=0.0, images=4000, seed=0):
@@ -75,7 +78,8 @@ def test_the_bracket_holds_the_accuracy_and_that_of_accepted_images(share):
     (ours, correct) = confident(0.8)
     (mixture, right) = confident(0.8, share, seed=1)
     low, high = bracket(ours, correct, mixture, share=share)
-    assert low < right.mean() < high and low == pytest.approx(0.8 * (1 - share) - 0.05, abs=0.01)
+    assert low < right.mean() < high
+    assert low == pytest.approx(0.8 * (1 - share) - 0.05, abs=0.01)
     assert high == pytest.approx(0.85, abs=0.01)
     # the rejector sees half of the unknown images
     kept = np.arange(4000) >= share * 4000 / 2
@@ -126,7 +130,8 @@ def test_intervals_hold_in_every_bin_of_shares_and_the_regression_beats_the_cons
                 areas = [auroc(given[1].known, each) for each in given[1].unknown.values()]
                 assert guess == pytest.approx(np.mean(areas))
                 errors.append([guess - truth, estimate.value - truth])
-    assert len(covered) == 4 and all(np.mean(held) >= 0.72 for held in covered.values())
+    assert len(covered) == 4
+    assert all(np.mean(held) >= 0.72 for held in covered.values())
     guessed, learned = np.sqrt(np.mean(np.square(errors), axis=0))
     assert learned < 0.75 * guessed
 
@@ -148,7 +153,8 @@ def test_mixtures_have_the_share_and_are_as_large_as_possible():
     meta = World(6).sets(3, images=100, known=150)
     pairs = [*meta.mix(np.inf, 50)]
     shares = np.array([len(b) / (len(a) + len(b)) for a, b in pairs])
-    assert 0.009 < shares.min() < 0.02 and 0.85 < shares.max() < 0.96
+    assert 0.009 < shares.min() < 0.02
+    assert 0.85 < shares.max() < 0.96
     assert all(len(a) == 150 or len(b) == 100 for a, b in pairs)
     assert abs(np.median(shares) - np.sqrt(0.01 * 0.95)) < 0.03
     assert all(abs(len(a) + len(b) - 40) <= 1 for a, b in meta.mix(40, 1))

@@ -100,7 +100,7 @@ def test_rows_of_a_score_by_hand(seen):
     assert set(drawn.index) == {
         *(("average", metric) for metric in ("der95", "der99")),
         *(("label-shifted", metric) for metric in rankings),
-    }  # fmt: skip
+    }
     assert set(drawn["bootstrap"].map(len)) == {20}
     assert (drawn["bootstrap"].map(np.mean) - drawn["value"]).abs().max() < 0.1
 
@@ -137,7 +137,8 @@ def test_a_fresh_threshold_is_of_test_images_that_are_not_judged(seen):
     assert fresh.thresholds["der99"] == right[int(len(right) * 0.01)]
     kept = judged["corrupted"]
     assert set(versions[kept]) == {*range(50)} - {*reference}
-    assert len(judged["in"]) == 50 and len(judged["out"]) == 30
+    assert len(judged["in"]) == 50
+    assert len(judged["out"]) == 30
     rows = rows_of(seen, "max_logit", variant="fresh threshold")
     wrong = (values.sets["corrupted"] >= fresh.thresholds["der99"]) != corrupted.correct
     row = rows.loc[("corrupted", "der99"), ["value", "images"]].tolist()
@@ -214,10 +215,12 @@ def test_an_answer_is_one_of_the_sets_own_classes():
     assert judged.correct.sum() > images.correct.sum() > 0
     assert not (images.correct & ~judged.correct).any()
     few = outputs_with(MODEL, roles_with(), NAMES[1:])  # images of other classes are left out
-    assert few.test.num_classes == few.head.weight.shape[0] == 3 and len(few.test) == 60
+    assert few.test.num_classes == few.head.weight.shape[0] == 3
+    assert len(few.test) == 60
     # nothing else changes: not the other sets, nor what a score reads
     assert type(some.test) is type(some.train) is Outputs
-    assert (judged.predictions == images.predictions).all() and 2 in judged.predictions
+    assert (judged.predictions == images.predictions).all()
+    assert 2 in judged.predictions
     assert judged.logits is images.logits or (judged.logits == images.logits).all()
     for method in ("msp", "energy", "fdbd", "vim"):
         score = scores.create(method).fit(every.train, HEAD)

@@ -107,9 +107,11 @@ def test_a_trial_that_diverges_is_recorded_left_out_and_not_repeated(rows, monke
     table = rows(measures=["msp"])
     first = len(rates)
     (diverged,) = table[table["metric"] == "diverged"].to_dict("records")
-    assert diverged["variant"] == "trial 1" and "nan at step 3" in diverged["notes"]
+    assert diverged["variant"] == "trial 1"
+    assert "nan at step 3" in diverged["notes"]
     assert set(table["variant"]) == {"trial 0", "trial 1", "primary"}  # no ensemble of one
-    assert rows(measures=["msp"]).equals(table) and rates[first:] == [0.05]
+    assert rows(measures=["msp"]).equals(table)
+    assert rates[first:] == [0.05]
 
 
 class Network:
@@ -175,9 +177,17 @@ def test_a_score_learns_from_training_images_and_a_failure_ends_no_other(split, 
     seen = []
 
     class Seeing(BlockwiseScore):
-        info = Info(name="seeing", title="Seeing", paper="None", authors="None", year=2026,
-                    key="belghazi2021", equation="s", summary="None.",
-                    needs=(*needs, "head", "training outputs"))  # fmt: skip
+        info = Info(
+            name="seeing",
+            title="Seeing",
+            paper="None",
+            authors="None",
+            year=2026,
+            key="belghazi2021",
+            equation="s",
+            summary="None.",
+            needs=(*needs, "head", "training outputs"),
+        )
 
         def _learn(self, train_outputs, head):
             seen.append((train_outputs, head))
@@ -193,7 +203,8 @@ def test_a_score_learns_from_training_images_and_a_failure_ends_no_other(split, 
     assert isinstance(values["knn", "before"], float)
     ((train, head),) = seen
     assert np.array_equal(train.features, network.outputs(split.train).features)
-    assert (train.members is None) == ("logits" not in needs) and head is network.head
+    assert (train.members is None) == ("logits" not in needs)
+    assert head is network.head
 
 
 def test_gmm_of_an_ensemble_is_the_mean_density_of_its_networks(split):
