@@ -108,18 +108,6 @@ def test_two_images_lie_equally_far_from_their_mean():
     assert not openmax.fitted["revised"].any()  # what differs is rounding
 
 
-@pytest.mark.parametrize("kind", ["euclidean", "euclidean_cosine"])
-def test_distances_to_all_classes_are_those_to_each(kind):
-    """By a product, far from the origin too, and to the last bit whatever images are beside."""
-    logits, labels = example()
-    openmax = OpenMax(distance=kind).fit(logits + 1000, labels)
-    images = np.concatenate([logits[:300], far_away()]) + 1000
-    distances = openmax._distances_to_all(images)
-    expected = openmax._distances(images[:, None, :], openmax.fitted["mean"])
-    np.testing.assert_allclose(distances, expected, rtol=1e-9)
-    assert np.array_equal(openmax._distances_to_all(images[40:41])[0], distances[40])
-
-
 @pytest.mark.parametrize("classes", [2, 6, 1000])
 def test_unknown_probability_is_largest_for_the_uniform_softmax(classes):
     bound = (1 - 1 / classes) ** classes

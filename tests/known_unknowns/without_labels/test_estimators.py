@@ -10,7 +10,7 @@ from helpers.labelfree import PREDICTED, counts_at_share
 from helpers.metrics import auroc
 from known_unknowns import without_labels
 from known_unknowns.guarantees import coverage_threshold
-from known_unknowns.without_labels import BINS, DetectionEstimator, MetaSets, detection
+from known_unknowns.without_labels import BINS, DetectionEstimator, MetaSets
 from known_unknowns.without_labels import accuracy_bracket as bracket
 
 
@@ -168,25 +168,6 @@ def test_the_curve_is_its_definition():
     quantiles = np.sort(validation)[99::100][:23]  # 100 of 2,400 gaps below the first
     assert curve[:23] == pytest.approx([(scores < each).mean() for each in quantiles], abs=0.005)
     assert curve[23] == pytest.approx(auroc(validation, scores))
-
-
-def test_leaving_out_a_set_is_fitting_without_it():
-    """In closed form; the penalty is that with the smallest errors."""
-    generator = np.random.default_rng(2)
-    curves = generator.normal(size=(12, 24))
-    truths = generator.uniform(size=12)
-    kernel = detection._kernel(curves, curves)
-    sets = np.arange(12) // 3
-    weights, misses = detection._ridge(*np.linalg.eigh(kernel), truths, 4)
-    errors = np.zeros((len(detection._PENALTIES), 12))
-    for row, penalty in zip(errors, detection._PENALTIES, strict=True):
-        for kept in (sets != left_out for left_out in range(4)):
-            inner = kernel[np.ix_(kept, kept)] + penalty * np.eye(9)
-            predicted = kernel[:, kept] @ np.linalg.solve(inner, truths[kept])
-            row[~kept] = (truths - predicted)[~kept]
-    assert misses == pytest.approx(min(errors, key=lambda row: (row**2).sum()), abs=1e-8)
-    predicted = (kernel @ weights)[np.arange(12), 1 + sets]
-    assert truths - predicted == pytest.approx(misses, abs=1e-8)
 
 
 def estimated(held, mixture, kind="curve_regression"):
