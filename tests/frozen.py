@@ -38,7 +38,8 @@ MINI = "mini"  # of a folder of FOLDER: the results tables of the smallest tier
 
 def judgement(folder: Path) -> dict[str, str]:
     """Return ledger, effects and verdicts of all committed tables, and of the frozen mini rows."""
-    effects, sentences = [], []
+    effects = []
+    sentences = []
     check = Claims.check
 
     def recorded(claims: Claims, table: pd.DataFrame, **given) -> pd.DataFrame:
@@ -99,11 +100,16 @@ def samples() -> dict[str, str]:
     grouped = {"groups": np.arange(300) // 2, "strata": np.arange(300) % 3 // 2}
     mixed = [np.concatenate(pair) for pair in zip(conftest.made(50, seed=3), unknown, strict=True)]
     rest = {
-        "features": features, "ood_pets_features": unknown[1],
-        "train_logits": train[0], "train_features": train[1], "train_labels": train[2],
-        "production_logits": mixed[0], "production_features": mixed[1],
-        "head_weight": 1.5 * np.eye(4, 6), "head_bias": np.zeros(4),
-    }  # fmt: skip
+        "features": features,
+        "ood_pets_features": unknown[1],
+        "train_logits": train[0],
+        "train_features": train[1],
+        "train_labels": train[2],
+        "production_logits": mixed[0],
+        "production_features": mixed[1],
+        "head_weight": 1.5 * np.eye(4, 6),
+        "head_bias": np.zeros(4),
+    }
     exponentials = np.exp(logits)
     probabilities = exponentials / exponentials.sum(axis=1, keepdims=True)
     files = {

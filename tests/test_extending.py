@@ -75,7 +75,8 @@ def test_arrays_become_a_data_set(root):
     (block,) = (code for code in blocks("CONTRIBUTING.md", "A data set") if "write_pack" in code)
     exec(block, {"images": images, "labels": [0, 1, 1]})
     loaded = data.load("pets", "test")
-    assert np.array_equal(loaded.images, images) and loaded.class_names == ("cat", "dog")
+    assert np.array_equal(loaded.images, images)
+    assert loaded.class_names == ("cat", "dog")
 
 
 def test_the_audit_of_the_readme(tmp_path, monkeypatch):
@@ -90,7 +91,8 @@ def test_the_audit_of_the_readme(tmp_path, monkeypatch):
     (commands,) = blocks("README.md", "Audit your own model", "console")
     for line in commands.splitlines():
         program, *words = shlex.split(line)
-        assert program == "known-unknowns" and not main(words)
+        assert program == "known-unknowns"
+        assert not main(words)
     assert "<html" in (tmp_path / "my_audit" / "report.html").read_text(encoding="utf-8")
     assert len((tmp_path / "answers.csv").read_text(encoding="utf-8").splitlines()) == 601
     names["features"] = np.concatenate([features[:50], generator.normal(size=(50, 8))])
@@ -128,7 +130,10 @@ def test_which_tool_for_which_question():
     for block in re.findall(r"^```python\n(.*?)^```$", page.read_text("utf-8"), re.M | re.S):
         exec(compile(block, str(page), "exec"), names)
     assert names["suspect"][200:].mean() > 2 * names["suspect"][:200].mean()
-    assert names["suspects"].chosen.any() and 0 < names["lower_bound"] < 1 / 3
+    assert names["suspects"].chosen.any()
+    assert 0 < names["lower_bound"] < 1 / 3
     assert (names["scores"] >= names["for_coverage"]).mean() >= 0.9
-    assert names["for_risk"].bound <= 0.05 and 0 <= names["open_set"] <= 1
-    assert names["predicted"]["auroc"].value > 0.7 and 0 <= names["aurc"] < 0.1
+    assert names["for_risk"].bound <= 0.05
+    assert 0 <= names["open_set"] <= 1
+    assert names["predicted"]["auroc"].value > 0.7
+    assert 0 <= names["aurc"] < 0.1

@@ -22,7 +22,8 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
     assert target.read_text() == "old"
     assert os.listdir(tmp_path) == ["a.txt"]
     with files.atomic_path(tmp_path / "new" / "a.npz") as temporary:  # folders are made
-        assert temporary.name.startswith(".") and temporary.suffix == ".npz"
+        assert temporary.name.startswith(".")
+        assert temporary.suffix == ".npz"
     assert (tmp_path / "new" / "a.npz").exists()
 
 
@@ -45,14 +46,16 @@ def test_a_damaged_file_is_set_aside_named_and_made_anew(tmp_path, caplog):
     path = tmp_path / "a"
     path.write_text("goo")
     assert cache.load_or_make(path, read, lambda where: where.write_text("good")) == "good"
-    assert (tmp_path / "a.damaged").read_text() == "goo" and str(path) in caplog.text
+    assert (tmp_path / "a.damaged").read_text() == "goo"
+    assert str(path) in caplog.text
     with pytest.raises(ValueError, match="damaged"):  # what is made badly is not loaded
         cache.load_or_make(tmp_path / "b", read, lambda where: where.write_text("bad"))
 
 
 def test_keys_differ_with_content_and_code():
     assert cache.key(a=1) != cache.key(a=1.5) != cache.key(b=1)
-    first, second = "helpers.networks.backbones.create", "helpers.outputs"
+    first = "helpers.networks.backbones.create"
+    second = "helpers.outputs"
     both = cache.code(first, second)
     assert cache.code(first) != cache.code(second) != both == cache.code(second, first)
 
@@ -90,21 +93,32 @@ def test_arrays_do_in_the_place_of_tensors(tmp_path):
         read, information = checkpoints.load(tmp_path / "a.safetensors", framework=framework)
         assert information == {"epochs": 2}
         for name, expected in arrays.items():
-            assert isinstance(read[name], kind) and read[name].shape == expected.shape
+            assert isinstance(read[name], kind)
+            assert read[name].shape == expected.shape
             assert np.array_equal(np.asarray(read[name]), expected)
     checkpoints.save(tmp_path / "a.safetensors", {"w": tensors["w"], "v": w})
     assert torch.equal(checkpoints.load(tmp_path / "a.safetensors")[0]["v"], tensors["w"])
 
 
-FOREIGN, WHOLE = "no file that this project wrote", "not a whole checkpoint .*; "
+FOREIGN = "no file that this project wrote"
+WHOLE = "not a whole checkpoint .*; "
 
 
-@pytest.mark.parametrize(("change", "message"), [
-    (lambda content: content.replace(b"[1]", b"[2]"), "its contents do not match"),  # information
-    (lambda content: content.replace(b"\x40", b"\x41"), "its contents do not match"),  # a tensor
-    *((lambda content, keep=keep: content[:keep], FOREIGN) for keep in (0, 4, 50)),
-    (lambda content: content[:-1], WHOLE + "write or copy it again$"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda content: content.replace(b"[1]", b"[2]"),
+            "its contents do not match",
+        ),  # information
+        (
+            lambda content: content.replace(b"\x40", b"\x41"),
+            "its contents do not match",
+        ),  # a tensor
+        *((lambda content, keep=keep: content[:keep], FOREIGN) for keep in (0, 4, 50)),
+        (lambda content: content[:-1], WHOLE + "write or copy it again$"),
+    ],
+)
 def test_an_altered_or_truncated_file_is_found(saved, change, message, monkeypatch):
     """Only a truncated file of the cache, which is made again, is to be deleted."""
     saved.write_bytes(change(saved.read_bytes()))
@@ -116,12 +130,18 @@ def test_an_altered_or_truncated_file_is_found(saved, change, message, monkeypat
         checkpoints.load(saved)
 
 
-@pytest.mark.parametrize(("name", "write"), [
-    ("a.npz", lambda path: np.savez(path, logits=np.eye(3))),
-    ("a.pt", lambda path: torch.save({"weight": torch.eye(3)}, path)),
-    ("report.html", lambda path: path.write_text("<html>" + 99 * "<p>A report.</p>")),
-    ("model.safetensors", lambda path: save_file({"weight": np.eye(3)}, path, {"format": "np"})),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [
+        ("a.npz", lambda path: np.savez(path, logits=np.eye(3))),
+        ("a.pt", lambda path: torch.save({"weight": torch.eye(3)}, path)),
+        ("report.html", lambda path: path.write_text("<html>" + 99 * "<p>A report.</p>")),
+        (
+            "model.safetensors",
+            lambda path: save_file({"weight": np.eye(3)}, path, {"format": "np"}),
+        ),
+    ],
+)
 def test_a_file_of_another_program_is_never_to_be_deleted(tmp_path, name, write):
     write(tmp_path / name)
     for framework in ("np", "pt"):

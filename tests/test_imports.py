@@ -23,8 +23,20 @@ TOOL = [module.name for module in pkgutil.walk_packages(known_unknowns.__path__,
 JUDGEMENT = [module.name for module in pkgutil.walk_packages(synthesis.__path__, "synthesis.")]
 MODULES = [*HELPERS, *TOOL, *JUDGEMENT]
 #: The packages in import order; a package imports only from those before it.
-ROOMS = ("shared", "data", "outputs", "networks", "training", "metrics", "scores", "labelfree",
-         "tables", "papers", "known_unknowns", "synthesis")  # fmt: skip
+ROOMS = (
+    "shared",
+    "data",
+    "outputs",
+    "networks",
+    "training",
+    "metrics",
+    "scores",
+    "labelfree",
+    "tables",
+    "papers",
+    "known_unknowns",
+    "synthesis",
+)
 #: The rooms of `helpers` that the tool may import.
 GROUND = {"outputs", "metrics", "scores", "labelfree", "checks", "files", "checkpoints"}
 #: Other rooms that modules of the tool import today, with the reason.  The list only shrinks.
@@ -39,16 +51,34 @@ RARE = ("itables", "nltk", "pytest", "seaborn", "sklearn", "timm", "scipy.stats"
 #: torchvision imports the other one, a compiler that nothing here uses.
 VISION = ("torchvision", "torch._dynamo")
 
-WITHOUT_TORCH = ("helpers.data", "helpers.labelfree", "helpers.metrics", "helpers.networks.recipe",
-                 "helpers.outputs", "helpers.tables", "helpers.scores", "known_unknowns.bench",
-                 "known_unknowns.checks", "synthesis.claim_files", "synthesis.counterparts",
-                 "synthesis.effects", "synthesis.figures", "synthesis.ledger",
-                 "synthesis.paper_claims", "synthesis.preconditions",
-                 "synthesis.skills")  # fmt: skip
+WITHOUT_TORCH = (
+    "helpers.data",
+    "helpers.labelfree",
+    "helpers.metrics",
+    "helpers.networks.recipe",
+    "helpers.outputs",
+    "helpers.tables",
+    "helpers.scores",
+    "known_unknowns.bench",
+    "known_unknowns.checks",
+    "synthesis.claim_files",
+    "synthesis.counterparts",
+    "synthesis.effects",
+    "synthesis.figures",
+    "synthesis.ledger",
+    "synthesis.paper_claims",
+    "synthesis.preconditions",
+    "synthesis.skills",
+)
 #: All other modules with torch load no torchvision.
-HEAVY = ("helpers.networks.inference", "helpers.networks.zoo", "helpers.tables.interactive",
-         "known_unknowns.__main__", "known_unknowns.auditing",
-         "known_unknowns.guarantees")  # fmt: skip
+HEAVY = (
+    "helpers.networks.inference",
+    "helpers.networks.zoo",
+    "helpers.tables.interactive",
+    "known_unknowns.__main__",
+    "known_unknowns.auditing",
+    "known_unknowns.guarantees",
+)
 
 #: The part of an audit that goes back to networks and images.
 SHOW_IMAGES = ("known_unknowns.auditing.networks",)
@@ -102,7 +132,8 @@ def room(name: str) -> str:
 def imports(name: str) -> set[str]:
     """Return the modules that a module imports, also inside functions; not for type checking."""
     source = Path(find_spec(name).origin).read_text(encoding="utf-8")
-    names, waiting = set(), [ast.parse(source)]
+    names = set()
+    waiting = [ast.parse(source)]
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):

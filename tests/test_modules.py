@@ -33,9 +33,11 @@ def test_a_change_makes_anew_what_imports_it_and_no_more(before, change, monkeyp
     """One file has another text; the modules that do not change are read once for all cases."""
     file, old, new, anew = CHANGES[change].values()
     path = modules.ROOT / "helpers" / file
-    text, name = path.read_text("utf-8"), f"helpers.{file.removesuffix('.py').replace('/', '.')}"
+    text = path.read_text("utf-8")
+    name = f"helpers.{file.removesuffix('.py').replace('/', '.')}"
     assert old in text
-    read_text, parse = Path.read_text, modules._parse
+    read_text = Path.read_text
+    parse = modules._parse
     changed = {path: lambda *_: text.replace(old, new)}
     monkeypatch.setattr(Path, "read_text", lambda *given: changed.get(given[0], read_text)(*given))
     parse_of = {name: parse.__wrapped__}

@@ -15,10 +15,12 @@ from tests.data.test_images import some
 
 def test_derived_values():
     """Members, and networks of an ensemble, are averaged as probabilities."""
-    logits, labels = np.log([[0.9, 0.1], [0.2, 0.8]]), np.array([0, -1])
+    logits = np.log([[0.9, 0.1], [0.2, 0.8]])
+    labels = np.array([0, -1])
     first = Outputs(logits, np.zeros((2, 2)), labels)
     np.testing.assert_allclose(first.probabilities, [[0.9, 0.1], [0.2, 0.8]], atol=1e-7)
-    assert first.predictions.tolist() == [0, 1] and first.correct.tolist() == [True, False]
+    assert first.predictions.tolist() == [0, 1]
+    assert first.correct.tolist() == [True, False]
     assert first.probabilities is first.probabilities  # computed once
     both = ensemble([first, Outputs(logits[::-1], np.ones((2, 3)), labels)])
     np.testing.assert_allclose(both.probabilities, [[0.55, 0.45]] * 2, atol=1e-7)
@@ -75,7 +77,8 @@ def test_a_class_counts_once(classes):
 
 def test_a_file_gives_what_was_written_or_is_refused_by_name(tmp_path):
     """Cut short, or with a flipped bit."""
-    path, arrays = tmp_path / "a.safetensors", np.random.default_rng(0).normal(size=(2, 5, 3))
+    path = tmp_path / "a.safetensors"
+    arrays = np.random.default_rng(0).normal(size=(2, 5, 3))
     before = Outputs(*arrays, np.arange(5) % 4 - 1, native=np.arange(5.0))
     before.save(path)
     content = path.read_bytes()
@@ -87,7 +90,8 @@ def test_a_file_gives_what_was_written_or_is_refused_by_name(tmp_path):
         try:
             after = Outputs.load(path)
         except ValueError as error:
-            assert str(path) in str(error) and position is not None
+            assert str(path) in str(error)
+            assert position is not None
             continue
         assert after.members is None
         for name in ("logits", "features", "labels", "native"):
@@ -102,27 +106,34 @@ def noise():
     return some(7, 32, labels=np.array([0, 1, 2, 3, -1, 0, 1]), class_names=tuple("abcd"))
 
 
-@pytest.mark.parametrize("changes", [
-    {"width": 8, "stem_stride": 2, "dropout": 0.3, "objective": "rnd"},
-    {"backbone": "densenet", "depth": 16, "width": 12},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"width": 8, "stem_stride": 2, "dropout": 0.3, "objective": "rnd"},
+        {"backbone": "densenet", "depth": 16, "width": 12},
+    ],
+)
 def test_compute_in_batches_is_compute_at_once_and_matches_the_head(changes):
     """Also a native measure, beside members that dropout draws."""
-    classifier, images = backbones.create(Recipe(**changes), 4), noise()
+    classifier = backbones.create(Recipe(**changes), 4)
+    images = noise()
     classifier.set_normalisation(images.images)
-    whole, parts = compute(classifier, images), compute(classifier, images, batch_size=3, passes=2)
+    whole = compute(classifier, images)
+    parts = compute(classifier, images, batch_size=3, passes=2)
     tolerances = {"rtol": 1e-4, "atol": 1e-5 * np.abs(whole.logits).max()}
     for name in ["logits", "features", *["native"] * ("objective" in changes)]:
         np.testing.assert_allclose(getattr(parts, name), getattr(whole, name), **tolerances)
     linear = whole.features @ classifier.head.weight.T + classifier.head.bias
     np.testing.assert_allclose(linear, whole.logits, **tolerances)
     assert whole.labels.tolist() == images.labels.tolist()
-    assert parts.members.shape == (2, 7, 4) and whole.members is None
+    assert parts.members.shape == (2, 7, 4)
+    assert whole.members is None
 
 
 def test_memory_beyond_the_outputs_does_not_grow_with_the_images():
     """The memory of arrays: torch's memory for a batch is not counted."""
-    classifier, extra = backbones.create(Recipe(width=8, stem_stride=2), 4), []
+    classifier = backbones.create(Recipe(width=8, stem_stride=2), 4)
+    extra = []
     for count in (1_000, 4_000):
         pixels = np.zeros((count, 4, 4, 3), np.uint8)
         images = Images(pixels, np.zeros(count, np.int64), tuple("abcd"), "nothing", "test")
@@ -138,7 +149,8 @@ def test_passes_with_dropout_vary_and_their_mean_is_the_models_answer():
     """Outside the passes nothing is dropped."""
     classifier = backbones.create(Recipe(width=8, stem_stride=2, dropout=0.3, block_dropout=0.1), 4)
     drawn = compute(classifier, noise(), passes=5)
-    assert drawn.members.shape == (5, 7, 4) and (drawn.members.std(axis=0) > 0).all()
+    assert drawn.members.shape == (5, 7, 4)
+    assert (drawn.members.std(axis=0) > 0).all()
     np.testing.assert_allclose(drawn.members.sum(axis=2), 1, rtol=1e-5)
     np.testing.assert_allclose(drawn.probabilities, drawn.members.mean(axis=0), rtol=1e-5)
     assert np.array_equal(compute(classifier, noise()).logits, drawn.logits)

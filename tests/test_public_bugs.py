@@ -224,7 +224,8 @@ def run_command(entry: dict, capsys) -> None:
     printed = "".join(capsys.readouterr())
     assert status == entry["exit"], printed
     assert re.search(entry.get("prints", ""), printed), printed
-    assert "Traceback" not in printed and "\x1b" not in printed
+    assert "Traceback" not in printed
+    assert "\x1b" not in printed
     assert {name: Path(name).read_bytes() for name in before} == before
 
 

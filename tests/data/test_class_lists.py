@@ -39,11 +39,13 @@ def test_all_classes_of_imagenet_are_nouns():
     """By wnids, there and back; Tiny ImageNet's are ImageNet's, whose names are WordNet's."""
     imagenet, tiny = map(class_lists.wnids_of, ("imagenet", "tiny_imagenet_64"))
     assert (len(imagenet), len(tiny)) == (1000, 200)
-    assert not wordnet.knows("qqqq") and not wordnet.knows("")
+    assert not wordnet.knows("qqqq")
+    assert not wordnet.knows("")
     assert tiny.items() <= imagenet.items()
     for wnid, name in imagenet.items():
         synset = wordnet.noun(wnid)
-        assert synset.lemma_names()[0] == name.replace(" ", "_") and wordnet.wnid(synset) == wnid
+        assert synset.lemma_names()[0] == name.replace(" ", "_")
+        assert wordnet.wnid(synset) == wnid
         assert len(synset.definition()) > len("(left out)")
 
 
@@ -55,7 +57,8 @@ def test_cifar100():
         families.setdefault(row["superclass"], set()).add(row["class"])
         lemmas = {wordnet.spelling(name) for name in wordnet.noun(row["wnid"]).lemma_names()}
         assert wordnet.spelling(row["lemma"]) in lemmas
-    assert len(families) == 20 and {len(classes) for classes in families.values()} == {5}
+    assert len(families) == 20
+    assert {len(classes) for classes in families.values()} == {5}
     printed = {row["class"]: row["wnid"] for row in rows if row["provenance"] == "paper"}
     assert printed == {"camel": "n02437136", "mouse": "n02330245"}
 
@@ -78,12 +81,14 @@ def test_processes_that_unpack_at_once_agree(tmp_path):
     started = [subprocess.Popen(run, text=True, **options) for _ in range(3)]
     printed = {process.communicate()[0].strip() for process in started}
     (folder,) = (tmp_path / "nltk_data").iterdir()
-    assert printed == {folder.name} and len(list(folder.iterdir())) == 14
+    assert printed == {folder.name}
+    assert len(list(folder.iterdir())) == 14
 
 
 def random_graph(seed, size=25):
     """Return a graph in which each node has up to three parents among those before it."""
-    generator, parents = np.random.default_rng(seed), {"0": ()}
+    generator = np.random.default_rng(seed)
+    parents = {"0": ()}
     for node in range(1, size):
         drawn = generator.permutation(node)[: generator.integers(0, 4)]
         parents[str(node)] = tuple(map(str, drawn))

@@ -42,9 +42,12 @@ def test_an_image_is_corrupted_alike_in_any_order_subset_and_batch(name, small, 
     rng = np.random.default_rng(1)
     many = np.concatenate([small] * 4)  # more than are worked on at once
     for images in (many, large, large[:, :48, :64], large[:, 60:68, 80:88]):
-        before, whole = images.copy(), corrupt(images, name, 3, seed=0)
-        assert whole.shape == images.shape and whole.dtype == np.uint8
-        assert (whole != images).any() and (images == before).all()
+        before = images.copy()
+        whole = corrupt(images, name, 3, seed=0)
+        assert whole.shape == images.shape
+        assert whole.dtype == np.uint8
+        assert (whole != images).any()
+        assert (images == before).all()
         for order in (rng.permutation(len(images))[:150], [-1]):
             np.testing.assert_array_equal(corrupt(images[order], name, 3, seed=0), whole[order])
     assert corrupt(small[:0], name, 3, seed=0).shape == (0, 32, 32, 3)
@@ -79,7 +82,8 @@ def test_elastic_transform_takes_three_corners_to_where_they_are_drawn():
 def test_a_corrupted_data_set_keeps_its_labels_and_tells_what_was_done(small):
     clean = load("cifar10_mini", "test").subset(slice(6))
     noisy = corrupt_set(clean, "gaussian_noise", 3, seed=7)
-    assert noisy.name == "cifar10_mini-gaussian_noise-3" and (noisy.labels == clean.labels).all()
+    assert noisy.name == "cifar10_mini-gaussian_noise-3"
+    assert (noisy.labels == clean.labels).all()
     assert (noisy.images == corrupt(small[:6], "gaussian_noise", 3, seed=7)).all()
     assert noisy.origin == clean.origin | {"corruption": "gaussian_noise, severity 3, seed 7"}
 
@@ -118,7 +122,8 @@ def test_defocus_blur_is_the_mean_over_a_softened_disc(small):
 @pytest.mark.parametrize("delta", [1, 3])
 def test_glass_blur_displaces_pixels_one_after_the_other(delta):
     """As a loop over the pixels from the last to the first, each taking what its source shows."""
-    height, width = 20, 17
+    height = 20
+    width = 17
     levels = np.random.default_rng(0).random((2, height, width, 3), np.float32)
     result = blur.glass_blur(levels, generators(2), 0.01, delta, 2)  # too narrow a Gaussian to blur
     for expected, image, generator in zip(levels.copy(), result, generators(2), strict=True):
@@ -142,7 +147,8 @@ def test_smearing_follows_the_angle_with_half_a_gaussian(angle, down, right):
     if angle in (0, -90):  # whole steps of a pixel
         seen = [smeared[10 - i * down, 10 - i * right] for i in range(5)]
         np.testing.assert_allclose(seen, weights, rtol=1e-6)
-    assert smeared[10 - down, 10 - right] > 0 and smeared[10 + down, 10 + right] == 0
+    assert smeared[10 - down, 10 - right] > 0
+    assert smeared[10 + down, 10 + right] == 0
     flat = np.full((2, 32, 32, 3), 96, np.uint8)
     for name in ("pixelate", "jpeg_compression", "motion_blur", "zoom_blur", "contrast"):
         assert np.abs(corrupt(flat, name, 5, seed=0).astype(int) - 96).max() <= 1, name

@@ -41,7 +41,8 @@ def read(stream, indices=None, **options):
 
 def test_a_stream_lists_what_load_reads(folder):
     """The same images, labels and names as in memory, and no pixels."""
-    stream, images = ImageStream.scan(folder), load(f"folder:{folder}", "test", size=16)
+    stream = ImageStream.scan(folder)
+    images = load(f"folder:{folder}", "test", size=16)
     assert stream.labels.tolist() == images.labels.tolist() == [0] * 4 + [1] * 4 + [2] * 4
     for field in ("class_names", "name", "split", "origin"):
         assert getattr(stream, field) == getattr(images, field)
@@ -60,7 +61,8 @@ def test_hidden_folders_are_left_out_and_a_pipe_is_refused(folder):
         shutil.copy(folder / "ant/0.jpg", folder / name / "0.jpg")
     shutil.copy(folder / "ant/0.jpg", folder / "ant/4.JFIF")
     stream = ImageStream.scan(folder)
-    assert len(stream) == 13 and stream.class_names == ("ant", "bee", "cow")
+    assert len(stream) == 13
+    assert stream.class_names == ("ant", "bee", "cow")
     os.mkfifo(folder / "cow" / "camera.png")
     for read_all in (ImageStream.scan, lambda path: load(f"folder:{path}", "test", size=16)):
         with pytest.raises(ValueError, match=r"camera\.png: a file expected, got a pipe"):
@@ -102,11 +104,13 @@ def test_chosen_before_opened(folder, monkeypatch):
         (folder / name).write_bytes(b"")
     (folder / "top.gif").touch()
     listed = Listing.scan(folder)
-    assert len(listed.files) == 12 and listed.class_names == ("ant", "bee", "cow")
+    assert len(listed.files) == 12
+    assert listed.class_names == ("ant", "bee", "cow")
     monkeypatch.setattr(Image, "open", opened := Mock(side_effect=Image.open))
     few = ImageStream.open(listed.subset([0, 7]))
     assert [Path(file).name for (file,), _ in opened.call_args_list] == ["0.jpg", "3.png"]
-    assert few.skipped == () and few.sha256 == ImageStream.scan(folder).subset([0, 4]).sha256
+    assert few.skipped == ()
+    assert few.sha256 == ImageStream.scan(folder).subset([0, 4]).sha256
     assert len(ImageStream.open(listed.subset([]))) == 0
     with pytest.raises(ValueError, match="none of its 3 images can be read"):
         ImageStream.open(listed.subset([1, 2, 4]))
@@ -118,7 +122,8 @@ def test_splits_share_their_class_numbers(folder, tmp_path):
     folder.rename(root / "train")
     (root / "train" / "bee").rename(root / "val" / "bee")
     train = ImageStream.scan(root, split="train")
-    assert train.class_names == ("ant", "bee", "cow") and set(train.labels) == {0, 2}
+    assert train.class_names == ("ant", "bee", "cow")
+    assert set(train.labels) == {0, 2}
     assert set(ImageStream.scan(root, split="val").labels) == {1}
     assert load(f"folder:{root}", "val", size=8).labels.tolist() == [1] * 4
     (tmp_path / "empty").mkdir()
@@ -142,9 +147,12 @@ def test_broken_files_are_skipped_counted_and_listed(folder, caplog):
     stream = ImageStream.scan(folder)
     assert stream.skipped == ("ant/2.jpg", "bee/1.png", "cow/0.jpg")
     sound = [file for file in list_images(folder) if file not in stream.skipped]
-    assert [*stream.files] == sound and stream.labels.tolist() == [0] * 3 + [1] * 3 + [2] * 3
-    assert "3 of 12 images cannot be read" in caplog.text and "ant/2.jpg" in caplog.text
-    assert len(read(stream)[1]) == 9 and stream.subset([0]).skipped == stream.skipped
+    assert [*stream.files] == sound
+    assert stream.labels.tolist() == [0] * 3 + [1] * 3 + [2] * 3
+    assert "3 of 12 images cannot be read" in caplog.text
+    assert "ant/2.jpg" in caplog.text
+    assert len(read(stream)[1]) == 9
+    assert stream.subset([0]).skipped == stream.skipped
 
 
 def test_what_verification_found_is_kept_until_a_file_changes(folder, monkeypatch):
@@ -205,8 +213,10 @@ def test_images_that_are_left_out_and_empty_classes_are_named(folder, caplog):
 def test_subsets_keep_files_sizes_and_labels_together(folder, tmp_path):
     """The digest is of paths, contents and labels, wherever the folder is."""
     stream = ImageStream.scan(folder)
-    picked, chosen = stream.subset([7, 0]), stream.select(["cow", "ant"])
-    assert picked.files == ("bee/3.png", "ant/0.jpg") and picked.labels.tolist() == [1, 0]
+    picked = stream.subset([7, 0])
+    chosen = stream.select(["cow", "ant"])
+    assert picked.files == ("bee/3.png", "ant/0.jpg")
+    assert picked.labels.tolist() == [1, 0]
     assert picked.sizes.tolist() == [stream.sizes[7], stream.sizes[0]]
     assert chosen.files == stream.files[:4] + stream.files[8:]
     assert chosen.labels.tolist() == [1] * 4 + [0] * 4
@@ -222,13 +232,17 @@ def test_subsets_keep_files_sizes_and_labels_together(folder, tmp_path):
 @pytest.mark.parametrize("augment", [False, True])
 def test_batches_do_not_depend_on_workers_or_batch_size(folder, augment):
     """In the order asked for; the seed and the place in the order decide, nothing else."""
-    stream, order = ImageStream.scan(folder), [3, 11, 0, 3, 5, 7, 1]
+    stream = ImageStream.scan(folder)
+    order = [3, 11, 0, 3, 5, 7, 1]
     indices, images = read(stream, order, augment=augment, seed=1)
-    assert indices.tolist() == order and indices.dtype == np.int64
-    assert images.shape == (7, 3, 16, 16) and images.dtype == np.uint8
+    assert indices.tolist() == order
+    assert indices.dtype == np.int64
+    assert images.shape == (7, 3, 16, 16)
+    assert images.dtype == np.uint8
     for options in ({"workers": 2}, {"workers": 2, "batch_size": 2}, {"batch_size": 100}):
         again = read(stream, order, augment=augment, seed=1, **options)
-        assert np.array_equal(again[0], indices) and np.array_equal(again[1], images)
+        assert np.array_equal(again[0], indices)
+        assert np.array_equal(again[1], images)
     # the same image in another place is cropped otherwise, and so it is with another seed
     assert (images[0] != images[3]).any() == augment
     assert (read(stream, order, augment=augment, seed=2)[1] != images).any() == augment
@@ -254,9 +268,11 @@ def test_training_crops_have_the_area_ratio_and_places_that_they_should():
     """All inside, 8 to 100 % of the area, 3:4 to 4:3, and reaching every border."""
     generator = np.random.default_rng(0)
     boxes = np.array([random_crop(100, 80, generator) for _ in range(2000)])
-    assert boxes.min() == 0 and boxes.max(axis=0)[2:].tolist() == [100, 80]
+    assert boxes.min() == 0
+    assert boxes.max(axis=0)[2:].tolist() == [100, 80]
     wide, high = (boxes[:, 2:] - boxes[:, :2]).T
-    share, ratio = wide * high / 8000, wide / high
+    share = wide * high / 8000
+    ratio = wide / high
     ends = [*np.quantile(share, [0, 1]), *np.quantile(ratio, [0, 0.5, 1])]
     np.testing.assert_allclose(ends, [0.085, 0.98, 3 / 4, 1, 4 / 3], rtol=0.05)
     assert random_crop(3, 1000, generator) == (0, 498, 3, 502)
@@ -281,10 +297,13 @@ def test_joined_listings_are_read_as_one(folder, tmp_path):
     (other / "ape" / "2.png").write_bytes(b"")
     one_by_one = [read(ImageStream.scan(path))[1] for path in (folder, other)]
     both = ImageStream.open(Listing.join([Listing.scan(folder), Listing.scan(other)], "animals"))
-    assert both.class_names == ("ant", "cow", "ape", "bee") and both.name == "animals"
+    assert both.class_names == ("ant", "cow", "ape", "bee")
+    assert both.name == "animals"
     assert both.labels.tolist() == [0] * 4 + [1] * 4 + [2] + [3] * 4
-    assert both.files[0] == "zoo/ant/0.jpg" and both.files[-1] == "more/yard/bee/3.png"
-    assert both.skipped == ("more/yard/ape/2.png",) and both.sizes.sum() > 0
+    assert both.files[0] == "zoo/ant/0.jpg"
+    assert both.files[-1] == "more/yard/bee/3.png"
+    assert both.skipped == ("more/yard/ape/2.png",)
+    assert both.sizes.sum() > 0
     np.testing.assert_array_equal(read(both)[1], np.concatenate(one_by_one))
 
 
@@ -295,7 +314,9 @@ def test_imagenet_c_is_its_75_folders_together(root):
             (path := root / f"imagenet_c/{kind}/{severity}/n{severity}").mkdir(parents=True)
             Image.new("RGB", (2, 2)).save(path / "1.png")
     stream = open_stream("imagenet_c", "test")
-    assert len(stream) == 75 and len(stream.class_names) == 5 and stream.name == "imagenet_c"
+    assert len(stream) == 75
+    assert len(stream.class_names) == 5
+    assert stream.name == "imagenet_c"
     assert not [file for file in stream.files if "speckle" in file]
     shutil.rmtree(root / "imagenet_c" / "fog" / "3")
     with pytest.raises(FileNotFoundError, match=r"fog/3: no such folder"):

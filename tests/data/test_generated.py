@@ -21,8 +21,10 @@ def test_a_family_is_a_pure_function_of_generator_and_number(name):
     """The state of the generator decides; n images come as bytes, none of one colour only."""
     generators = map(np.random.default_rng, (3, 3, 4))
     first, again, other = (FAMILIES[name].draw(generator, 40) for generator in generators)
-    assert first.dtype == np.uint8 and first.shape == (40, 32, 32, 3)
-    assert (first == again).all() and (first != other).any()
+    assert first.dtype == np.uint8
+    assert first.shape == (40, 32, 32, 3)
+    assert (first == again).all()
+    assert (first != other).any()
     assert (np.ptp(first, axis=(1, 2)).max(axis=1) > 10).all()
 
 
@@ -33,8 +35,10 @@ def test_a_family_is_loaded_by_name_as_its_card_says(name, most, root, monkeypat
     # nobody finds the shortened splits, since the cache is another one
     for split, count in FAMILIES[name].splits.items():  # of which all are drawn in the next test
         monkeypatch.setitem(FAMILIES[name].splits, split, min(count, most))
-    card, everything = find(name), []
-    assert name in names() and locate(name) is None
+    card = find(name)
+    everything = []
+    assert name in names()
+    assert locate(name) is None
     for split, count in card.splits.items():
         images = load(name, split)
         assert images.images.shape == (count, card.size, card.size, 3)
@@ -47,7 +51,8 @@ def test_a_family_is_loaded_by_name_as_its_card_says(name, most, root, monkeypat
 def test_a_split_begins_as_a_shorter_one_and_is_drawn_once_for_its_code(root, monkeypatch):
     """Batch after batch from one generator; another state of the code draws again."""
     whole = draw("mazes", "train")
-    assert whole.shape == (2000, 32, 32, 3) and find("mazes").splits["train"] == 2000
+    assert whole.shape == (2000, 32, 32, 3)
+    assert find("mazes").splits["train"] == 2000
     assert len({image.tobytes() for image in whole}) == 2000
     monkeypatch.setitem(FAMILIES["mazes"].splits, "train", 500)
     np.testing.assert_array_equal(draw("mazes", "train"), whole[:500])
@@ -58,7 +63,8 @@ def test_a_split_begins_as_a_shorter_one_and_is_drawn_once_for_its_code(root, mo
     (kept,) = (drawn := root.with_name("cache") / "drawn").iterdir()
     monkeypatch.setattr(cache, "code", lambda *names: "of another state")
     assert load("mazes", "test").sha256 == first.sha256
-    assert len(list(drawn.iterdir())) == 2 and kept.exists()
+    assert len(list(drawn.iterdir())) == 2
+    assert kept.exists()
 
 
 def test_the_same_images_in_every_process():
@@ -95,7 +101,8 @@ def test_a_family_without_a_description_is_refused():
 def test_glyphs_are_drawn_inside_a_free_margin_and_differ(script):
     """Each has ink, none of it within two pixels of the edge, and no two look the same."""
     glyphs = atlas(script)
-    assert glyphs.min() >= 0 and glyphs.max() <= 1
+    assert glyphs.min() >= 0
+    assert glyphs.max() <= 1
     assert (glyphs.max(axis=(1, 2)) > 0.5).all()
     assert len(np.unique(glyphs, axis=0)) == len(glyphs)
     assert np.count_nonzero(glyphs) == np.count_nonzero(glyphs[:, 2:-2, 2:-2])

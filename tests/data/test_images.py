@@ -22,15 +22,19 @@ def test_subsets_and_classes_by_index_mask_and_name():
     """−1 for a class that a model does not know, even for all of them; no image is lost."""
     images = some(coarse_labels=np.arange(6) // 3, coarse_class_names=("x", "y"))
     picked = images.subset([5, 0])
-    assert picked.labels.tolist() == [2, 0] and picked.coarse_labels.tolist() == [1, 0]
+    assert picked.labels.tolist() == [2, 0]
+    assert picked.coarse_labels.tolist() == [1, 0]
     np.testing.assert_array_equal(picked.images, images.images[[5, 0]])
     images = some(labels=np.array([0, 1, 2, -1, 2, 0]))
     chosen = images.select(["c", "a"])
-    assert chosen.class_names == ("c", "a") and chosen.labels.tolist() == [1, 0, 0, 1]
+    assert chosen.class_names == ("c", "a")
+    assert chosen.labels.tolist() == [1, 0, 0, 1]
     assert (chosen.images == images.images[[0, 2, 4, 5]]).all()
     numbered = images.renumber(["x", "c", "a"])
-    assert numbered.labels.tolist() == [2, -1, 1, -1, 1, 2] and numbered.labels.dtype == np.int64
-    assert numbered.class_names == ("x", "c", "a") and numbered.images is images.images
+    assert numbered.labels.tolist() == [2, -1, 1, -1, 1, 2]
+    assert numbered.labels.dtype == np.int64
+    assert numbered.class_names == ("x", "c", "a")
+    assert numbered.images is images.images
     assert images.renumber(["x"]).labels.tolist() == [-1] * 6
 
 
@@ -46,7 +50,8 @@ def test_sha256_is_of_content_not_of_names():
 @pytest.mark.parametrize("size", [1, 3, 8])
 def test_resize_without_antialiasing_interpolates_between_four_pixels(shape, size):
     """Each new pixel: bilinear at its centre in the central square, nothing else."""
-    images, side = some(count=3, size=40).images[:, : shape[0], : shape[1]], min(shape)
+    images = some(count=3, size=40).images[:, : shape[0], : shape[1]]
+    side = min(shape)
     weights = []
     for length in shape:
         centres = (length - side) / 2 + (np.arange(size) + 0.5) * side / size - 0.5
@@ -82,9 +87,13 @@ def test_concatenate_joins_classes_by_name_and_keeps_the_order():
     """Labels mean the same class names as before; −1 stays; words and origins are joined."""
     first = some(origin={"title": "One", "licence": "MIT"}, words={"a": "ant"})
     second = some(
-        seed=1, labels=np.array([0, -1, 2, 1, 0, 0]), class_names=("c", "d", "a"), split="train",
-        origin={"title": "Two", "licence": "MIT", "source": "me"}, words={"d": "dog"},
-    )  # fmt: skip
+        seed=1,
+        labels=np.array([0, -1, 2, 1, 0, 0]),
+        class_names=("c", "d", "a"),
+        split="train",
+        origin={"title": "Two", "licence": "MIT", "source": "me"},
+        words={"d": "dog"},
+    )
     both = concatenate([first, second], "both")
     assert both.class_names == ("a", "b", "c", "d")
     assert both.labels.tolist() == [*first.labels, 2, -1, 0, 3, 2, 2]

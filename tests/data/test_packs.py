@@ -53,13 +53,15 @@ def jpeg(size, colour):
 
 
 def test_jpeg_files_are_kept_byte_for_byte(tmp_path):
-    path, files = tmp_path / "noise.zip", [jpeg(16, "white"), jpeg(16, "black")]
+    path = tmp_path / "noise.zip"
+    files = [jpeg(16, "white"), jpeg(16, "black")]
     write(path, splits={"test": (files, [0, 1], [1, 0])}, coarse_class_names=["x", "y"])
     with zipfile.ZipFile(path) as archive:
         assert [archive.read(name) for name in archive.namelist()[:2]] == files
     images = read_pack(path, "test")
     assert images.images.mean(axis=(1, 2, 3)).tolist() == [255, 0]
-    assert images.coarse_labels.tolist() == [1, 0] and images.coarse_class_names == ("x", "y")
+    assert images.coarse_labels.tolist() == [1, 0]
+    assert images.coarse_class_names == ("x", "y")
     write(path, splits={"test": ([jpeg(16, "white"), jpeg(12, "black")], [0, 1])})
     with pytest.raises(ValueError, match="differ in size"):
         read_pack(path, "test")
@@ -72,14 +74,18 @@ def test_a_failure_in_the_middle_leaves_the_old_pack(tmp_path, monkeypatch):
     monkeypatch.setattr(Image.Image, "save", Mock(side_effect=OSError("no space left")))
     with pytest.raises(OSError, match="no space left"):
         write(path, origin={})
-    assert sha256_file(path) == before and list(tmp_path.iterdir()) == [path]
+    assert sha256_file(path) == before
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_any_flipped_byte_is_found_or_without_effect(tmp_path):
     """Two hundred packs, each with one byte changed: never other images than those written."""
-    path, generator, refused = tmp_path / "noise.zip", np.random.default_rng(3), 0
+    path = tmp_path / "noise.zip"
+    generator = np.random.default_rng(3)
+    refused = 0
     write(path, splits={"test": (noise(20, seed=2), np.arange(20) % 3)})
-    right, data = read_pack(path, "test"), path.read_bytes()
+    right = read_pack(path, "test")
+    data = path.read_bytes()
     for position in generator.choice(len(data), 200, replace=False):
         flipped = bytearray(data)
         flipped[position] ^= 1 << int(generator.integers(8))
@@ -132,7 +138,8 @@ def test_only_the_split_asked_for_is_looked_at(tmp_path, pack):
 def test_a_table_beside_the_pack_gives_origin_and_checksum(pack):
     """Of a pack that another program might have written, without checksums inside."""
     rewrite(pack, meta=lambda values: [values.pop(name) for name in ("sha256", "origin")])
-    table, header = pack.with_name("DATASETS.md"), "name | what | origin | licence | sha256"
+    table = pack.with_name("DATASETS.md")
+    header = "name | what | origin | licence | sha256"
     lines = f"| {header} |\n|---|---|---|---|---|\n| noise | Noise | a generator | CC0 | {{}} |\n"
     table.write_text(lines.format(sha256_file(pack)))
     assert read_pack(pack, "test").origin == ORIGIN
@@ -145,7 +152,8 @@ def test_a_table_beside_the_pack_gives_origin_and_checksum(pack):
 
 def test_cifar10_from_the_archive(tmp_path, root, monkeypatch):
     """The pack has the images of the archive's pictures; altered labels are refused."""
-    package, generator = tmp_path / "package", np.random.default_rng(0)
+    package = tmp_path / "package"
+    generator = np.random.default_rng(0)
     package.mkdir()
     for split, (files, label_file) in script.FILES.items():
         labels = generator.permutation(np.arange(20 * len(files)) % 10)
@@ -180,8 +188,10 @@ def test_tiny_imagenet_is_drawn_anew_from_imagenet(root, monkeypatch):
             Image.fromarray(np.roll(stripes, number, axis=0)).save(folder / f"{number}.png")
     script.main(["tiny-imagenet-fix"])
     train, val = (load("tiny_imagenet_fix", split) for split in ("train", "val"))
-    assert train.class_names == tuple(wnids) and train.images.shape == (6, 32, 32, 3)
-    assert np.bincount(train.labels).tolist() == [3, 3] and len(val) == 2
+    assert train.class_names == tuple(wnids)
+    assert train.images.shape == (6, 32, 32, 3)
+    assert np.bincount(train.labels).tolist() == [3, 3]
+    assert len(val) == 2
     assert abs(train.images.astype(int) - 128).max() < 40
     (root / "tiny_imagenet_fix.zip").unlink()
     for path in (root / "imagenet" / "val" / wnids[0]).iterdir():
@@ -203,5 +213,6 @@ def test_a_folder_is_packed_and_a_pack_replaced_only_by_force(tmp_path, root):
     assert (root / "holiday.zip").read_bytes() == before
     script.main([*command, "--force"])
     images = load("holiday", "test")
-    assert images.class_names == ("cat", "dog") and images.images.shape == (2, 32, 32, 3)
+    assert images.class_names == ("cat", "dog")
+    assert images.images.shape == (2, 32, 32, 3)
     assert images.images.mean(axis=(1, 2, 3)).tolist() == [255, 0]

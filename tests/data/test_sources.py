@@ -15,26 +15,33 @@ from helpers.data.sources import torchvision_set
 from tests.mistakes import beside
 from tests.papers.toys import pack
 
-REMEDIES, FOLDERS = beside(__file__, "sources.yaml").values()
+GIVEN = beside(__file__, "sources.yaml")
+REMEDIES = GIVEN["remedies"]
+FOLDERS = GIVEN["torchvision_folders"]
 
 
 def test_embedded_cifar10():
-    train, test = load("cifar10_mini", "train"), load("cifar10_mini", "test")
+    train = load("cifar10_mini", "train")
+    test = load("cifar10_mini", "test")
     for images in (train, test):
         assert images.origin["citation"] == "krizhevsky2009"
         assert "first 300 train" in images.origin["rule"]
-    assert train.class_names[0] == "airplane" and train.class_names[9] == "truck"
+    assert train.class_names[0] == "airplane"
+    assert train.class_names[9] == "truck"
     # of the shapes and the labels, too
     assert train.sha256 == "89c2b8b66d9138844a0e235b21f21b71925666d9d90d3f19e7ac22dc4c13f4da"
     assert test.sha256 == "01cb0c5fdc59ee93dec94fc5263b25dae00627cbab436ac742c81196307507ba"
 
 
 def test_digits_are_split_by_class_in_order():
-    train, test = load("digits", "train"), load("digits", "test")
+    train = load("digits", "train")
+    test = load("digits", "test")
     grey, labels = load_digits(return_X_y=True)
     first, rest, both = map(np.bincount, (train.labels, test.labels, labels))
-    assert (first + rest == both).all() and (first == np.ceil(0.8 * both)).all()
-    assert train.images.shape[1:] == (32, 32, 3) and np.ptp(train.images) == 255
+    assert (first + rest == both).all()
+    assert (first == np.ceil(0.8 * both)).all()
+    assert train.images.shape[1:] == (32, 32, 3)
+    assert np.ptp(train.images) == 255
     assert train.labels[:12].tolist() == labels[:12].tolist()
     last = np.flatnonzero(labels == 7)[-(test.labels == 7).sum() :]
     centre = grey[last].reshape(-1, 8, 8)[:, 3:5, 3:5].mean(axis=(1, 2)) * 255 / 16
@@ -46,7 +53,8 @@ def test_packs_are_found_in_the_root(root):
     """And the rest of a pack whose writing was killed is not."""
     pack(root, "holiday", ["sea"], {"test": 4}, size=16)
     (root / ".holiday.zip.x1y2.zip").write_bytes(b"PK")
-    assert "holiday" in names() and not names()[0].startswith(".")
+    assert "holiday" in names()
+    assert not names()[0].startswith(".")
     assert load("holiday", "test", size=8).images.shape == (4, 8, 8, 3)
     assert load("holiday", "test").origin == {"title": "Holiday"}
     with pytest.raises(ValueError, match=r"unknown data set 'holidya'; did you mean 'holiday'\?"):
@@ -79,7 +87,8 @@ def test_photographs_are_patches_of_both_photographs(monkeypatch):
     patches = load("photographs", "test", size=16)
     assert not patches.images[patches.labels == 1].any()
     width = np.ptp(patches.images[patches.labels == 0, 0, :, 0].astype(float), axis=1) * 16 / 15
-    assert 120 < width.min() < 140 and 245 < width.max() < 262
+    assert 120 < width.min() < 140
+    assert 245 < width.max() < 262
 
 
 CARDS = {card.name: card for card in cards() if card.torchvision}
@@ -114,7 +123,8 @@ class Grey:
     """Like torchvision's MNIST: no channels, and the wrong number of training images."""
 
     def __init__(self, root, train, download=False):
-        self.data, self.targets = np.full((10000, 28, 28), 9, np.uint8), np.arange(10000) % 10
+        self.data = np.full((10000, 28, 28), 9, np.uint8)
+        self.targets = np.arange(10000) % 10
 
 
 class OnDisk:
@@ -141,10 +151,13 @@ def test_torchvision_kinds(root, monkeypatch):
     assert digits.images[3, 2, 1].tolist() == [0, 5, 0]
     assert digits.class_names == tuple("0123456789")
     grey = load("mnist", "test")
-    assert grey.images.shape == (10000, 28, 28, 3) and (grey.images == 9).all()
-    assert grey.labels[:3].tolist() == [0, 1, 2] and grey.origin["citation"] == "lecun1998"
+    assert grey.images.shape == (10000, 28, 28, 3)
+    assert (grey.images == 9).all()
+    assert grey.labels[:3].tolist() == [0, 1, 2]
+    assert grey.origin["citation"] == "lecun1998"
     textures = load("dtd", "val", size=4)
-    assert textures.images.shape == (1880, 4, 4, 3) and textures.labels[:3].tolist() == [0, 1, 0]
+    assert textures.images.shape == (1880, 4, 4, 3)
+    assert textures.labels[:3].tolist() == [0, 1, 0]
     with pytest.raises(ValueError, match=r"'train' has 10000 images .* should have 60000"):
         load("mnist", "train")
     with pytest.raises(ValueError, match="differ in size"):
@@ -156,9 +169,11 @@ def test_torchvision_kinds(root, monkeypatch):
 @pytest.mark.parametrize("name", FOLDERS)
 def test_torchvision_folders(tmp_path, name):
     """Images, labels and class names, however torchvision calls the split and the names."""
-    split, pattern, files, *class_names = FOLDERS[name].values()
+    case = FOLDERS[name]
+    split = case["split"]
+    files = case["files"]
     for colour, file in zip(("white", "black", "grey"), files, strict=False):
-        path = tmp_path / pattern.format(file)
+        path = tmp_path / case["place"].format(file)
         path.parent.mkdir(parents=True, exist_ok=True)
         Image.new("RGB", (8, 6), colour).save(path)
     if name == "oxford_pets":
@@ -167,4 +182,4 @@ def test_torchvision_folders(tmp_path, name):
     images = torchvision_set(replace(find(name), splits={split: 2}), split, tmp_path, size=4)
     assert images.images.mean(axis=(1, 2, 3)).tolist() == [255, 0]
     assert images.labels.tolist() == [0, 1]
-    assert [images.class_names] == [*map(tuple, class_names or [files])]
+    assert images.class_names == tuple(case.get("class_names", files))

@@ -18,11 +18,14 @@ def outputs(draw):
     """Return outputs of any size, with or without members and a native score."""
     images, width, classes = (draw(st.integers(*ends)) for ends in ((1, 8), (0, 4), (1, 4)))
     labels = draw(arrays.arrays(np.int64, images, elements=st.integers(-1, classes - 1)))
-    numbers = [arrays.arrays(np.float32, shape, elements=NUMBERS) for shape in
-               ((images, classes), (images, width), images)]  # fmt: skip
+    numbers = [
+        arrays.arrays(np.float32, shape, elements=NUMBERS)
+        for shape in ((images, classes), (images, width), images)
+    ]
     shares = arrays.arrays(np.float32, (2, images, classes), elements=st.floats(0, 1, width=32))
     logits, features = map(draw, numbers[:2])
-    members, native = draw(st.none() | shares), draw(st.none() | numbers[2])
+    members = draw(st.none() | shares)
+    native = draw(st.none() | numbers[2])
     return Outputs(logits, features, labels, members, native)
 
 

@@ -19,8 +19,18 @@ ANYTHING = arrays.arrays(
     st.sampled_from([np.float64, np.float32, np.int64, np.bool_, "U2", object]),
     arrays.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4),
 )
-BINARY = ["accuracy", "augrc", "auroc", "aurc", "brier", "detection_error", "eaurc", "ece",
-          "fpr_at_tpr", "nll"]  # fmt: skip
+BINARY = [
+    "accuracy",
+    "augrc",
+    "auroc",
+    "aurc",
+    "brier",
+    "detection_error",
+    "eaurc",
+    "ece",
+    "fpr_at_tpr",
+    "nll",
+]
 
 
 def risks_of_all_orders(answers):
@@ -94,4 +104,5 @@ def test_whatever_is_given_there_is_a_number_or_a_refusal_by_name(name, first, s
     except ValueError as error:
         assert str(error).startswith(tuple(signature(function).parameters)[:2]), error
     else:
-        assert isinstance(value, float) and not np.isnan(value)
+        assert isinstance(value, float)
+        assert not np.isnan(value)

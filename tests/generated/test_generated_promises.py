@@ -30,7 +30,8 @@ def test_so_many_images_all_right_are_enough_and_one_less_is_not(risk, confidenc
     wish = {"risk": risk, "confidence": confidence}
     assert (1 - risk) ** (needed - 1) <= 1 - confidence + 1e-9
     rule = risk_threshold(np.arange(needed), np.ones(needed), **wish)
-    assert rule[:3] == (0, 1, 0) and rule.bound <= risk + 1e-7
+    assert rule[:3] == (0, 1, 0)
+    assert rule.bound <= risk + 1e-7
     if needed > 1:
         with pytest.raises(ValueError, match=f"^scores: at least {needed} .* got {needed - 1};"):
             risk_threshold(np.zeros(needed - 1), np.ones(needed - 1), **wish)
@@ -43,7 +44,8 @@ WISH = st.fixed_dictionaries({"risk": st.floats(0.02, 0.6), "confidence": st.flo
 def test_a_threshold_says_the_truth_of_the_images_that_gave_it(seed, images, wish, digits):
     generator = np.random.default_rng(seed)
     scores = generator.random(images).round(digits)
-    correct, risk = generator.random(images) < scores, wish["risk"]
+    correct = generator.random(images) < scores
+    risk = wish["risk"]
     try:
         chosen = risk_threshold(scores, correct, **wish)
     except ValueError as error:
@@ -52,7 +54,8 @@ def test_a_threshold_says_the_truth_of_the_images_that_gave_it(seed, images, wis
         assert larger is None or risk < larger < 1
         return
     accepted = scores >= chosen.threshold
-    assert chosen.threshold in scores and chosen.coverage == accepted.mean()
+    assert chosen.threshold in scores
+    assert chosen.coverage == accepted.mean()
     assert chosen.risk == pytest.approx((~correct[accepted]).mean())
     assert chosen.risk <= chosen.bound <= risk + 1e-7
     order = generator.permutation(images)

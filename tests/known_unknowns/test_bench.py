@@ -46,10 +46,18 @@ def few(monkeypatch):
 def results(areas, cases=1, noise=(0.0, 0.0)):
     """Return a contest on one side, of the first score against the others."""
     rows = [
-        {"score": name, "network": "n", "side": "far", "test_set": f"t{case}", "auroc": area,
-         "fpr_at_tpr": 0.5, "bootstrap": area + np.asarray(noise)}
-        for case in range(cases) for name, area in areas.items()
-    ]  # fmt: skip
+        {
+            "score": name,
+            "network": "n",
+            "side": "far",
+            "test_set": f"t{case}",
+            "auroc": area,
+            "fpr_at_tpr": 0.5,
+            "bootstrap": area + np.asarray(noise),
+        }
+        for case in range(cases)
+        for name, area in areas.items()
+    ]
     return Contest(pd.DataFrame(rows), (next(iter(areas)),))
 
 
@@ -63,7 +71,8 @@ def test_a_copy_is_equal_and_a_broken_contract_is_refused(few):
         assert rows.loc[side, "msp"].tolist() == [0, 0, 0, "not told apart"]
         order = ranked.ranking(side)[0]
         assert order["copy"] == order["msp"]
-    assert set(ranked.numbers["network"]) == {"first", "second"} and ranked.entries == ("copy",)
+    assert set(ranked.numbers["network"]) == {"first", "second"}
+    assert ranked.entries == ("copy",)
     turned = type("Turned", (type(copy),), {"_scores": lambda *given: -type(copy)._scores(*given)})
     with pytest.raises(AssertionError, match="higher_is_known"):
         contest({"turned": turned()}, given)
@@ -78,7 +87,8 @@ def test_intervals_are_of_pairs_and_ranks_of_many_sets():
     """Replicates that vary together; ten scores in the same order on twenty sets."""
     pair = results({"mine": 0.81, "other": 0.80}, noise=np.linspace(-0.2, 0.2, 101))
     (row,) = pair.differences("mine").to_dict("records")
-    assert row["verdict"] == "better" and row["low"] == pytest.approx(0.01)
+    assert row["verdict"] == "better"
+    assert row["low"] == pytest.approx(0.01)
     assert pair.differences("other")["verdict"].tolist() == ["worse"]
     assert "better than 1, worse than 0, not told apart from 0" in pair.sentences("mine")[0]
     many = {f"s{k}": 0.9 - 0.01 * k for k in range(10)}
@@ -108,11 +118,14 @@ def test_the_readme_shows_what_the_command_prints(names, tmp_path, monkeypatch, 
     printed = re.sub(r"(?m)^ *\d+\.\d s  .*", "", capsys.readouterr().out)
     compared = r"my_score, \w+ images: AUROC [\d.]+, place" if names is OTHERS else "^.+$"
     lines = re.findall(compared, " ".join(printed.split()))
-    assert lines and all(line in " ".join(readme.read_text("utf-8").split()) for line in lines)
+    assert lines
+    assert all(line in " ".join(readme.read_text("utf-8").split()) for line in lines)
     folder = tmp_path / "my_score_bench"
     assert {file.name for file in folder.iterdir()} == files_of(["my_score"])
     page = (folder / "index.html").read_text()
-    assert page.count("<svg") == 2 and "my_score (new)" in page and "Mean ranks, far" in page
+    assert page.count("<svg") == 2
+    assert "my_score (new)" in page
+    assert "Mean ranks, far" in page
     (tmp_path / "empty.py").write_text("x = 1\n")
     with pytest.raises(ValueError, match=r"registers no score; put @known_unknowns\.scores"):
         entries_of(tmp_path / "empty.py")
@@ -123,16 +136,19 @@ def test_the_readme_shows_what_the_command_prints(names, tmp_path, monkeypatch, 
 def test_the_packs_that_come_along_are_those_of_the_networks_that_they_name():
     """As often correct as printed, within what 2,000 images can tell."""
     embedded = list(packs())
-    assert len(embedded) == 4 and {pack.id_set for pack in embedded} == {"cifar10", "cifar100"}
+    assert len(embedded) == 4
+    assert {pack.id_set for pack in embedded} == {"cifar10", "cifar100"}
     for pack in embedded:
         right = 100 * pack.test.correct.mean()
         printed = zoo_records.records()[pack.name].accuracy
         assert right == pytest.approx(printed, abs=2.5) if printed else right > 70
-        assert len(pack.near) == 2 and len(pack.far) == 12
+        assert len(pack.near) == 2
+        assert len(pack.far) == 12
         assert not pack.near.keys() & {pack.id_set}
         assert all((each.labels == -1).all() for each in (pack.near | pack.far).values())
         changes = pack.facts["changes_of_auroc"]  # by 8 bits, of each score's mean over sets
-        assert len(changes) > 20 and max(changes.values()) < 0.0015
+        assert len(changes) > 20
+        assert max(changes.values()) < 0.0015
 
 
 def test_a_pack_is_read_as_it_was_rounded_or_refused(tmp_path):

@@ -57,7 +57,8 @@ def test_the_risk_is_kept_as_often_as_promised(world):
             failures += true_risk(world, threshold) > 0.12
     assert failures <= binom.ppf(0.999, 400, 0.2)
     if world != "surely wrong at the top":
-        assert thresholds > 300 and plug_in > binom.ppf(0.999, 400, 0.2)
+        assert thresholds > 300
+        assert plug_in > binom.ppf(0.999, 400, 0.2)
 
 
 def test_the_promise_is_broken_hardly_less_often_than_allowed():
@@ -127,7 +128,8 @@ def test_the_risk_to_ask_for_is_a_larger_one_and_can_be_had(seed):
     with pytest.raises(ValueError, match=r"^risk: no threshold") as refused:
         risk_threshold(scores, correct, risk=0.05)
     advised = float(str(refused.value).rpartition(" ")[2])
-    assert advised > 0.05 and risk_threshold(scores, correct, risk=advised).bound <= advised
+    assert advised > 0.05
+    assert risk_threshold(scores, correct, risk=advised).bound <= advised
     with pytest.raises(ValueError, match="no larger risk can be guaranteed either"):
         risk_threshold(scores, np.zeros(1000), risk=0.05)
 

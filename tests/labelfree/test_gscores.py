@@ -38,8 +38,10 @@ def test_two_means_is_the_best_of_all_cuts(scores):
 
 def test_density_parts_follow_the_definition_at_every_threshold(scores):
     """Very high scores are outside of the band, unless it is one-sided."""
-    validation, taus = [2.2, 3.0, 3.4, 3.8], np.array([1, 0.99, 0.5, 0, 0.01, 0.93])
-    centre, densities = np.mean(validation), np.exp(-((scores - 3.1) ** 2) / (2 * 0.35))
+    validation = [2.2, 3.0, 3.4, 3.8]
+    taus = np.array([1, 0.99, 0.5, 0, 0.01, 0.93])
+    centre = np.mean(validation)
+    densities = np.exp(-((scores - 3.1) ** 2) / (2 * 0.35))
     for one_sided in (False, True):
         parts = gscore.density_parts(scores, validation, taus, one_sided=one_sided)
         for row, tau in enumerate(taus):
@@ -75,14 +77,21 @@ def drawn(case):
 @pytest.mark.parametrize("case", ["apart", "overlapping", "few ID", "saturated", "small"])
 def test_the_mixture_is_scikit_learns(case):
     scores = drawn(case)
-    start, ours, floor = gscore.two_means(scores), gscore.fit_mixture(scores), 1e-6 * scores.var()
+    start = gscore.two_means(scores)
+    ours = gscore.fit_mixture(scores)
+    floor = 1e-6 * scores.var()
     peer = GaussianMixture(
-        2, tol=1e-15, max_iter=20_000, reg_covar=floor, weights_init=start.counts / len(scores),
+        2,
+        tol=1e-15,
+        max_iter=20_000,
+        reg_covar=floor,
+        weights_init=start.counts / len(scores),
         means_init=start.means[:, None],
         precisions_init=1 / (start.deviations**2 + floor)[:, None, None],
-    ).fit(scores[:, None])  # fmt: skip
+    ).fit(scores[:, None])
     assert peer.converged_
-    order, near = np.argsort(peer.means_[:, 0])[::-1], {"abs": 1e-6 * scores.std()}
+    order = np.argsort(peer.means_[:, 0])[::-1]
+    near = {"abs": 1e-6 * scores.std()}
     assert ours.weights == pytest.approx(peer.weights_[order], abs=1e-6)
     assert ours.means == pytest.approx(peer.means_[order, 0], **near)
     assert ours.deviations == pytest.approx(np.sqrt(peer.covariances_[order, 0, 0]), **near)
@@ -100,7 +109,8 @@ PAIRS = [  # weights, means and deviations
 @pytest.mark.parametrize("pair", PAIRS)
 def test_parts_are_where_the_posterior_exceeds_the_threshold(pair):
     mixture = gscore.Mixture(*map(np.array, pair))
-    scores, taus = np.random.default_rng(1).normal(1, 3, 400), [0, 0.05, 0.3, 0.5, 0.7, 0.95, 1]
+    scores = np.random.default_rng(1).normal(1, 3, 400)
+    taus = [0, 0.05, 0.3, 0.5, 0.7, 0.95, 1]
     logs = np.log(mixture.weights / mixture.deviations)
     logs = logs - ((scores[:, None] - mixture.means) / mixture.deviations) ** 2 / 2
     posterior = 1 / (1 + np.exp(logs[:, 1] - logs[:, 0]))
@@ -120,7 +130,8 @@ def test_each_evaluator_is_its_split_and_its_distance(scores):
         "ude": gscore.density_parts(scores, VALIDATION, [0.5, 0.9]),
         "components": gscore.Parts(fitted.means, fitted.deviations, np.full(2, len(scores))),
     }
-    centre, quantile = np.mean(VALIDATION), np.quantile(VALIDATION, 0.05)
+    centre = np.mean(VALIDATION)
+    quantile = np.quantile(VALIDATION, 0.05)
     statistics = {"mean": scores.mean(), "moment": np.mean((scores - centre) ** 2)}
     statistics["share"] = np.mean(scores < quantile)
     assert list(by_name) == list(gscore.EVALUATORS)
@@ -130,7 +141,8 @@ def test_each_evaluator_is_its_split_and_its_distance(scores):
         if split == "statistic":
             assert values == pytest.approx(np.full(2, statistics[kind]))
             continue
-        assert values.shape == (2,) and (values == gscore.distance(parts[split], kind)).all()
+        assert values.shape == (2,)
+        assert (values == gscore.distance(parts[split], kind)).all()
         power = {"l2": 3, "wasserstein": 9, "kl": 1, "reversed_kl": 1}[kind]
         assert scaled[name] == pytest.approx(power * values[1:], rel=1e-5)
 
@@ -150,8 +162,10 @@ def test_baselines_by_definition():
         assert gscore.confidence_metrics(same, [1, 2]) == gscore.true_metrics([3.0], [1.0])
     generator = np.random.default_rng(1)
     for images in (5, 60):  # fewer than features, and more
-        first, second = generator.normal(size=(40, 8)), generator.normal(1, 2, (images, 8))
-        spread, other = np.cov(first.T), np.cov(second.T)
+        first = generator.normal(size=(40, 8))
+        second = generator.normal(1, 2, (images, 8))
+        spread = np.cov(first.T)
+        other = np.cov(second.T)
         root = np.real(sqrtm(sqrtm(spread) @ other @ sqrtm(spread)))
         expected = ((first.mean(0) - second.mean(0)) ** 2).sum()
         expected += np.trace(spread + other - 2 * root)
@@ -186,14 +200,17 @@ def test_bad_input_is_named(function):
 
 def test_the_line_is_least_squares():
     generator = np.random.default_rng(0)
-    x, y = generator.normal(size=20), generator.uniform(size=20)
+    x = generator.normal(size=20)
+    y = generator.uniform(size=20)
     line = fit_regression(x[:, None], y, [0.93])
     slope, intercept = np.polyfit(x, y, 1)
     assert (line.slope, line.intercept, line.tau) == pytest.approx((slope, intercept, 0.93))
     assert line.residuals == pytest.approx(y - slope * x - intercept)
     assert line.predict([0.0, 2.0]) == pytest.approx([intercept, intercept + 2 * slope])
     low, high = line.interval([-50.0, 50.0])
-    assert (low >= 0).all() and (high <= 1).all() and (low <= high).all()
+    assert (low >= 0).all()
+    assert (high <= 1).all()
+    assert (low <= high).all()
 
 
 def noisy(noise_by_tau, sets=30):
@@ -212,7 +229,8 @@ def test_the_threshold_is_sought_coarse_then_fine():
     gscores, truths = noisy(np.full(101, 0.2))
     gscores[:, [0, 100]] = 0  # as of an empty part
     line = fit_regression(gscores, truths, TAUS)
-    assert line.tau not in (0, 1) and line.slope > 0
+    assert line.tau not in (0, 1)
+    assert line.slope > 0
     gscores, truths = noisy(np.array([0.1]))
     assert fit_regression(np.repeat(gscores, 101, axis=1), truths, TAUS).tau == 0
 
@@ -221,13 +239,16 @@ def test_the_threshold_is_sought_coarse_then_fine():
 def test_the_interval_is_the_jackknife_plus_by_definition(level, rank):
     """Also of mixtures with other ID images, if the intervals know of them."""
     generator = np.random.default_rng(5)
-    x, y, new = generator.normal(size=14), generator.uniform(0.3, 0.7, 14), np.r_[-1.0, 0.4]
+    x = generator.normal(size=14)
+    y = generator.uniform(0.3, 0.7, 14)
+    new = np.r_[-1.0, 0.4]
     again = generator.normal(size=14), generator.uniform(0.3, 0.7, 14)
     line = fit_regression(x[:, None], y, [0.5])
     for redrawn in (None, (x, y), again):
         low, high = line.interval(new, level=level, redrawn=redrawn)
         others, truths = redrawn or (x, y)
-        lower, upper = [], []
+        lower = []
+        upper = []
         for left_out in range(14):
             kept = np.arange(14) != left_out
             slope, intercept = np.polyfit(x[kept], y[kept], 1)
@@ -252,14 +273,16 @@ def test_skill_is_its_definition():
     truths, predicted, learnt = np.random.default_rng(0).uniform(size=(3, 20))
     expected = 1 - ((predicted - truths) ** 2).mean() / ((learnt.mean() - truths) ** 2).mean()
     estimate = skill(predicted, truths, learnt)
-    assert estimate.value == pytest.approx(expected) and estimate.low < expected < estimate.high
+    assert estimate.value == pytest.approx(expected)
+    assert estimate.low < expected < estimate.high
     assert skill(truths, truths, learnt) == (1, 1, 1)
     assert skill(np.full(20, learnt.mean()), truths, learnt) == (0, 0, 0)
 
 
 def test_the_interval_of_a_skill_covers_about_as_often_as_it_says():
     """Predictions that halve the squared error of the constant, on 40 test sets."""
-    generator, covered = np.random.default_rng(1), []
+    generator = np.random.default_rng(1)
+    covered = []
     for _ in range(100):
         truths = generator.normal(size=40)
         predicted = truths + generator.normal(0, np.sqrt(0.5), 40)

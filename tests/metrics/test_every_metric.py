@@ -15,7 +15,9 @@ from known_unknowns.checks import parametrize_with_checks
 from tests.mistakes import beside, refusals, refused
 
 # of each kind of argument what is good for one image, and what is not: how the message begins
-KINDS, ARGUMENTS = beside(__file__, "arguments.yaml").values()
+GIVEN = beside(__file__, "arguments.yaml")
+KINDS = GIVEN["kinds"]
+ARGUMENTS = GIVEN["functions"]
 OBJECTS = {"no rows": np.empty((0, 2))}
 
 
@@ -63,4 +65,7 @@ def test_every_metric_has_one_complete_record():
     assert sorted(names) == [name for name in functions if not re.match(BUILDING_BLOCKS, name)]
     assert {name for paper in PAPERS.values() for name in paper.metrics} == set(names)
     for record in metrics.RECORDS:
-        assert record.title and record.equation and record.range and record.key
+        assert record.title
+        assert record.equation
+        assert record.range
+        assert record.key

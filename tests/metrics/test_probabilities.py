@@ -34,7 +34,9 @@ CERTAIN = {"accuracy": (1, 0), "nll": (0, np.inf), "brier": (0, 2), "ece": (0, 1
 @pytest.mark.parametrize("name", CERTAIN)
 def test_certain_answers(name):
     """An unknown image is never right, and has no term where one of its class is needed."""
-    function, answers, labels = getattr(metrics, name), np.eye(4), np.arange(4)
+    function = getattr(metrics, name)
+    answers = np.eye(4)
+    labels = np.arange(4)
     assert (function(answers, labels), function(answers, (labels + 1) % 4)) == CERTAIN[name]
     labels[-1] = -1  # the last class: an index of the same value
     if name in ("nll", "brier"):
@@ -46,9 +48,11 @@ def test_certain_answers(name):
 
 def test_reliability_curve_sums_to_the_ece():
     probabilities, labels = example()
-    confidence, correct = probabilities.max(1), probabilities.argmax(1) == labels
+    confidence = probabilities.max(1)
+    correct = probabilities.argmax(1) == labels
     curve = metrics.reliability_curve(confidence, correct)
-    assert curve.count.sum() == 300 and (curve.count > 0).all()
+    assert curve.count.sum() == 300
+    assert (curve.count > 0).all()
     assert len(curve.count) < 15  # nothing below 1/5, and those bins are left out
     weighted = curve.count @ np.abs(curve.accuracy - curve.confidence) / 300
     assert weighted == pytest.approx(metrics.ece(probabilities, labels))
@@ -77,7 +81,8 @@ def test_the_floor_is_what_a_calibrated_model_shows():
 
 def test_resamples_are_multinomial_counts_by_the_seed_alone():
     weights = metrics.resample_weights(50, replicates=400, seed=0)
-    assert weights.shape == (400, 50) and weights.dtype == np.uint16
+    assert weights.shape == (400, 50)
+    assert weights.dtype == np.uint16
     assert (weights.sum(axis=1) == 50).all()
     assert weights.mean(axis=0) == pytest.approx(1, abs=0.25)
     assert weights.var() == pytest.approx(1 - 1 / 50, abs=0.05)

@@ -17,7 +17,8 @@ DECIMALS = {"untied": 12, "tied": 1, "constant": -1}  # decimals that the scores
 @pytest.fixture(params=["continuous", "tied", "two values", "one of each"])
 def groups(request):
     generator = np.random.default_rng(5)
-    known, unknown = generator.normal(1, 1, 157), generator.normal(0, 1, 83)
+    known = generator.normal(1, 1, 157)
+    unknown = generator.normal(0, 1, 83)
     return {
         "continuous": (known, unknown),
         "tied": (known.round(), unknown.round()),
@@ -42,20 +43,24 @@ def test_all_numbers_of_label_free_estimation_need_one_sort(groups, monkeypatch)
         "aupr": metrics.aupr(*groups, positive="known"),
         "detection_error": metrics.detection_error(*groups),
     } | {f"fpr{share}": metrics.fpr_at_tpr(*groups, tpr=share / 100) for share in (95, 80, 60)}
-    sorts, argsort = [], np.argsort
+    sorts = []
+    argsort = np.argsort
     monkeypatch.setattr(np, "argsort", lambda *a, **k: sorts.append(1) or argsort(*a, **k))
     assert true_metrics(*groups) == pytest.approx(expected)
-    assert len(sorts) == 1 and expected.keys() == set(METRICS)
+    assert len(sorts) == 1
+    assert expected.keys() == set(METRICS)
 
 
 def test_thresholds_by_hand():
     """Equal is accepted; −∞ gives the error rate and ∞ the accuracy; the default keeps 95 %."""
-    scores, correct = [np.inf, 4, 3, 2, -np.inf], [1, 0, 1, 1, 1]
+    scores = [np.inf, 4, 3, 2, -np.inf]
+    correct = [1, 0, 1, 1, 1]
     for threshold, wrong in ((3, 3), (-np.inf, 1), (np.inf, 3), (4, 4), (2.5, 3), (2, 2)):
         assert metrics.detection_error_rate(scores, correct, threshold) == wrong / 5
     confusion = metrics.domain_confusion([np.inf, 2, 1], [2, 0, 0, -np.inf], 2)
     assert confusion == pytest.approx((2 / 3, 1 / 3, 1 / 4, 3 / 4))
-    assert confusion.InAsOut == pytest.approx(1 / 3) and confusion.OutAsOut == 3 / 4
+    assert confusion.InAsOut == pytest.approx(1 / 3)
+    assert confusion.OutAsOut == 3 / 4
     assert metrics.rejection_threshold(np.arange(100.0)) == 5
     assert metrics.rejection_threshold(np.arange(100.0), keep=0.07) == 93  # 0.07 * 100 exceeds 7
     assert metrics.thresholds.DETECTION_ERROR_RATES == {"der95": 0.95, "der99": 0.99}
@@ -68,8 +73,10 @@ def draws(name, size):
 @pytest.mark.parametrize("name", DECIMALS)
 def test_weighted_numbers_are_those_of_the_repeated_images(name, monkeypatch):
     """In whatever blocks and order, also of more images than a block has rows."""
-    known, unknown = draws(name, 400) + 0.1, draws(name, 290)
-    correct, order = GENERATOR.random(400) < 0.7, GENERATOR.permutation(400)
+    known = draws(name, 400) + 0.1
+    unknown = draws(name, 290)
+    correct = GENERATOR.random(400) < 0.7
+    order = GENERATOR.permutation(400)
     weights = [metrics.resample_weights(size, replicates=6, seed=size) for size in (400, 290)]
     expected = []
     for first, second in zip(*weights, strict=True):
@@ -87,10 +94,13 @@ def test_weighted_numbers_are_those_of_the_repeated_images(name, monkeypatch):
 @pytest.mark.parametrize("name", ["untied", "constant"])
 def test_one_sort_and_bounded_memory(name, monkeypatch):
     """Images are sorted once for all replicates, and few of the counts are held at a time."""
-    size, replicates = 20_000, 400
-    confidence, correct = draws(name, size), GENERATOR.random(size) < 0.7
+    size = 20_000
+    replicates = 400
+    confidence = draws(name, size)
+    correct = GENERATOR.random(size) < 0.7
     weights = metrics.resample_weights(size, replicates=replicates, seed=0)
-    sorts, argsort = [], np.argsort
+    sorts = []
+    argsort = np.argsort
     monkeypatch.setattr(np, "argsort", lambda *a, **k: sorts.append(a) or argsort(*a, **k))
     metrics.weighted_aurc(confidence, correct, weights[:, :])  # what is loaded on first use is
     tracemalloc.start()

@@ -19,10 +19,12 @@ from tests.mistakes import refusals
 SMALL = Recipe(depth=8, width=8)
 PATCHED = Recipe(backbone="vit", depth=2, width=32, stem_stride=8, image_size=32)
 FAMILIES = {
-    "resnet": SMALL, "densenet": replace(SMALL, backbone="densenet", depth=16),
+    "resnet": SMALL,
+    "densenet": replace(SMALL, backbone="densenet", depth=16),
     "efficientnet": Recipe(backbone="efficientnet", depth=0.3, width=0.25),
-    "vit": PATCHED, "resmlp": replace(PATCHED, backbone="resmlp"),
-}  # fmt: skip
+    "vit": PATCHED,
+    "resmlp": replace(PATCHED, backbone="resmlp"),
+}
 
 
 PIXELS = torch.randint(0, 256, (2, 3, 32, 32), dtype=torch.uint8)
@@ -34,7 +36,8 @@ def test_every_family_takes_every_kind_of_head(family, objective):
     """Answers of a class each, features and head agree, and the backbone's weights are the same."""
     plain = FAMILIES[family]
     recipe = Recipe.from_parameters(plain.as_dict(), objective=objective)
-    model, erm = backbones.create(recipe, 5).eval(), backbones.create(plain, 5)
+    model = backbones.create(recipe, 5).eval()
+    erm = backbones.create(plain, 5)
     logits = model(PIXELS).detach()
     state = {name.replace("linear.", ""): value for name, value in model.state_dict().items()}
     if objective != "mimo":  # whose first convolution and heads are others
@@ -43,7 +46,8 @@ def test_every_family_takes_every_kind_of_head(family, objective):
         with pytest.raises(ValueError, match="backbone: no linear head"):
             model.head  # noqa: B018
     else:
-        features, head = model.features(PIXELS).detach().numpy(), model.head
+        features = model.features(PIXELS).detach().numpy()
+        head = model.head
         np.testing.assert_allclose(features @ head.weight.T + head.bias, logits, 1e-4, 1e-4)
     assert (model.native is None) == (objective in ("mimo", "rbf", "erm"))
 
@@ -67,7 +71,8 @@ def test_cifar_resnet20_has_the_published_number_of_parameters():
 
 def test_same_seed_same_weights():
     weights = [backbones.create(SMALL, 3, seed=s).backbone.conv1.weight for s in (7, 7, 8)]
-    assert torch.equal(*weights[:2]) and not torch.equal(*weights[1:])
+    assert torch.equal(*weights[:2])
+    assert not torch.equal(*weights[1:])
 
 
 def test_normalisation_is_exact():
@@ -86,7 +91,8 @@ def test_dropout_comes_after_every_normalisation_of_a_block_and_before_the_head(
     deep = backbones.create(Recipe(depth=50, width=64, stem_stride=4, block_dropout=0.1), 4)
     for model, count, last in ((dropped, 2 * 9, 0.2), (deep, 3 * 16, 0.0)):  # convolutions
         shares = [module.p for module in model.modules() if isinstance(module, nn.Dropout)]
-        assert shares.count(0.1) == count and shares[-1] == last
+        assert shares.count(0.1) == count
+        assert shares[-1] == last
     assert torch.equal(plain.eval()(PIXELS), dropped.eval()(PIXELS))
     dropped.sample_dropout()
     assert not torch.equal(dropped(PIXELS), dropped(PIXELS))
@@ -117,15 +123,21 @@ IMAGES = Images(np.zeros((4, 8, 8, 3), np.uint8), np.arange(4) % 2, ("cat", "dog
 
 def test_several_networks_answer_as_one():
     """By the mean of their probabilities; passes are those of each network."""
-    first, second = stand_in(0), stand_in(1)
-    alone, both = Model("one", (first,)), Model("both", (first, second))
-    assert alone.outputs(IMAGES).members is None and alone.head.weight.shape == (2, 16)
+    first = stand_in(0)
+    second = stand_in(1)
+    alone = Model("one", (first,))
+    both = Model("both", (first, second))
+    assert alone.outputs(IMAGES).members is None
+    assert alone.head.weight.shape == (2, 16)
     expected = np.mean([each.outputs(IMAGES).probabilities for each in (first, second)], axis=0)
     np.testing.assert_allclose(both.outputs(IMAGES).probabilities, expected, rtol=1e-6)
-    assert both.head is None and both.seconds == 3 and both.cost == 2
+    assert both.head is None
+    assert both.seconds == 3
+    assert both.cost == 2
     assert both.parameters == 2 * alone.parameters > 0
     drawn = replace(alone, passes=3)
-    assert drawn.outputs(IMAGES).members.shape == (3, 4, 2) and drawn.cost == 3
+    assert drawn.outputs(IMAGES).members.shape == (3, 4, 2)
+    assert drawn.cost == 3
     assert len({each.sha256 for each in (alone, both, drawn)}) == 3
     known = Model("one", (first,), class_names=("dog", "ant"))  # images are numbered by name
     assert known.outputs(IMAGES).labels.tolist() == [-1, 0, -1, 0]

@@ -73,13 +73,16 @@ def test_narrow_networks_keep_away_from_the_kernel_that_writes_past_its_buffer(p
 def test_it_is_torchs_convolution_but_for_the_last_bits():
     """Forward and backward; equal to the last bit where the kernel is not used."""
     torch.manual_seed(0)
-    x, weight = torch.randn(3, 5, 7, 6), torch.randn(4, 5, 1, 1)
-    x, weight = x.requires_grad_(), weight.requires_grad_()
+    x = torch.randn(3, 5, 7, 6)
+    weight = torch.randn(4, 5, 1, 1)
+    x = x.requires_grad_()
+    weight = weight.requires_grad_()
     for stride, padding in ((2, 2), (0, 0)), ((3, 1), "valid"), ((2, 2), (1, 1)), ((1, 1), "same"):
         outs = [fn(x, weight, None, stride, padding) for fn in (safe_convolutions.convolve, conv2d)]
         torch.testing.assert_close(*outs)
         torch.testing.assert_close(*(torch.autograd.grad(o.sum(), (x, weight)) for o in outs))
-    wide, x = torch.randn(4, 16, 1, 1), torch.randn(2, 16, 8, 8)
+    wide = torch.randn(4, 16, 1, 1)
+    x = torch.randn(2, 16, 8, 8)
     ours = safe_convolutions.convolve(x, wide, stride=(2, 2))
     assert torch.equal(ours, conv2d(x, wide, stride=2))
 
@@ -105,12 +108,14 @@ def true_norm(layer, shape):
 def test_the_norm_is_the_operators_and_the_wrapped_layer_has_the_coefficient(name, scale):
     """By the explicit matrix of the layer, before and after; one that is divided grows as well."""
     torch.manual_seed(0)
-    layer, shape = LAYERS[name][0](), LAYERS[name][1]
+    layer = LAYERS[name][0]()
+    shape = LAYERS[name][1]
     true = true_norm(layer, shape)
     wrapped = SpectralNorm(layer, coefficient := scale * true, bound=scale < 1)
     for _ in range(1000):
         norm = wrapped.norm((1, *shape)).item()
-    assert norm == pytest.approx(true, rel=1e-4) and norm <= true * (1 + 1e-6)
+    assert norm == pytest.approx(true, rel=1e-4)
+    assert norm <= true * (1 + 1e-6)
     assert true_norm(wrapped.eval(), shape) == pytest.approx(coefficient, rel=1e-4)
 
 
@@ -126,7 +131,8 @@ def test_norms_by_hand():
     assert torch.equal(SpectralNorm(linear, 100.0, bound=True)(x), linear(x))
     # scales 2 and 6 over standard deviations 1 and 2: the norm is 3; shifts stay
     layer = nn.BatchNorm2d(2, eps=0.0)
-    layer.weight.data, layer.bias.data = torch.tensor([2.0, -6.0]), torch.tensor([5.0, 7.0])
+    layer.weight.data = torch.tensor([2.0, -6.0])
+    layer.bias.data = torch.tensor([5.0, 7.0])
     layer.running_var.copy_(torch.tensor([1.0, 4.0]))
     wrapped = SpectralNorm(layer, 1.5, bound=True).eval()
     assert wrapped.norm((1, 2, 1, 1)).item() == 3

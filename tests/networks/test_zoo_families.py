@@ -25,21 +25,6 @@ def linear(w, x, name):
     return F.linear(x.mean((2, 3)), w[f"{name}.weight"], w[f"{name}.bias"])
 
 
-def resnet20(w, x):
-    x = norm(w, conv(w, x, "conv1"), "bn1").relu()
-    for stage in (1, 2, 3):
-        for block in (0, 1, 2):
-            at = f"layer{stage}.{block}"
-            stride = 2 if stage > 1 and block == 0 else 1
-            y = norm(w, conv(w, x, f"{at}.conv1", padding=1, stride=stride), f"{at}.bn1").relu()
-            y = norm(w, conv(w, y, f"{at}.conv2"), f"{at}.bn2")
-            if stride == 2:
-                half = x.shape[1] // 2
-                x = F.pad(x[:, :, ::2, ::2], (0, 0, 0, 0, half, half))
-            x = (x + y).relu()
-    return linear(w, x, "linear")
-
-
 def lmfrnet(w, x):
     def unit(x, at):
         return norm(w, conv(w, x, f"{at}.conv"), f"{at}.norm").relu()
@@ -82,8 +67,6 @@ def tiniest(w, x):
 
 
 PLAIN = {
-    "resnet20.kejeon_cifar10": resnet20,
-    "resnet20.zlatasm_cifar10": resnet20,
     "lmfrnet.santosantonio1_cifar10": lmfrnet,
     "tiniest.thales_cifar10": tiniest,
 }
@@ -98,7 +81,8 @@ def test_an_architecture_with_random_weights_computes_what_plain_calls_compute(p
     images = torch.randn((2, 3, 32, 32), generator=torch.Generator().manual_seed(1))
     network = zoo_cifar.create(architecture, 10, tensors)
     with torch.inference_mode():
-        expected, computed = plain(tensors, images), network(images)
+        expected = plain(tensors, images)
+        computed = network(images)
     assert expected.std() > 0
     torch.testing.assert_close(computed, expected, atol=1e-5, rtol=1e-3)
 

@@ -9,7 +9,6 @@ import pytest
 import torch
 import torch.nn.functional as F
 from PIL import Image
-from safetensors.torch import load_file
 
 from helpers import data
 from helpers.networks import zoo, zoo_cifar, zoo_imagenet, zoo_records
@@ -129,46 +128,23 @@ def test_an_architecture_with_random_weights_computes_what_plain_calls_compute(v
     assert torch.allclose(computed, expected, atol=1e-5 * expected.abs().max().item())
 
 
-def opened(name):
-    """Return a published network and the tensors of its file, as 32-bit numbers."""
+def photographs(network, name, split):
+    """Return images, if they and the file of the network are available."""
     try:
-        path = zoo_records.find(name).locate()
-    except FileNotFoundError as error:
-        pytest.skip(str(error))
-    tensors = {key: tensor.float() for key, tensor in load_file(path).items()}
-    return zoo.load(name, device="cpu", progress=False), tensors
-
-
-def photographs(name, split):
-    try:
+        zoo_records.find(network).locate()
         return data.load(name, split)
     except (FileNotFoundError, ValueError) as error:
         pytest.skip(str(error))
 
 
 @pytest.mark.parametrize("name", PRINTED)
-def test_a_few_lines_of_plain_torch_compute_the_same_logits(name):
-    network, tensors = opened(name)
-    size = network.preprocessing["input_size"][1]
-    pixels = torch.from_numpy(photographs(*SETS[0]).images[:12]).permute(0, 3, 1, 2)
-    pixels = pixels[:, :, 1:-2, 1:-2] if size == 224 else pixels
-    assert pixels.shape == (12, 3, size, size)
-    compute = mobilenet if name == MOBILENET else squeezenet
-    with torch.inference_mode():
-        expected = compute(tensors, pixels.float())
-        features, logits = network.classifier.answer(pixels)
-    assert torch.allclose(logits, expected, atol=1e-4 * expected.abs().max().item())
-    assert features.shape == (12, 768 if name == MOBILENET else 512)
-    assert (network.head is None) == (name in SQUEEZENETS)
-    assert network.classifier.backbone.num_classes == len(network.class_names) == 1000
-
-
-@pytest.mark.parametrize("name", PRINTED)
 @pytest.mark.parametrize("number", range(len(SETS)))
 def test_accuracies_are_those_that_other_code_measured(name, number):
     """Images of 224 pixels are enlarged without rounding, as there; ours are rounded to bytes."""
-    network, _ = opened(name)
-    images = photographs(*SETS[number])
+    images = photographs(name, *SETS[number])
+    network = zoo.load(name, device="cpu", progress=False)
+    assert len(network.class_names) == 1000
+    assert (network.head is None) == (name in SQUEEZENETS)
     size = network.preprocessing["input_size"][1]
     if images.images.shape[1] < size:
         pixels = torch.from_numpy(images.images).permute(0, 3, 1, 2)

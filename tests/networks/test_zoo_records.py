@@ -92,8 +92,10 @@ def test_the_embedded_network_knows_its_classes_without_any_folder(root, caplog)
     """914 of the 1,000 test images in the repository; its author's 91.73 % is of all 10,000."""
     network = load()
     outputs = network.outputs(images())
-    assert outputs.correct.sum() == 914 and len(outputs) == 1000
-    assert network.class_names == images().class_names and not caplog.records
+    assert outputs.correct.sum() == 914
+    assert len(outputs) == 1000
+    assert network.class_names == images().class_names
+    assert not caplog.records
     assert not [*root.iterdir()]
     digest = checkpoints.digest(zoo_records.find(NAME).read(zoo_records.find(NAME).locate()))
     assert digest == RECORDS[NAME].digest
@@ -147,15 +149,18 @@ def archived(content, path):
 
 
 WRITE = {
-    "saved": torch.save, "pickled": pickled, "archived": archived,
+    "saved": torch.save,
+    "pickled": pickled,
+    "archived": archived,
     "as before": partial(torch.save, _use_new_zipfile_serialization=False),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("write", WRITE)
 def test_no_code_in_a_file_is_executed(write, root):
     """Nor in a user's own file; PyTorch's other way of loading does it, so the check can fail."""
-    canary, path = root / "canary", root / "resnet20-12fca82f.th"
+    canary = root / "canary"
+    path = root / "resnet20-12fca82f.th"
     WRITE[write]({"state_dict": dict(TENSORS), "best_prec1": Bomb(canary)}, path)
     for options in ({}, {"weights": path}):
         with pytest.raises(ValueError, match=rf"weights: {path} cannot be read"):
@@ -171,7 +176,8 @@ def test_no_code_in_a_file_is_executed(write, root):
 
 
 def test_fine_tuning_wants_the_same_classes_and_a_plain_head(root, tmp_path):
-    network, few = load(), images().subset(np.arange(16))
+    network = load()
+    few = images().subset(np.arange(16))
     tune = partial(fit, initial=network, device="cpu", progress=False)
     recipe = Recipe(epochs=1, batch_size=8, learning_rate=0.01)
     for names in (few.class_names[::-1], few.class_names[:9]):
@@ -181,7 +187,8 @@ def test_fine_tuning_wants_the_same_classes_and_a_plain_head(root, tmp_path):
         tune(few, dataclasses.replace(recipe, objective="mimo"))
     assert not [*(tmp_path / "CACHE_ROOT").rglob("*.safetensors")]
     tuned = tune(few, recipe)
-    assert tuned.sha256 != network.sha256 and tuned.classifier.head.weight.shape == (10, 64)
+    assert tuned.sha256 != network.sha256
+    assert tuned.classifier.head.weight.shape == (10, 64)
     assert torch.equal(tuned.classifier.mean, network.classifier.mean)
     assert network.sha256 == load().sha256  # what it began with is as it was
 
@@ -228,7 +235,9 @@ def test_a_file_of_the_authors_makes_the_authors_network(name, tmp_path, monkeyp
     """The network loads from the author's file, and computes what the author's code computes."""
     monkeypatch.setenv("NETWORK_ROOT", str(tmp_path))
     torch.manual_seed(0)
-    record, net, classes = zoo_records.records()[name], Drawn(), 100 if "cifar100" in name else 10
+    record = zoo_records.records()[name]
+    net = Drawn()
+    classes = 100 if "cifar100" in name else 10
     images = torch.randint(0, 256, (2, 3, 32, 32), generator=torch.Generator().manual_seed(1))
     mean, std = (torch.tensor(value).view(3, 1, 1) for value in (record.mean, record.std))
     with torch.inference_mode():
@@ -240,6 +249,7 @@ def test_a_file_of_the_authors_makes_the_authors_network(name, tmp_path, monkeyp
     monkeypatch.setattr(zoo_records, "records", lambda: {name: changed})
     network = zoo.load(name, device="cpu", progress=False)
     with torch.inference_mode():
-        logits, features = network.classifier(images), network.classifier.features(images)
+        logits = network.classifier(images)
+        features = network.classifier.features(images)
     for answer in (logits, features.numpy() @ network.head.weight.T + network.head.bias):
         np.testing.assert_allclose(answer, expected, atol=1e-3 * expected.abs().max().item())

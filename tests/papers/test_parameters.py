@@ -151,10 +151,17 @@ class Made(parameters.Parameters):
 
 def test_all_data_sets_that_are_used_are_found():
     parameters = Made(
-        tier="mini", seed=0, replicates=1, training={}, first="digits", perhaps="",
-        several=["mazes", "digits"], by_name={"far": ["plaid"], "near": []},
-        named={"folder:/a": "x"}, score="knn",
-    )  # fmt: skip
+        tier="mini",
+        seed=0,
+        replicates=1,
+        training={},
+        first="digits",
+        perhaps="",
+        several=["mazes", "digits"],
+        by_name={"far": ["plaid"], "near": []},
+        named={"folder:/a": "x"},
+        score="knn",
+    )
     assert parameters.data_sets_used() == ["digits", "mazes", "plaid", "folder:/a"]
     assert parameters.replace(perhaps="clocks").data_sets_used()[1] == "clocks"
     with pytest.raises(ValueError, match="score: unknown score 'kn'; did you mean 'knn'"):

@@ -74,8 +74,10 @@ def given(*data_sets, **values):
 
 def test_rows_of_all_parts_with_what_they_share(experiment):
     table = run.rows(given("digits"), progress=False)
-    assert table["run"].tolist() == [0, 7, 1, 8] and set(table["paper"]) == {"uimnet"}
-    assert set(table["device"]) == {"cpu, 1 thread"} and set(table["seconds"]) == {4.0}
+    assert table["run"].tolist() == [0, 7, 1, 8]
+    assert set(table["paper"]) == {"uimnet"}
+    assert set(table["device"]) == {"cpu, 1 thread"}
+    assert set(table["seconds"]) == {4.0}
     same = table.loc[table["method"] == "a", "bootstrap"].tolist()
     assert np.array_equal(*same)  # the images of one name are drawn alike
     weights = run.draws(given("digits"))
@@ -87,9 +89,11 @@ def test_rows_are_kept_by_what_decides_them(experiment):
     first = run.rows(given("digits"), progress=False)
     experiment.asked.clear()
     again = run.rows(given("digits", "plaid"), only=["digits/0", "digits/1"], progress=False)
-    assert again.equals(first) and ("outputs", "digits/0") not in experiment.asked
+    assert again.equals(first)
+    assert ("outputs", "digits/0") not in experiment.asked
     moved = run.rows(given("digits", shift=2.0), only="digits/0", progress=False).iloc[0]
-    assert moved["value"] == first["value"][0] + 1 and moved["parameters"] != first["parameters"][0]
+    assert moved["value"] == first["value"][0] + 1
+    assert moved["parameters"] != first["parameters"][0]
     experiment.models = lambda *_: [Network("b")]
     experiment.asked.clear()
     run.rows(given("digits"), only="digits/0", progress=False)
@@ -99,9 +103,11 @@ def test_rows_are_kept_by_what_decides_them(experiment):
 def test_a_part_that_fails_is_a_row_and_ends_no_other(experiment):
     table = run.rows(given("broken", "digits"), progress=False)
     failed = table[table["metric"] == "failed"]
-    assert failed["run"].tolist() == [0, 1] and set(failed["method"]) == {"network"}
+    assert failed["run"].tolist() == [0, 1]
+    assert set(failed["method"]) == {"network"}
     notes = [f"part broken/{n} failed: OSError: no such weights" for n in (0, 1)]
-    assert failed["notes"].tolist() == run.failed_parts(table) == notes and len(table) == 6
+    assert failed["notes"].tolist() == run.failed_parts(table) == notes
+    assert len(table) == 6
     assert set(failed["device"]) == {"none"}
     with pytest.raises(ValueError, match=r"all parts failed; the first: .* no such weights"):
         run.rows(given("broken"), progress=False)
@@ -129,12 +135,14 @@ def test_a_missing_set_is_a_row_next_to_the_others(experiment):
     class Roles(dict):
         missing: ClassVar = {"places": "no folder"}
 
-    complete, plain = run.rows(given("digits"), progress=False), experiment.roles
+    complete = run.rows(given("digits"), progress=False)
+    plain = experiment.roles
     experiment.roles = lambda *arguments: Roles(plain(*arguments))
     table = run.rows(given("digits"), progress=False)
     failed = table["metric"] == "failed"
     notes = table.loc[failed, ["test_set", "method", "notes"]].to_numpy().tolist()
-    assert notes == [["places", "network", "no folder"]] * 2 and run.failed_parts(table) == []
+    assert notes == [["places", "network", "no folder"]] * 2
+    assert run.failed_parts(table) == []
     assert table.loc[~failed, "value"].tolist() == complete["value"].tolist()
     experiment.roles = plain
     assert "failed" not in set(run.rows(given("digits"), progress=False)["metric"])

@@ -17,7 +17,8 @@ def tiny(part, paper):
 
 def images(n, seed=0, name="tiny", *, classes=("a", "b", "c"), shade=None):
     """Return images with the brightness of their class; if they have one shade, of no class."""
-    generator, labels = np.random.default_rng(seed), np.arange(n) % len(classes)
+    generator = np.random.default_rng(seed)
+    labels = np.arange(n) % len(classes)
     level = 80 * labels if shade is None else np.full(n, shade)
     level = (level + generator.normal(0, 30, n)).clip(0, 200).astype(int)
     pixels = generator.integers(0, 40, (n, 16, 16, 3)) + level[:, None, None, None]
@@ -27,7 +28,8 @@ def images(n, seed=0, name="tiny", *, classes=("a", "b", "c"), shade=None):
 
 def pack(root, name, class_names, splits, size=32, **coarse):
     """Write a data set of noise, of each class as many images as a split has."""
-    generator, parts = np.random.default_rng(list(name.encode())), {}
+    generator = np.random.default_rng(list(name.encode()))
+    parts = {}
     for split, each in splits.items():
         labels = np.repeat(np.arange(len(class_names)), each)
         pixels = generator.integers(0, 256, (len(labels), size, size, 3), dtype=np.uint8)

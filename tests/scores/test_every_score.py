@@ -30,9 +30,11 @@ def test_what_must_hold_of_every_score(check):
 @pytest.mark.parametrize("name", helpers.scores.names())
 def test_records_and_arguments_of_each_score(name):
     info = helpers.scores.create(name).info
-    assert info.name == name and info.key.endswith(str(info.year))
+    assert info.name == name
+    assert info.key.endswith(str(info.year))
     for chosen in info.settings.values():
-        assert chosen and helpers.scores.create(name, **chosen)
+        assert chosen
+        assert helpers.scores.create(name, **chosen)
     with pytest.raises(ValueError, match=f"score '{name}'"):
         helpers.scores.create(name, wrong=1)
 
@@ -62,7 +64,8 @@ def openmax(**arguments):
 
 
 OBJECTS = {"fitted OpenMax": openmax(), "unfitted OpenMax": OpenMax(), "no rows": np.empty((0, 3))}
-*_, READ, KINDS = beside(__file__, "by_hand.yaml").values()
+BY_HAND = beside(__file__, "by_hand.yaml")
+KINDS = BY_HAND["kinds"]
 
 
 test_bad_arguments_and_bad_input_are_named = refusals(__file__, OBJECTS)
@@ -70,7 +73,9 @@ test_bad_arguments_and_bad_input_are_named = refusals(__file__, OBJECTS)
 
 def test_moments_and_gaussians_are_computed_once_for_all_scores(monkeypatch):
     """Count the rows that are read from outputs, and the eigenvalue problems."""
-    counts, subset, eigh = Counter(), Outputs.subset, np.linalg.eigh
+    counts = Counter()
+    subset = Outputs.subset
+    eigh = np.linalg.eigh
 
     def counted(outputs, indices):
         counts["rows"] += len(part := subset(outputs, indices))
@@ -79,8 +84,9 @@ def test_moments_and_gaussians_are_computed_once_for_all_scores(monkeypatch):
     monkeypatch.setattr(Outputs, "subset", counted)
     monkeypatch.setattr(np.linalg, "eigh", lambda matrix: counts.update(["eigh"]) or eigh(matrix))
     case = ScoreCase(classes=20, width=40, train=300)
-    train, head = case.outputs(("logits", "features", "labels"), train=True), case.head()
-    for name, passes, eigh_calls in READ:
+    train = case.outputs(("logits", "features", "labels"), train=True)
+    head = case.head()
+    for name, passes, eigh_calls in BY_HAND["read"]:
         counts.clear()
         helpers.scores.create(name).fit(train, head)
         assert (counts["rows"], counts["eigh"]) == (passes * len(train), eigh_calls), name

@@ -12,8 +12,11 @@ from helpers.scores.bank import Bank, draw
 from helpers.scores.percentiles import percentiles_by_feature
 from tests.mistakes import beside
 
-LAYERS, BY_HAND, PEERS, *_ = beside(__file__, "by_hand.yaml").values()
-HEADS = {name: Head(*(np.array(array, float) for array in layer)) for name, layer in LAYERS.items()}
+BY_HAND = beside(__file__, "by_hand.yaml")
+HEADS = {
+    name: Head(np.array(weight, float), np.array(bias, float))
+    for name, (weight, bias) in BY_HAND["heads"].items()
+}
 
 
 def outputs(features, head=HEADS["two"], labels=None):
@@ -26,7 +29,7 @@ def values(name, train, test, head=HEADS["two"], **arguments):
     return helpers.scores.create(name, **arguments).fit(train, head).score_samples(test)
 
 
-@pytest.mark.parametrize("case", BY_HAND)
+@pytest.mark.parametrize("case", BY_HAND["scores"])
 def test_scores_by_hand(case):
     name, arguments, head, train, labels, test, expected = case
     head = HEADS[head]
@@ -56,7 +59,8 @@ def test_a_level_of_the_logits_that_turns_a_score_round_is_refused(name):
 
 def random_outputs(n, seed):
     generator = np.random.default_rng(seed)
-    features, logits = generator.normal(size=(n, 5)), generator.normal(size=(n, 3))
+    features = generator.normal(size=(n, 5))
+    logits = generator.normal(size=(n, 3))
     return Outputs(logits, features, np.full(n, -1))
 
 
@@ -68,7 +72,8 @@ def unit(features):
 def test_knn_and_relation_are_their_formulas_whatever_the_blocks(k, monkeypatch):
     monkeypatch.setattr(bank, "ROWS", 50)
     monkeypatch.setattr(relation, "ROWS", 50)
-    train, test = random_outputs(123, 0), random_outputs(20, 1)
+    train = random_outputs(123, 0)
+    test = random_outputs(20, 1)
     distances = np.linalg.norm(unit(test.features)[:, None] - unit(train.features), axis=2)
     expected = -np.sort(distances, axis=1)[:, k - 1]
     assert values("knn", train, test, k=k) == pytest.approx(expected)
@@ -83,7 +88,8 @@ def test_knn_and_relation_are_their_formulas_whatever_the_blocks(k, monkeypatch)
 
 @pytest.mark.parametrize(("name", "arguments"), [("knn", {"k": 3}), ("relation", {})])
 def test_a_bank_is_the_drawn_images(name, arguments):
-    train, test = random_outputs(60, 0), random_outputs(20, 1)
+    train = random_outputs(60, 0)
+    test = random_outputs(20, 1)
     alone = values(name, draw(train, 25), test, **arguments)
     assert (values(name, train, test, bank=25, **arguments) == alone).all()
 
@@ -114,7 +120,8 @@ def squared(gaps, covariance):
 
 
 def test_both_mahalanobis_scores_against_explicit_inverses_over_several_blocks():
-    train, test = clouds(), clouds(50, seed=2)
+    train = clouds()
+    test = clouds(50, seed=2)
     features = train.features.astype(float)
     means = np.array([features[train.labels == k].mean(axis=0) for k in range(3)])
     within = np.cov((features - means[train.labels]).T, bias=True)
@@ -144,7 +151,8 @@ def test_percentiles_are_exact_over_several_blocks(images, pooled):
     features = np.random.default_rng(1).normal(size=(images, 7)) ** 9
     features[::3] = np.maximum(features[::3], 0)
     test = Outputs(np.zeros((images, 2)), features, np.zeros(images, int))
-    shares, axis = [0, 0.001, 33.3, 50, 95, 100], None if pooled else 0
+    shares = [0, 0.001, 33.3, 50, 95, 100]
+    axis = None if pooled else 0
     expected = np.percentile(test.features, shares, axis=axis, method="inverted_cdf")
     assert (percentiles_by_feature(test, shares, pooled=pooled).ravel() == expected.ravel()).all()
 
@@ -161,8 +169,10 @@ def problem(n, seed=0, width=12, classes=5):
 
 TRAIN, HEAD = problem(400)
 TEST, _ = problem(60, seed=2)
-WEIGHT, BIAS = torch.from_numpy(HEAD.weight), torch.from_numpy(HEAD.bias)
-FEATURES, LABELS = torch.tensor(TRAIN.features), torch.tensor(TRAIN.labels)
+WEIGHT = torch.from_numpy(HEAD.weight)
+BIAS = torch.from_numpy(HEAD.bias)
+FEATURES = torch.tensor(TRAIN.features)
+LABELS = torch.tensor(TRAIN.labels)
 LINEAR = torch.nn.Linear(12, 5)
 LINEAR.load_state_dict({"weight": WEIGHT, "bias": BIAS})
 
@@ -178,13 +188,36 @@ def linear(features):
     return LINEAR(features.flatten(1))
 
 
+#: By score: the input of the detector of pytorch-ood, and the detector.
+PEERS = {
+    "max_logit": ("logits", detector.MaxLogit(None)),
+    "energy": ("logits", detector.EnergyBased(None)),
+    "entropy": ("logits", detector.Entropy(None)),
+    "gen": ("logits", detector.GEN(None)),
+    "kl_matching": ("logits", detector.KLMatching(None)),
+    "react": ("feature_maps", detector.ReAct(None, linear)),
+    "gradnorm": ("features", detector.GradNorm(LINEAR, lambda name: name == "weight")),
+    "dice": ("features", detector.DICE(None, WEIGHT, BIAS, p=0.9)),
+    "ash": ("feature_maps", detector.ASH(None, linear, percentile=0.9)),
+    "scale": ("feature_maps", detector.SCALE(None, linear, percentile=0.85)),
+    "knn": ("features", detector.KNN(None)),
+    "vim": ("features", detector.ViM(None, 6, WEIGHT, BIAS)),
+    "she": ("features", detector.SHE(None, linear)),
+    "fdbd": ("features", detector.fDBD(None, LINEAR)),
+    "nnguide": ("features", detector.NNGuide(None, linear)),
+}
+#: GEN of pytorch-ood is the mean over the 5 classes, not the sum.
+FACTORS = {"gen": 5}
+#: The threshold of its ReAct is between two training features; our threshold is one of them.
+TOLERANCES = {"react": 1e-3}
+
+
 @pytest.mark.parametrize("name", PEERS)
-def test_the_same_scores_with_the_sign_turned(name):
-    """And, where the file notes it, times a number."""
+def test_scores_equal_the_negative_scores_of_pytorch_ood(name):
     ours = helpers.scores.create(name).fit(TRAIN, HEAD).score_samples(TEST)
-    kind, call, *noted = PEERS[name]
-    peer = eval(call, vars(detector) | globals())
-    factor, tolerance = noted or (1, 1e-4)
+    kind, peer = PEERS[name]
+    factor = FACTORS.get(name, 1)
+    tolerance = TOLERANCES.get(name, 1e-4)
     train, test = GIVEN[kind]
     getattr(peer, f"fit_{kind}", lambda *_: None)(train, LABELS)
     peers = getattr(peer, f"predict_{kind}", peer.predict)(test).detach().double().numpy()

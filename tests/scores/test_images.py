@@ -29,9 +29,14 @@ def model_of(root):
 
     def network(classifier):
         return SimpleNamespace(
-            classifier=classifier, preprocessing={}, view={}, sha256=f"{id(classifier)}",
-            device="cpu", threads=1, outputs=lambda images, passes=0: compute(classifier, images),
-        )  # fmt: skip
+            classifier=classifier,
+            preprocessing={},
+            view={},
+            sha256=f"{id(classifier)}",
+            device="cpu",
+            threads=1,
+            outputs=lambda images, passes=0: compute(classifier, images),
+        )
 
     return lambda *classifiers: Model("asked", tuple(map(network, classifiers)))
 
@@ -66,7 +71,8 @@ def by_image(answer, images):
 @pytest.mark.parametrize("several", [1, 2])
 def test_the_jacobian_is_tempered_after_the_mean(several, model_of):
     """As if the logarithms of the mean probabilities were one network's logits."""
-    networks, images = [linear(3), linear(3, seed=2)][:several], noise(7, 4)
+    networks = [linear(3), linear(3, seed=2)][:several]
+    images = noise(7, 4)
 
     def answer(temperature, pixels):
         mean = torch.stack([each(pixels).softmax(dim=1) for each in networks]).mean(dim=0)
@@ -82,7 +88,8 @@ def test_the_jacobian_is_tempered_after_the_mean(several, model_of):
 
 def test_the_jacobian_takes_as_many_images_at_once_as_memory_holds(monkeypatch):
     """Three classes and 12 values of 4 bytes, twice: of 700 bytes two images have room."""
-    network, images = linear(3, size=2), noise(7, size=2)
+    network = linear(3, size=2)
+    images = noise(7, size=2)
     expected = jacobian_norms(network, images)
     for memory, batches in ((700, [1, 2, 2, 2, 1]), (1, [1] * 8)):  # the first tells the classes
         network.shown.clear()
@@ -115,7 +122,8 @@ def labelled(count, width, classes=3, seed=0):
 @pytest.mark.parametrize(("count", "width"), [(100, 3), (20, 40)])
 def test_gmm_is_the_density_of_a_mixture(count, width):
     """Against SciPy's Gaussians, with more images of a class than features, and with fewer."""
-    train, test = labelled(count, width), labelled(9, width, seed=1)
+    train = labelled(count, width)
+    test = labelled(9, width, seed=1)
     expected = 0.0
     for label in range(3):
         features = train.features[train.labels == label].astype(float)
@@ -133,16 +141,19 @@ def test_jsd_and_native_by_hand():
     outputs = Outputs(np.zeros((3, 2)), np.zeros((3, 1)), np.full(3, -1), members, native)
     half = 0.75 * np.log(0.75) + 0.25 * np.log(0.25)
     values = helpers.scores.create("jsd").score_samples(outputs)
-    assert values == pytest.approx([0, -np.log(2), -half - np.log(2)]) and values.max() <= 0
+    assert values == pytest.approx([0, -np.log(2), -half - np.log(2)])
+    assert values.max() <= 0
     assert (helpers.scores.create("native").score_samples(outputs) == native).all()
 
 
 def test_tta_is_the_mean_over_what_the_network_was_shown(model_of):
     """Of bytes, of the size of the image; at two temperatures."""
-    network, images = linear(), noise(6, 4)
+    network = linear()
+    images = noise(6, 4)
     answers = augmented_probabilities(network, images, copies=4, temperatures=(1.0, 3.0))
     shown = torch.stack(network.shown)
-    assert shown.dtype == torch.uint8 and shown.shape[3:] == (4, 4)
+    assert shown.dtype == torch.uint8
+    assert shown.shape[3:] == (4, 4)
     assert len(shown.unique(dim=0)) == len(shown) == 4
     logits = [network(copy).numpy() for copy in shown]
     for probabilities, temperature in zip(answers, (1.0, 3.0), strict=True):
@@ -155,7 +166,8 @@ def test_tta_is_the_mean_over_what_the_network_was_shown(model_of):
 
 def test_tta_of_an_image_depends_on_nothing_beside_it():
     """Neither on its batch nor on what was drawn before, and draws leave no trace."""
-    network, images = linear(), noise(6, 4)
+    network = linear()
+    images = noise(6, 4)
     before = torch.random.get_rng_state()
     whole = augmented_probabilities(network, images, seed=1)[0]
     assert (torch.random.get_rng_state() == before).all()
@@ -211,7 +223,8 @@ def test_a_score_of_images_without_the_method_is_named(model_of):
 def test_a_small_step_raises_the_score_of_every_image(noisy, model_of):
     """Without a step it is the largest softmax at its temperature."""
     classifier, images = noisy
-    model, outputs = model_of(classifier), compute(classifier, images)
+    model = model_of(classifier)
+    outputs = compute(classifier, images)
     plain = helpers.scores.create("odin", temperature=10.0).score_samples(outputs)
     softmax = scipy.special.softmax(outputs.logits.astype(np.float64) / 10, axis=1)
     assert plain == pytest.approx(softmax.max(axis=1))

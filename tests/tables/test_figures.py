@@ -31,7 +31,8 @@ def test_reliability():
     correct = generator.random(200) < confidence**2
     curves = {("msp", f"{n}"): reliability_curve(confidence**n, correct) for n in (1, 2)}
     axes = figures.reliability_grid(curves)
-    assert axes.shape == (1, 2) and len({ax.child_axes[0].get_ylim() for ax in axes.flat}) == 1
+    assert axes.shape == (1, 2)
+    assert len({ax.child_axes[0].get_ylim() for ax in axes.flat}) == 1
     for ax, curve, power in zip(axes.flat, curves.values(), (1, 2), strict=True):
         error = calibration_error(confidence**power, correct)
         assert ax.texts[0].get_text() == f"ECE {error:.3f}"
@@ -44,7 +45,8 @@ def test_a_contact_sheet_has_a_row_for_each_class():
     ax = figures.contact_sheet(*SHEET, columns=2)
     assert texts(ax.get_yticklabels()) == ["cat", "dog", "ship"]
     sheet = ax.images[0].get_array()
-    assert (sheet[10:14, :4] == IMAGES[0]).all() and (sheet[10:14, 5:9] == IMAGES[2]).all()
+    assert (sheet[10:14, :4] == IMAGES[0]).all()
+    assert (sheet[10:14, 5:9] == IMAGES[2]).all()
     assert (sheet[5:9, 5:9] == 255).all()  # there is one dog
     ax = figures.contact_sheet(*SHEET, known={2, 1})
     assert texts(ax.get_yticklabels()) == ["dog", "ship", "cat"]
@@ -92,7 +94,8 @@ def test_groups_share_bins_and_their_shares_add_up_to_one():
 def test_curves_are_drawn_as_given():
     curve = risk_coverage_curve([0.9, 0.1, 0.8, 0.7], [True, False, True, True])
     given, ideal, chance = figures.risk_coverage_curves({"best": curve}).lines
-    assert np.array_equal(given.get_data(), curve) and set(chance.get_ydata()) == {0.25}
+    assert np.array_equal(given.get_data(), curve)
+    assert set(chance.get_ydata()) == {0.25}
     assert ideal.get_ydata() == pytest.approx(curve[1])
     history = pd.DataFrame({"epoch": [1, 2], "loss": [2.0, 1.0], "accuracy": [0.2, 0.5]})
     drawn = [ax.lines[0].get_ydata().tolist() for ax in figures.learning_curves(history)]

@@ -38,14 +38,16 @@ def test_written_and_read_again_the_table_is_the_same(table, path):
     again = results.read(path)
     same(again, table)
     assert again.columns.tolist() == results.SCHEMA.names
-    assert again["bootstrap"][0].dtype == np.float32 and again["value"].dtype == np.float64
+    assert again["bootstrap"][0].dtype == np.float32
+    assert again["value"].dtype == np.float64
     assert [len(replicates) for replicates in again["bootstrap"]] == [5, 5, 0, 0]
     assert [file.name for file in path.parent.iterdir()] == ["results.parquet"]
 
 
 def test_the_row_names_the_number_and_not_its_value():
     first = results.tidy([record(), record(run=1), record(value=0.5, variant="v")], MADE)["row"]
-    assert first.nunique() == 3 and first.str.fullmatch("[0-9a-f]{12}").all()
+    assert first.nunique() == 3
+    assert first.str.fullmatch("[0-9a-f]{12}").all()
     for changes in ({"value": 0.75}, {"run": np.int64(0)}, {"notes": "3 images unreadable"}):
         table = results.tidy([record(**changes)], {**MADE, "seed": 4})
         assert table["row"][0] == first[0]
@@ -65,7 +67,8 @@ def test_several_files_are_read_into_one_table(table, tmp_path):
 
 
 def test_a_truncated_or_altered_file_is_never_half_used(table, path):
-    whole, refused = path.read_bytes(), 0
+    whole = path.read_bytes()
+    refused = 0
     for length in (0, 3, len(whole) // 2, len(whole) - 1):
         path.write_bytes(whole[:length])
         with pytest.raises(ValueError, match=r"results\.parquet: not a whole.*rerun the notebook"):
@@ -89,7 +92,8 @@ def test_summary_is_over_runs(table):
     row = results.summary(table).iloc[0]
     assert row["mean"] == pytest.approx(part["value"].mean())
     assert row["std"] == pytest.approx(np.std(part["value"], ddof=1))
-    assert row["runs"] == 2 and row["rows"].split() == part["row"].tolist()
+    assert row["runs"] == 2
+    assert row["rows"].split() == part["row"].tolist()
     assert results.summary(table)["metric"].tolist() == ["ece", "brier"]
 
 

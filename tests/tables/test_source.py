@@ -26,4 +26,5 @@ def test_lines_are_those_of_the_file_without_docstrings():
     first, second = shown.split("\n\n", 1)
     assert first.splitlines()[1] == "def inner(self):"  # not indented
     assert second.startswith("# helpers.scores.calibration\ndef softmax(logits")
-    assert shown._repr_markdown_() == f"```python\n{shown}\n```" and repr(shown) == str(shown)
+    assert shown._repr_markdown_() == f"```python\n{shown}\n```"
+    assert repr(shown) == str(shown)

@@ -17,7 +17,7 @@ from helpers.training.objectives.stylised import mix_amplitudes
 from tests.data.test_images import some as noise
 from tests.mistakes import beside
 
-LOSSES, NOISE, STRONG, RANKING, *_ = beside(__file__, "by_hand.yaml").values()
+BY_HAND = beside(__file__, "by_hand.yaml")
 
 
 class Fixed(nn.Sequential):
@@ -59,7 +59,8 @@ def recipe_of(name="erm", arguments=None, **changed):
 def trained(name, arguments=None, *, n=24, options=None, **changed):
     """Train a network; return the digest of its weights and its losses."""
     recipe = recipe_of(name, arguments, **changed)
-    classifier, teacher = backbones.create(recipe, 3), backbones.create(recipe_of(), 3, seed=9)
+    classifier = backbones.create(recipe, 3)
+    teacher = backbones.create(recipe_of(), 3, seed=9)
     options = {"outliers": noise(20, 16, seed=1), "progress": False} | (options or {})
     losses = train(classifier, noise(n, 16), recipe, teacher=teacher, **options)["loss"]
     assert np.isfinite(losses).all()
@@ -90,11 +91,13 @@ def test_no_strength_alone_is_plain_training():
     """To the last bit, running statistics included."""
     plain, _ = trained("erm")
     assert trained("adversarial", {"radius": 0.0})[0] == trained("noise")[0] == plain
-    for name, arguments in STRONG:
+    for name, arguments in BY_HAND["strong"]:
         assert trained(name, arguments)[0] != plain, name
 
 
-@pytest.mark.parametrize(("name", "arguments", "logits", "labels", "epochs", "expected"), LOSSES)
+@pytest.mark.parametrize(
+    ("name", "arguments", "logits", "labels", "epochs", "expected"), BY_HAND["losses"]
+)
 def test_losses_by_hand(name, arguments, logits, labels, epochs, expected):
     """And the logits are those of the images alone, which are shown first."""
     objective = objectives.create(name, **arguments)
@@ -114,7 +117,7 @@ def test_crl_by_hand():
     # either way round, the pair's confidences differ by 0.3 the wrong way, their shares by 0.25
     assert loss.item() == pytest.approx(cross_entropy + 2 * 0.55, rel=1e-5)
     assert objective.right.tolist() == [2, 2, 0]
-    for confidences, shares, expected in RANKING:
+    for confidences, shares, expected in BY_HAND["ranking"]:
         loss = ranking_loss(torch.tensor(confidences), torch.tensor(shares)).item()
         assert loss == pytest.approx(expected)
 
@@ -137,8 +140,10 @@ def test_mixup_draws_from_the_beta_distribution(alpha):
     objective = objectives.create("mixup", alpha=alpha)
     seeded = (torch.Generator().manual_seed(seed) for seed in (0, 0, 1))
     first, again, other = (objective.draw(20000, generator) for generator in seeded)
-    assert torch.equal(first, again) and not torch.equal(first, other)
-    assert first.min() >= 0 and first.max() <= 1
+    assert torch.equal(first, again)
+    assert not torch.equal(first, other)
+    assert first.min() >= 0
+    assert first.max() <= 1
     assert first.mean().item() == pytest.approx(0.5, abs=0.01)
     assert first.var().item() == pytest.approx(1 / (4 * (2 * alpha + 1)), rel=0.03)
 
@@ -157,7 +162,8 @@ def test_the_measure_of_mixup_by_hand():
 
 def test_rnd_and_oc_by_hand():
     """Errors of 1 and 2; squares 1 and 4, and W W' − I has the mean square 9 / 4."""
-    features, kinds = torch.ones(1, 2), (heads.Imitation, heads.Certificates)
+    features = torch.ones(1, 2)
+    kinds = (heads.Imitation, heads.Certificates)
     imitation, certificates = (kind(2, width=2, depth=1) for kind in kinds)
     imitation.student[0] = linear([[1.0, 0.0], [0.0, 1.0]])
     imitation.teacher[0] = linear([[0.0, 0.0], [0.0, 3.0]])
@@ -204,7 +210,8 @@ def test_mimo_shows_each_head_each_image_as_often(repetition):
     arguments = {"subnetworks": 3, "input_repetition": repetition, "batch_repetition": 2}
     objective = objectives.create("mimo", **arguments)
     shown = objective.draw(200, torch.Generator().manual_seed(0))
-    assert shown.shape == (3, 400) and shown[0].tolist() == [*range(200)] * 2
+    assert shown.shape == (3, 400)
+    assert shown[0].tolist() == [*range(200)] * 2
     assert all((head.bincount() == 2).all() for head in shown)
     same = (shown == shown[0]).float().mean(dim=1)
     assert same[1:].tolist() == pytest.approx([repetition] * 2, abs=0.03)
@@ -216,7 +223,8 @@ def test_mimo_shows_each_head_each_image_as_often(repetition):
 def test_the_attack_on_a_linear_classifier_goes_along_its_weights(steps):
     """From the right class's to the wrong one's, onto the sphere, however sure it is."""
     weight = torch.randn((2, 12), generator=torch.Generator().manual_seed(0))
-    given, labels = torch.full((2, 3, 2, 2), 128, dtype=torch.uint8), torch.tensor([0, 1])
+    given = torch.full((2, 3, 2, 2), 128, dtype=torch.uint8)
+    labels = torch.tensor([0, 1])
     attacked = attack(fixed(linear(weight.tolist())), given, labels, radius=0.1, steps=steps)
     direction = nn.functional.normalize(weight[1] - weight[0], dim=0)
     expected = 128 + 25.5 * torch.stack([direction, -direction])
@@ -248,7 +256,7 @@ def test_adversarial_loss_and_logits_are_of_the_attacked_images():
     assert loss.item() == pytest.approx(np.log1p(np.exp(2)), rel=1e-4)
 
 
-@pytest.mark.parametrize(("arguments", "level", "deviation"), NOISE)
+@pytest.mark.parametrize(("arguments", "level", "deviation"), BY_HAND["noise"])
 def test_noise_has_its_deviation_and_leaves_the_rest_clean(arguments, level, deviation):
     """Over a quarter of the images, that is 12,288 pixels in each of four of them."""
     given = torch.full((16, 3, 64, 64), level, dtype=torch.uint8)
@@ -269,7 +277,8 @@ def test_full_mixing_takes_the_amplitudes_and_keeps_the_phases(size):
     mixed = torch.fft.fft2(mix_amplitudes(first, second, torch.ones(4, 1, 1, 1)))
     assert torch.allclose(mixed.abs(), torch.fft.fft2(second).abs(), rtol=1e-3, atol=0.1)
     turn = mixed / torch.fft.fft2(first)  # real and positive where the phase is the same
-    assert (turn.real > 0).all() and (turn.imag.abs() < 1e-2 * turn.real).all()
+    assert (turn.real > 0).all()
+    assert (turn.imag.abs() < 1e-2 * turn.real).all()
 
 
 def test_distillation_by_hand():

@@ -20,7 +20,8 @@ def parcel(tmp_path, monkeypatch):
     """Return a written parcel and what was written: one role of two sets, and roles by key."""
     monkeypatch.setattr(parcels, "IMAGES", 10)
     monkeypatch.setenv("PARCEL", str(tmp_path))
-    train, test = images(14), images(6, seed=1)
+    train = images(14)
+    test = images(6, seed=1)
     mixed = concatenate([train.subset(np.arange(12, 3, -1)), test.subset([0])], "mixed")
     single = SimpleNamespace(train=train, test=test, external=mixed.unknown(), near="not used")
     several = {seed: SimpleNamespace(train=part) for seed, part in ((0, train), (1, mixed))}
@@ -34,9 +35,11 @@ def parcel(tmp_path, monkeypatch):
 def test_roles_come_back_with_their_content(parcel):
     current, single, several = parcel
     roles = current.roles(*FIRST)
-    assert current.commit == "abc" and not hasattr(roles, "near")
+    assert current.commit == "abc"
+    assert not hasattr(roles, "near")
     for role in parcels.ROLES:
-        given, back = getattr(single, role), getattr(roles, role)
+        given = getattr(single, role)
+        back = getattr(roles, role)
         assert (back.sha256, back.class_names) == (given.sha256, given.class_names)
     by_key = current.roles(*FIRST, "jpeg=75")
     assert {key: split.train.sha256 for key, split in by_key.items()} == {
@@ -72,8 +75,13 @@ def write(root, name, content="1", time=1000.0):
 def test_a_cache_is_continued_from_tar_files(tmp_path):
     """A newer file stays, a file of before a time is left out, as is all that is no result."""
     root, other, folder = (tmp_path / name for name in ("root", "other", "folder"))
-    for name in ("networks/a.safetensors", "networks/b.partial", "queue/c.txt",
-                 "diverged/d.json", "exports/small/networks/p/e.safetensors"):  # fmt: skip
+    for name in (
+        "networks/a.safetensors",
+        "networks/b.partial",
+        "queue/c.txt",
+        "diverged/d.json",
+        "exports/small/networks/p/e.safetensors",
+    ):
         write(root, name)
     write(root, "outputs/f.safetensors")
     write(root, "networks/.g.partial")
@@ -87,21 +95,24 @@ def test_a_cache_is_continued_from_tar_files(tmp_path):
         names = [Path(name).name for name in archive.getnames()]
     assert names == ["e.safetensors", "c.txt", "d.json", "a.safetensors", "b.partial"]
     assert parcels.unpack(shard, other) == 4
-    assert newer.read_text() == "newer" and older.read_text() == "1"
+    assert newer.read_text() == "newer"
+    assert older.read_text() == "1"
     assert (other / "networks" / "a.safetensors").stat().st_mtime == 1000.0
     assert parcels.unpack(shard, other) == 0
 
 
 def test_files_without_space_are_named_and_no_file_is_too_large(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(parcels, "BYTES", 20_000)
-    root, folder = tmp_path / "root", tmp_path / "folder"
+    root = tmp_path / "root"
+    folder = tmp_path / "folder"
     for name in "abcdef":
         write(root, f"networks/{name}.partial", name * 9000)
     parcels.write_shards(root, folder, "results")
     assert [path.name for path in sorted(folder.iterdir())] == [
         f"results_{number}.tar" for number in range(parcels.SHARDS)
     ]
-    assert "e.partial: left out" in (printed := capsys.readouterr().out) and "f.partial" in printed
+    assert "e.partial: left out" in (printed := capsys.readouterr().out)
+    assert "f.partial" in printed
     assert all(path.stat().st_size <= 24_000 for path in folder.iterdir())
 
 

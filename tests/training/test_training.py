@@ -27,7 +27,8 @@ TINY = Recipe(width=4, stem_stride=2, epochs=3, batch_size=8, learning_rate=0.05
 
 def problem(n=40):
     """Images whose class is their brightness, so that a few steps learn something."""
-    labels, pixels = np.arange(n) % 3, np.random.default_rng(0).integers(0, 40, (n, 16, 16, 3))
+    labels = np.arange(n) % 3
+    pixels = np.random.default_rng(0).integers(0, 40, (n, 16, 16, 3))
     pixels += 80 * labels.reshape(n, 1, 1, 1)
     return Images(pixels.astype(np.uint8), labels, ("a", "b", "c"), "brightness", "train")
 
@@ -43,10 +44,13 @@ PATCHED = {"depth": 1, "width": 32, "stem_stride": 4, "image_size": 16}
 
 
 CHANGES = [
-    {"schedule": "cosine"}, {"schedule": "multistep", "spectral_norm": 1.0}, {"momentum": 0.0},
-    {"optimiser": "adamw", "learning_rate": 0.01}, {"backbone": "vit", **PATCHED},
+    {"schedule": "cosine"},
+    {"schedule": "multistep", "spectral_norm": 1.0},
+    {"momentum": 0.0},
+    {"optimiser": "adamw", "learning_rate": 0.01},
+    {"backbone": "vit", **PATCHED},
     {"backbone": "resmlp", **PATCHED},
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("changed", CHANGES)
@@ -54,7 +58,8 @@ def test_a_killed_run_resumes_to_the_very_same_weights(tmp_path, monkeypatch, ch
     recipe = Recipe.from_parameters(TINY.as_dict() | changed)
     whole, curve, _ = weights(recipe)
     kept = {"checkpoint": tmp_path / "a.partial", "checkpoint_seconds": 0}
-    epoch, ran = loop._epoch, []
+    epoch = loop._epoch
+    ran = []
 
     def killed(training, number):
         ran.append(number)
@@ -66,17 +71,20 @@ def test_a_killed_run_resumes_to_the_very_same_weights(tmp_path, monkeypatch, ch
     with pytest.raises(KeyboardInterrupt):
         weights(recipe, **kept)
     resumed, continued, _ = weights(recipe, **kept)
-    assert ran == [0, 1, 2, 2] and resumed == whole
+    assert ran == [0, 1, 2, 2]
+    assert resumed == whole
     assert continued["loss"].tolist() == curve["loss"].tolist()
 
 
 def test_learns_keeps_a_curve_and_leaves_the_caller_alone():
     """The random state, the threads and the algorithms of torch are as before."""
     torch.manual_seed(3)
-    state, threads = torch.random.get_rng_state(), torch.get_num_threads()
+    state = torch.random.get_rng_state()
+    threads = torch.get_num_threads()
     _, history, _ = weights(replace(TINY, epochs=8))
     assert torch.equal(torch.random.get_rng_state(), state)
-    assert torch.get_num_threads() == threads and not torch.are_deterministic_algorithms_enabled()
+    assert torch.get_num_threads() == threads
+    assert not torch.are_deterministic_algorithms_enabled()
     assert history["epoch"].tolist() == list(range(1, 9))
     assert history["loss"].iloc[-1] < 0.5 * history["loss"].iloc[0]
     assert history["accuracy"].iloc[-1] > 0.8
@@ -87,11 +95,13 @@ def test_a_damaged_checkpoint_is_named_and_not_used(tmp_path, caplog):
     path = tmp_path / "a.partial"
     weights(checkpoint=path, checkpoint_seconds=0)
     path.write_bytes(path.read_bytes()[:-5])
-    assert weights(checkpoint=path)[0] == weights()[0] and str(path) in caplog.text
+    assert weights(checkpoint=path)[0] == weights()[0]
+    assert str(path) in caplog.text
 
 
 def test_an_infinite_loss_names_the_step_and_the_learning_rate(monkeypatch):
-    losses, plain = itertools.count(), objectives.ERM.__call__
+    losses = itertools.count()
+    plain = objectives.ERM.__call__
 
     def breaks(*arguments):
         loss, logits = plain(*arguments)
@@ -105,11 +115,13 @@ def test_an_infinite_loss_names_the_step_and_the_learning_rate(monkeypatch):
 NEEDING = "outlier_exposure", "distillation", "rnd"
 OBJECTS = {f"a recipe of {name}": replace(TINY, objective=name) for name in NEEDING}
 OBJECTS |= {
-    "two classes": backbones.create(TINY, 2), "three classes": backbones.create(TINY, 3),
-    "tiny": TINY, "images": problem(),
+    "two classes": backbones.create(TINY, 2),
+    "three classes": backbones.create(TINY, 3),
+    "tiny": TINY,
+    "images": problem(),
     "labels from -1": replace(problem(), labels=problem().labels - 1),
     "small images": replace(problem(), images=problem().images[:, :8, :8]),
-}  # fmt: skip
+}
 
 
 # impossible laws even where no trial would draw from them
@@ -119,8 +131,10 @@ test_wrong_names_arguments_laws_and_images_are_refused = refusals(__file__, OBJE
 def test_schedules():
     recipe = Recipe(learning_rate=1.0, warmup_epochs=1.0)
     rates = [learning_rate(recipe, step, 100, 10) for step in range(100)]
-    assert rates[0] == pytest.approx(1 / 11) and rates[10] == 1.0
-    assert rates[55] == pytest.approx(0.5) and rates[99] < 0.001
+    assert rates[0] == pytest.approx(1 / 11)
+    assert rates[10] == 1.0
+    assert rates[55] == pytest.approx(0.5)
+    assert rates[99] < 0.001
     assert all(a >= b for a, b in itertools.pairwise(rates[10:]))
     usual = Recipe(schedule="multistep", learning_rate=1.0, warmup_epochs=0.0)
     rates = [learning_rate(usual, step, 8, 1) for step in range(8)]
@@ -133,7 +147,8 @@ def test_schedules():
 def test_crops_are_windows_of_the_padded_image_and_flips_mirror_them():
     images = torch.randint(0, 256, (4, 9, 8, 3), dtype=torch.uint8)
     padded = torch.from_numpy(pad(images.numpy(), ("crop",)))
-    generator, indices = torch.Generator().manual_seed(0), torch.tensor([2] * 200)
+    generator = torch.Generator().manual_seed(0)
+    indices = torch.tensor([2] * 200)
     batch = crop_and_flip(padded, indices, (9, 8), ("crop", "flip"), generator)
     assert batch.is_contiguous(memory_format=torch.channels_last)
     windows = {}
@@ -141,7 +156,8 @@ def test_crops_are_windows_of_the_padded_image_and_flips_mirror_them():
         window = padded[2, y : y + 9, x : x + 8].permute(2, 0, 1)
         windows |= {window.numpy().tobytes(): 0, window.flip(2).numpy().tobytes(): 1}
     seen = [image.numpy().tobytes() for image in batch]
-    assert len({*seen}) > 90 and {*seen} <= {*windows}  # of 162
+    assert len({*seen}) > 90
+    assert {*seen} <= {*windows}  # of 162
     assert 60 < sum(windows[image] for image in seen) < 140
     plain = crop_and_flip(images, torch.tensor([3, 1]), (9, 8), (), generator)
     assert torch.equal(plain, images[[3, 1]].permute(0, 3, 1, 2))
@@ -159,7 +175,8 @@ def test_a_border_is_black_or_a_reflection():
     assert not black("crop").any()
     zeros = black("crop_zeros")
     rows, columns = (zeros.all(dim=axis).sum(dim=1) for axis in (1, 2))
-    assert rows.max() == columns.max() == PADDING and rows.min() == 0
+    assert rows.max() == columns.max() == PADDING
+    assert rows.min() == 0
     assert torch.equal((16 - rows) * (16 - columns), (~zeros).sum(dim=(1, 2)))
 
 
@@ -177,7 +194,8 @@ def test_a_stream_trains_resumes_and_is_evaluated_like_images(tmp_path, root):
         kept = {"checkpoint": tmp_path / "a.partial", "checkpoint_seconds": seconds}
         assert weights(recipe, stream, **kept)[0] == digest
     outputs = compute(classifier, stream, image_size=16, batch_size=5)
-    assert (outputs.labels == stream.labels).all() and outputs.correct.mean() > 0.8
+    assert (outputs.labels == stream.labels).all()
+    assert outputs.correct.mean() > 0.8
 
 
 SHORT = replace(TINY, epochs=2)
@@ -193,19 +211,23 @@ def fit(images, recipe=SHORT, **options):
 
 
 def count(monkeypatch, name, module=fitted):
-    calls, function = [], getattr(module, name)
+    calls = []
+    function = getattr(module, name)
     monkeypatch.setattr(module, name, lambda *a, **k: calls.append(1) or function(*a, **k))
     return calls
 
 
 def test_a_network_is_trained_once_and_sees_an_image_once(images, monkeypatch):
     """Another seed, recipe or image is another network."""
-    trained, computed = count(monkeypatch, "train"), count(monkeypatch, "compute", inference)
-    first, again = fit(images), fit(images)
+    trained = count(monkeypatch, "train")
+    computed = count(monkeypatch, "compute", inference)
+    first = fit(images)
+    again = fit(images)
     assert first.sha256 == again.sha256 == checkpoints.digest(again.classifier.state_dict())
     assert np.array_equal(first.outputs(images).logits, again.outputs(images).logits)
     assert len(trained) == len(computed) == 1
-    assert len(first.history) == 2 and first.seconds > 0
+    assert len(first.history) == 2
+    assert first.seconds > 0
     changed = replace(images, images=images.images ^ 1)
     others = fit(images, seed=1), fit(images, replace(SHORT, learning_rate=0.1)), fit(changed)
     assert len({first.sha256, *(network.sha256 for network in others)}) == len(trained) == 4
@@ -213,17 +235,20 @@ def test_a_network_is_trained_once_and_sees_an_image_once(images, monkeypatch):
 
 def test_what_is_learnt_beside_erm_shares_its_network(images, monkeypatch):
     """One training for the three; a network trained by the loop itself has the same student."""
-    trained, logits = count(monkeypatch, "train"), []
+    trained = count(monkeypatch, "train")
+    logits = []
     for name in ("oc", "erm", "rnd"):
         recipe = replace(SHORT, objective=name)
-        network, classifier = fit(images, recipe), backbones.create(recipe, 3)
+        network = fit(images, recipe)
+        classifier = backbones.create(recipe, 3)
         history = loop.train(classifier, images, recipe, progress=False)
         assert checkpoints.digest(classifier.state_dict()) == network.sha256
         assert history.drop(columns="seconds").equals(network.history.drop(columns="seconds"))
         logits.append(network.outputs(images).logits)
         assert name == "erm" or history["error"].is_monotonic_decreasing
     assert len(trained) == 1
-    assert np.array_equal(logits[0], logits[1]) and np.array_equal(logits[1], logits[2])
+    assert np.array_equal(logits[0], logits[1])
+    assert np.array_equal(logits[1], logits[2])
 
 
 def test_where_training_is_refused_a_network_is_found_or_named(images, monkeypatch):
@@ -247,17 +272,20 @@ def test_training_in_bfloat16_keeps_its_weights_in_float32(images, monkeypatch):
 
 
 def test_a_damaged_network_is_made_anew_and_others_are_untouched(images, caplog):
-    first, second = fit(images), fit(images, seed=1)
+    first = fit(images)
+    second = fit(images, seed=1)
     before = second.path.read_bytes()
     first.path.write_bytes(first.path.read_bytes()[:-1])
-    assert fit(images).sha256 == first.sha256 and second.path.read_bytes() == before
+    assert fit(images).sha256 == first.sha256
+    assert second.path.read_bytes() == before
     assert str(first.path) in caplog.text
 
 
 @pytest.fixture
 def exported(images, monkeypatch, tmp_path):
     """Return a network, its export, and the trainings since, in a time of other code."""
-    network, path = fit(images), tmp_path / "cache/exports/mini/networks/a/0-baseline.safetensors"
+    network = fit(images)
+    path = tmp_path / "cache/exports/mini/networks/a/0-baseline.safetensors"
     exports.save(network, images, path, commit="abc")
     monkeypatch.setitem(fitted.TRAINING, "erm", "other code")
     return network, path, count(monkeypatch, "train")
@@ -267,16 +295,19 @@ def test_an_export_is_found_though_the_code_has_changed(images, exported, monkey
     network, path, trained = exported
     with caplog.at_level("INFO"):
         same = fit(images)
-    assert same.path == path and not trained
+    assert same.path == path
+    assert not trained
     assert f"found by its recipe, not trained again: {path}" in caplog.text
     logits, again = (each.outputs(images).logits for each in (network, same))
     np.testing.assert_allclose(logits, again, atol=0.02)
-    assert same.history.equals(network.history) and same.seconds == network.seconds
+    assert same.history.equals(network.history)
+    assert same.seconds == network.seconds
     fit(images, seed=1)
     fit(images, replace(SHORT, learning_rate=0.1))
     assert len(trained) == 2
     monkeypatch.setenv("TRAINING", "anew")
-    assert fit(images).path.parent.name == "networks" and len(trained) == 3
+    assert fit(images).path.parent.name == "networks"
+    assert len(trained) == 3
 
 
 def test_an_export_tells_how_it_was_made_and_reproduces_its_accuracy(images, exported):
@@ -285,16 +316,20 @@ def test_an_export_tells_how_it_was_made_and_reproduces_its_accuracy(images, exp
     assert Recipe.from_parameters(about["recipe"]) == SHORT
     names = ("class_names", "commit", "precision", "stored")
     assert [about[name] for name in names] == [["a", "b", "c"], "abc", "float32", "float16"]
-    assert about["origin"]["seed"] == 0 and about["seconds"] > 0 and about["processor"]
+    assert about["origin"]["seed"] == 0
+    assert about["seconds"] > 0
+    assert about["processor"]
     assert len(about["history"]["accuracy"]) == 2
     kinds = {tensors[name].dtype for name, _ in network.classifier.named_parameters()}
-    assert kinds == {torch.float16} and tensors["mean"].dtype == torch.float32
+    assert kinds == {torch.float16}
+    assert tensors["mean"].dtype == torch.float32
     assert fit(images).outputs(images).correct.mean() == about["test_accuracy"]
 
 
 @pytest.mark.parametrize("tried", [1, 2, 3, 4])
 def test_weights_are_as_exact_as_the_accuracy_needs(tried, images, monkeypatch, tmp_path):
-    network, values = fit(images), iter([0.5, *[0.5 + 3e-4] * (tried - 1), 0.5 + 1e-4])
+    network = fit(images)
+    values = iter([0.5, *[0.5 + 3e-4] * (tried - 1), 0.5 + 1e-4])
     monkeypatch.setattr(exports, "_accuracy", lambda *arguments: next(values))
     assert exports.save(network, images, tmp_path / "a.safetensors") == 0.5 + 1e-4
     tensors, about = checkpoints.load(tmp_path / "a.safetensors")
@@ -309,9 +344,11 @@ def test_a_modified_export_is_rejected_and_nothing_is_trained(images, exported):
     _, path, trained = exported
     whole = path.read_bytes()
     with safe_open(path, "pt") as file:
-        metadata, tensors = file.metadata(), load(whole)
+        metadata = file.metadata()
+        tensors = load(whole)
     swapped = save(tensors | {"mean": tensors["mean"] + 1}, metadata)
-    flipped, renamed = whole[:-1] + bytes([whole[-1] ^ 1]), whole.replace(b'"abc', b'"abd')
+    flipped = whole[:-1] + bytes([whole[-1] ^ 1])
+    renamed = whole.replace(b'"abc', b'"abd')
     for changed in (flipped, b"", swapped, renamed):
         path.write_bytes(changed)
         exports._read.cache_clear()

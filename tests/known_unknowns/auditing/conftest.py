@@ -33,14 +33,21 @@ def arrays():
     unknown = made(120, known=False, seed=2)
     production = [np.concatenate(pair) for pair in zip(made(50, seed=3), unknown, strict=True)]
     return {
-        "logits": logits, "features": features, "labels": labels,
-        "train_logits": train[0], "train_features": train[1], "train_labels": train[2],
-        "ood_pets_and_toys_logits": unknown[0], "ood_pets_and_toys_features": unknown[1],
-        "production_logits": production[0], "production_features": production[1],
-        "head_weight": 1.5 * np.eye(4, 6), "head_bias": np.zeros(4),
+        "logits": logits,
+        "features": features,
+        "labels": labels,
+        "train_logits": train[0],
+        "train_features": train[1],
+        "train_labels": train[2],
+        "ood_pets_and_toys_logits": unknown[0],
+        "ood_pets_and_toys_features": unknown[1],
+        "production_logits": production[0],
+        "production_features": production[1],
+        "head_weight": 1.5 * np.eye(4, 6),
+        "head_bias": np.zeros(4),
         "class_names": np.array(["ant", "bee", "cow", "dog"]),
         "files": np.array([f"{i}.png" for i in range(300)]),
-    }  # fmt: skip
+    }
 
 
 @pytest.fixture

@@ -58,7 +58,8 @@ def test_the_measuring_half_chooses_nothing(inputs):
     """Temperature, ranking and chosen score do not depend on its labels."""
     first = audit(inputs, replicates=20)
     both = np.concatenate([first.choosing, first.measuring])
-    assert np.array_equal(np.sort(both), np.arange(300)) and len(first.measuring) == 150
+    assert np.array_equal(np.sort(both), np.arange(300))
+    assert len(first.measuring) == 150
     labels = inputs.validation.labels.copy()
     labels[first.measuring] = np.random.default_rng(1).permutation(labels[first.measuring])
     part = Outputs(inputs.validation.logits, inputs.validation.features, labels)
@@ -76,7 +77,8 @@ def test_the_rejector_is_that_of_the_report(audited, tmp_path):
     part = audited.inputs.validation.subset(audited.measuring)
     promised = audited.thresholds["risk"]
     accepted = rejector.accepts(part.logits, part.features)
-    assert audited.deployed == "risk" and accepted.mean() == promised.coverage[0]
+    assert audited.deployed == "risk"
+    assert accepted.mean() == promised.coverage[0]
     assert (~part.correct[accepted]).mean() == promised.risk[0] <= 0.2
     scores = audited.samples["pets_and_toys"]
     assert promised.ood_accepted["pets_and_toys"] == (scores >= promised.value).mean()
@@ -84,7 +86,8 @@ def test_the_rejector_is_that_of_the_report(audited, tmp_path):
     assert rejector.provenance["promise"] == promised.promise
     known, pets, unlabelled = bars(audited)
     assert known["right"] + known["wrong"] == pytest.approx(promised.coverage[0])
-    assert pets["wrong"] == promised.ood_accepted["pets_and_toys"] and pets["right"] == 0
+    assert pets["wrong"] == promised.ood_accepted["pets_and_toys"]
+    assert pets["right"] == 0
     assert unlabelled["unsure"] == rejector.accepts(audited.inputs.production).mean()
     for bar in bars(audited):
         assert sum(bar[name] for name in bar if name != "images") == pytest.approx(1)
@@ -93,8 +96,10 @@ def test_the_rejector_is_that_of_the_report(audited, tmp_path):
 
 def test_a_wish_that_cannot_be_granted_names_one_that_can(inputs):
     strict = audit(inputs, risk=0.001, replicates=5)
-    assert strict.deployed == "" and strict.rejector is None
-    assert strict.thresholds["risk"].problem and not strict.thresholds["coverage"].problem
+    assert strict.deployed == ""
+    assert strict.rejector is None
+    assert strict.thresholds["risk"].problem
+    assert not strict.thresholds["coverage"].problem
     smallest = float(strict.sentences("threshold")[-1].removesuffix(" %.").rpartition(" ")[2]) / 100
     assert audit(inputs, risk=smallest, replicates=5).deployed == "risk"
     assert audit(inputs, risk=0.85 * smallest, replicates=5).deployed == ""
@@ -115,9 +120,13 @@ def test_the_bound_of_a_requirement_decides(inputs):
     every, area, risk, kept, at, never = findings.judge(audited, required)
     assert every["value"] == min(each, key=lambda row: row["low"])["value"]
     union = audited.confirmed.query("metric == 'aurc' and set == 'all'")["value"].item()
-    assert area["value"] != union and risk["high"] == audited.threshold.risk[2]
-    assert kept["low"] == at["low"] == audited.thresholds["risk"].coverage[1] and at["holds"]
-    assert np.isnan(never["value"]) and not never["holds"] and list(audited.hard) == ["like ID"]
+    assert area["value"] != union
+    assert risk["high"] == audited.threshold.risk[2]
+    assert kept["low"] == at["low"] == audited.thresholds["risk"].coverage[1]
+    assert at["holds"]
+    assert np.isnan(never["value"])
+    assert not never["holds"]
+    assert list(audited.hard) == ["like ID"]
 
 
 def test_large_audits_use_random_subsets_but_guarantees_use_all(inputs, monkeypatch):
@@ -127,7 +136,8 @@ def test_large_audits_use_random_subsets_but_guarantees_use_all(inputs, monkeypa
     sizes = []
     monkeypatch.setattr(stages, "fit_temperature", lambda *p: sizes.append(len(p[1])) or 1.0)
     audited = audit(inputs, risk=0.2, replicates=2)
-    assert sizes == [80] and audited.accuracy == whole.accuracy
+    assert sizes == [80]
+    assert audited.accuracy == whole.accuracy
     assert len(audited.samples["validation"]) == 150
     assert np.array_equal(audited.measuring, whole.measuring)
     for text in ("at most 90 ID images and 90 images of each", "80 images of their half"):
@@ -150,7 +160,8 @@ def test_the_page_is_one_file_whose_numbers_are_in_the_json(inputs, tmp_path):
         assert (np.abs(np.round(known, places) - float(token)) < 1e-9).any(), token
     assert "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'none'" in html
     addresses = re.findall(r'src="([^"]*)', html)
-    assert addresses and all(text.startswith("data:image/png;base64,") for text in addresses)
+    assert addresses
+    assert all(text.startswith("data:image/png;base64,") for text in addresses)
     assert not re.findall(r"<script|https?:|@import|url\(|<link|href", html)
 
 
@@ -162,8 +173,10 @@ def test_names_are_text(arrays, write, tmp_path):
     inputs = read_outputs(write(arrays))
     inputs = replace(inputs, ood={evil: inputs.production}, source=evil, note=evil)
     html, numbers = page_of(audit(inputs, risk=0.2, replicates=5), tmp_path)
-    assert html.count("&lt;script&gt;alert(1)") > 10 and len(numbers["summary"]) == 7
-    assert "<script" not in html and "<img src=x" not in html
+    assert html.count("&lt;script&gt;alert(1)") > 10
+    assert len(numbers["summary"]) == 7
+    assert "<script" not in html
+    assert "<img src=x" not in html
     tags = re.findall(r"<[a-z]\w*(?:\s[^<>]*)?>", html)
     assert not [tag for tag in tags if "onerror" in re.sub(r'"[^"]*"', "", tag)]
 
@@ -203,15 +216,31 @@ def moved(inputs):
     return replace(inputs, production=replace(inputs.production, features=features), ood={})
 
 
-def test_every_branch_of_the_template(inputs, state, message):
-    changed = eval(state["inputs"], globals() | {"i": inputs})
+#: By name in mistakes.yaml: how the inputs of the toy are changed.
+CHANGES = {
+    "unchanged": lambda inputs: inputs,
+    "twins": twins,
+    "no unknown images": partial(replace, ood={}),
+    "twins of correct answers": lambda inputs: twins(labelled(inputs, 0), 300),
+    "wrong labels, no head": partial(labelled, step=1, head=None),
+    "six times the logits": partial(scaled, factor=6),
+    "no level of the logits": partial(replace, level=False),
+    "moved": moved,
+    "rare": lambda inputs: rare(),
+    "production like validation": lambda inputs: replace(inputs, production=inputs.validation),
+}
+
+
+def test_each_branch_of_the_template_is_written(inputs, state, message):
+    changed = CHANGES[state["inputs"]](inputs)
     audited = audit(changed, replicates=5, **state["wishes"])
     numbers = audited.as_dict()
     sentences = [*numbers["summary"], *map(str, audited.doubts)]
     for part in numbers["findings"]:
         sentences += [part["sentence"], *part["details"], part["advice"]]
     rare = bool((np.bincount(changed.validation.labels) > 0.8 * len(changed.validation)).any())
-    assert len(numbers["summary"]) == 5 + rare + 2 * (audited.drift is not None) and all(sentences)
+    assert len(numbers["summary"]) == 5 + rare + 2 * (audited.drift is not None)
+    assert all(sentences)
     for fragment in (message, *state.get("more", ())):
         assert any(fragment in sentence for sentence in sentences), fragment
     for sentence in sentences:

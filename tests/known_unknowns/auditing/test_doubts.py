@@ -1,7 +1,7 @@
 """Problems of the images and labels are found, and only real ones."""
 
 import re
-from dataclasses import replace  # noqa: F401 (for mistakes.yaml)
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -28,12 +28,57 @@ def drawn(n, classes, right=0.92, seed=0):
     return 5 * np.eye(classes)[answers] + generator.normal(size=(n, classes)), labels
 
 
-def test_problems_are_found(inputs, doubt, message):
-    ((expected, changed),) = doubt.items()
-    x, y = drawn(500, 10)
-    doubts = find_doubts(eval(changed, globals() | {"x": x, "y": y, "inputs": inputs}))
-    assert ", ".join(each.name for each in doubts) == expected
+def check_doubts(inputs, expected, message):
+    """Check the names of all doubts, and the sentence of the first doubt."""
+    doubts = find_doubts(inputs)
+    assert [doubt.name for doubt in doubts] == expected
     assert re.search(message, doubts[0].sentence)
+
+
+def test_copies_of_validation_images_are_found(inputs):
+    doubled = inputs.validation.subset([*range(300), 5, 7])
+    changed = replace(inputs, validation=doubled, files=())
+    check_doubts(changed, ["copies"], r"2 of 302 .*\(rows 300, 301\)")
+
+
+def test_validation_images_among_the_training_images_are_found(inputs):
+    changed = replace(inputs, train=inputs.validation.subset([5, 6, 7]))
+    check_doubts(changed, ["learnt"], r"3 of 300 .*5\.png")
+
+
+def test_a_class_without_validation_images_is_found(inputs):
+    others = inputs.validation.subset(inputs.validation.labels != 2)
+    changed = replace(inputs, validation=others, files=())
+    check_doubts(changed, ["absent"], r"1 of 4 classes have no validation image: cow\.")
+
+
+X, Y = drawn(500, 10)
+
+
+@pytest.mark.parametrize(
+    ("logits", "labels", "expected", "message"),
+    [
+        (np.c_[0 * Y - 9, X], Y, ["renumbered", "chance", "absent"], r"label \+ 1, 9"),
+        (X, (Y - 3) % 10, ["renumbered", "chance"], r"by 3: with \(label \+ 3\) % 10, 9"),
+        (
+            X,
+            np.array([3, 1, 4, 0, 5, 9, 2, 6, 8, 7])[Y],
+            ["reordered"],
+            "label 0 is logit 3, 2 is logit 6, .*…",
+        ),
+        (
+            X,
+            np.array([0, 1, 5, 3, 4, 2, 6, 7, 8, 9])[Y],
+            ["reordered"],
+            "if label 2 is logit 5, 5 is logit 2, 9",
+        ),
+        (-X, Y, ["negated", "chance"], "wrong sign: the label has the smallest"),
+        (X, np.roll(Y, -1), ["shifted", "chance"], "row before"),
+        (X, np.roll(Y, 1), ["shifted", "chance"], "row after"),
+    ],
+)
+def test_labels_that_do_not_fit_the_logits_are_found(logits, labels, expected, message):
+    check_doubts(bare(logits, labels), expected, message)
 
 
 def poor(kind, seed):

@@ -18,9 +18,19 @@ from scipy.special import softmax
 from known_unknowns.auditing import audit, read_outputs
 from known_unknowns.auditing.inputs import read_arrays, read_new
 
-PARTS = {"validation": "", "train": "train_", "pets_and_toys": "ood_pets_and_toys_",
-         "production": "production_"}  # fmt: skip
+PARTS = {
+    "validation": "",
+    "train": "train_",
+    "pets_and_toys": "ood_pets_and_toys_",
+    "production": "production_",
+}
 KINDS = ("logit", "feature")
+
+
+def value_of_line(line, **names):
+    """Return the value of a line of Python that a message advises, run as printed."""
+    exec(f"value = {line}", names)
+    return names["value"]
 
 
 def as_table(arrays):
@@ -46,21 +56,71 @@ def test_a_table_holds_what_an_archive_holds(arrays, tmp_path, write, kind):
             pair = (getattr(getattr(inputs, name), array) for inputs in (read, archive))
             assert np.array_equal(*pair)
     assert np.array_equal(archive.validation.logits, arrays["logits"].astype(np.float32))
-    assert np.array_equal(archive.head.weight, arrays["head_weight"]) and archive.level
-    assert archive.class_names == ("ant", "bee", "cow", "dog") and archive.files[7] == "7.png"
-    assert list(read.ood) == ["pets_and_toys"] and read.files == archive.files
+    assert np.array_equal(archive.head.weight, arrays["head_weight"])
+    assert archive.level
+    assert archive.class_names == ("ant", "bee", "cow", "dog")
+    assert archive.files[7] == "7.png"
+    assert list(read.ood) == ["pets_and_toys"]
+    assert read.files == archive.files
     assert read.groups.tolist()[:4] == ["v0", "v0", "v0", "v1"]
     assert len(read.one_of_each_group().validation) == 100
     bare = table.query("set == 'validation'")[[f"logit_{i}" for i in range(4)]]
     getattr(bare, f"to_{kind}")(path, index=False)
     logits, features, files = read_new(path)
-    assert logits.shape == (300, 4) and features is None and files[1] == 1
+    assert logits.shape == (300, 4)
+    assert features is None
+    assert files[1] == 1
 
 
-def test_bad_tables(arrays, tmp_path, bad_table, message):
-    options = {"table": "t", "index": False} | bad_table
-    table = eval(options.pop("table"), {"np": np, "t": as_table(arrays)})
-    table.to_csv(tmp_path / "outputs.csv", **options)
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda table: table.rename(columns={"label": "labels"}),
+            "unknown column 'labels'; .*'label'",
+        ),
+        (
+            lambda table: table.drop(columns="logit_1"),
+            "logit_1: missing, though there are 3 columns",
+        ),
+        (lambda table: table[["label"]], "logit_0: missing, and with it all logits"),
+        (lambda table: table.iloc[:0], "a row for each image expected, but the table is empty"),
+        (
+            lambda table: table.assign(set=[None, *table["set"][1:]]),
+            "set: missing in 1 of 790 rows",
+        ),
+        (
+            lambda table: table.assign(label=np.nan),
+            "label: missing in 300 of 300 rows of the set valid",
+        ),
+        (
+            lambda table: table.assign(logit_0=table["logit_0"].where(table["logit_0"] > 0)),
+            "logit_0: missing in",
+        ),
+        (lambda table: table.assign(logit_0="high"), r"logit_0: a number such as 0\.5 expected"),
+        (
+            lambda table: table.replace({"set": {"train": "Train "}}),
+            "would be a set of unknown images; write 'train'",
+        ),
+    ],
+)
+def test_bad_tables_are_refused(arrays, tmp_path, change, message):
+    change(as_table(arrays)).to_csv(tmp_path / "outputs.csv", index=False)
+    with pytest.raises(ValueError, match=message):
+        read_outputs(tmp_path / "outputs.csv")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"index_label": "Unnamed: 0"}, "is the name of an index"),
+        ({"index": False, "sep": ";"}, "by ';'; commas"),
+        ({"index": False, "sep": "\t"}, r"by '\\t'; commas"),
+        ({"index": False, "encoding": "utf-16"}, "text in UTF-16; UTF-8"),
+    ],
+)
+def test_tables_of_another_format_are_refused(arrays, tmp_path, options, message):
+    as_table(arrays).to_csv(tmp_path / "outputs.csv", **options)
     with pytest.raises(ValueError, match=message):
         read_outputs(tmp_path / "outputs.csv")
 
@@ -73,8 +133,10 @@ def test_arrays_are_mapped_and_altered_ones_refused(arrays, write, tmp_path):
     }
     read = read_arrays(write(arrays))
     for name, expected in arrays.items():
-        assert isinstance(read[name].base, np.memmap) and not read[name].flags.writeable
-        assert read[name].dtype == expected.dtype and np.array_equal(read[name], expected)
+        assert isinstance(read[name].base, np.memmap)
+        assert not read[name].flags.writeable
+        assert read[name].dtype == expected.dtype
+        assert np.array_equal(read[name], expected)
     assert read["features"].flags.f_contiguous
     for save in (np.savez, np.savez_compressed):
         save(path := tmp_path / "a.npz", logits=arrays["logits"])
@@ -95,7 +157,8 @@ def test_a_mapped_file_is_read_in_a_fraction_of_its_memory(write):
     read = read_outputs(path)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert np.array_equal(read.validation.features, features) and peak < features.nbytes / 2
+    assert np.array_equal(read.validation.features, features)
+    assert peak < features.nbytes / 2
 
 
 HUGE = "{'descr': '<f4', 'fortran_order': False, 'shape': (10000000000000,)}"
@@ -146,15 +209,51 @@ def members(*names, hidden=False):
     return content
 
 
+def parquet(**columns):
+    """Return the bytes of a file with a table."""
+    return pd.DataFrame(columns).to_parquet()
+
+
 def saved(array, save=np.save):
     """Return the bytes of a file with a single array."""
     save(buffer := io.BytesIO(), array)
     return buffer.getvalue()
 
 
-def test_other_files_are_refused(tmp_path, bad_file, message):
-    name, content = bad_file
-    (tmp_path / name).write_bytes(eval(content))
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.npz", b"hello", r"a\.npz holds something else"),
+        ("b.npz", b"", r"b\.npz"),
+        ("c.npz", b"PK\3\4rest", r"c\.npz"),
+        ("e.csv", b"\x80\x81,\n", r"e\.csv"),
+        ("f.parquet", b"hello", r"f\.parquet"),
+        ("g.npz", members("logits"), r"g\.npz holds something else than ar"),
+        ("h.npz", members("logits.npy"), r"h\.npz holds something else than arrays"),
+        ("i.npz", members("a.npy", "b.npy", "c.npy", hidden=True), "2 members found, 3 expected"),
+        (
+            "k.npz",
+            saved(np.zeros(10**7), np.savez_compressed),
+            "80,000,000 bytes of memory; numpy.savez",
+        ),
+        ("j.npz", members("a.npy", "a.npy"), r"twice: a\.npy"),
+        ("l.parquet", parquet(logit_0=np.zeros(10**7)), r"l\.parquet .*80,000,000 bytes of memory"),
+        (
+            "m.parquet",
+            parquet(file=10**4 * ["a" * 10**4]),
+            "with 'file', it has .*400,000,000 bytes of memory",
+        ),
+        (
+            "n.csv",
+            b"file\n" + 10**4 * b"a\n" + 10**4 * b"a",
+            "with 'file', it has .*400,040,000 bytes of memory",
+        ),
+        ("logits.npy", saved(np.ones((20, 2))), r"logits\.npy is of numpy\.save; .* numpy\.savez"),
+    ],
+    ids=lambda value: "" if isinstance(value, bytes | bytearray) else value,
+)
+def test_other_files_are_refused(tmp_path, name, content, message):
+    (tmp_path / name).write_bytes(content)
     with pytest.raises(ValueError, match=message):
         read_outputs(tmp_path / name)
 
@@ -167,32 +266,108 @@ def test_probabilities_are_detected_and_may_be_treated_as_such(arrays, write):
         read_outputs(write(changed))
     inputs = read_outputs(write(changed), treat_as="probabilities")
     assert inputs.validation.probabilities == pytest.approx(changed["logits"], abs=1e-6)
-    assert not inputs.level and inputs.head is not None
-
-
-def test_bad_arrays(arrays, write, bad_array, message):
-    ((name, value),) = bad_array.items()
-    changed = {key: array for key, array in arrays.items() if key != name}
-    if value:
-        changed[name] = eval(value, {"np": np, "softmax": softmax, **arrays})
-    with pytest.raises(ValueError, match=message):
-        read_outputs(write(changed))
+    assert not inputs.level
+    assert inputs.head is not None
 
 
 @pytest.mark.parametrize(
-    "given",
-    ["labels + 1", "labels - 1", "labels[:, None]", "labels[None]", "np.eye(4)[labels]",
-     "np.eye(4, dtype=bool)[labels]", "labels.astype(float)", "labels.astype(str)",
-     "np.where(labels == 0, 4, labels)"],
-)  # fmt: skip
-def test_the_line_in_a_message_gives_the_right_labels(arrays, write, given):
-    changed = eval(given, {"np": np, "labels": arrays["labels"]})
-    arrays = {name: arrays[name] for name in ("logits", "labels")}
+    ("missing", "message"),
+    [
+        ("labels", "labels: missing; the file holds logits, features"),
+        ("train_labels", "train_labels: missing, though there is train_logits"),
+        ("head_bias", "head_bias: missing, though there is head_weight"),
+    ],
+)
+def test_a_missing_array_is_named(arrays, write, missing, message):
+    del arrays[missing]
+    with pytest.raises(ValueError, match=message):
+        read_outputs(write(arrays))
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "message"),
+    [
+        ("logit", "logits", "unknown array 'logit'; did you mean 'logits'"),
+        ("ood_logits", "logits", "ood_logits: without the set's name"),
+        ("ood_x_features", "features", "ood_x_logits: missing, though there is"),
+        ("ood_x_logits", "logits", "ood_x_features: missing, though other group"),
+    ],
+)
+def test_an_array_of_another_name_is_refused(arrays, write, name, source, message):
+    arrays[name] = arrays[source]
+    with pytest.raises(ValueError, match=message):
+        read_outputs(write(arrays))
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("labels", lambda labels: labels + 1, "0 to 3 expected, got 1 to 4; .* write labels - 1"),
+        ("labels", lambda labels: labels - 1, "labels: 0 to 3 expected, got -1 to 2"),
+        ("labels", lambda labels: labels / 1, r"labels: whole numbers .*astype\(int\)"),
+        ("labels", lambda labels: np.eye(4, dtype=int)[labels], r"argmax\(axis=1\)"),
+        ("labels", lambda labels: labels[:9], "labels: one for each of the 300 rows .* one loop"),
+        ("labels", lambda labels: labels[:4], r"labels: one for each .* write logits\.T"),
+        ("logits", lambda logits: np.where(logits < -3, np.nan, logits), "NaN or infinite values"),
+        ("logits", lambda logits: 1e30 * logits, r"numbers up to 1e\+15 in size expected"),
+        ("logits", lambda logits: 0 * logits, "all values are 0, so no class is predicted"),
+        ("logits", lambda logits: logits[:, :1], r"write np\.c_\[0 \* logits, logits\]"),
+        ("logits", lambda logits: logits[:, 0], r"float64 \(300,\); of one logit for two classes"),
+        (
+            "features",
+            lambda features: features[:9],
+            r"float64 \(9, 6\); write all arrays in one loop",
+        ),
+        ("features", lambda features: features.T, "write features.T, a row for each image"),
+        (
+            "features",
+            lambda features: features[..., None],
+            r"features.reshape\(len\(features\), -1",
+        ),
+        ("features", lambda features: features.astype(str), r"write features.astype\(np.float32\)"),
+        ("train_logits", lambda logits: logits[:, :3], r"train_logits: .*\[N, 4\] expected"),
+        ("production_logits", lambda logits: logits[:0], "production_logits: no image"),
+        (
+            "logits",
+            lambda logits: 100 * softmax(logits, axis=1),
+            r"^logits \(300, 4\): .*percentages",
+        ),
+        ("logits", lambda logits: softmax(logits, axis=1).round(2), "probabilities of few digits"),
+        ("logits", lambda logits: 0.9 * softmax(logits, axis=1) + 0.05, "probably sigmoids"),
+        ("head_bias", lambda bias: bias + 1, "head_bias differs from the logits"),
+        ("class_names", lambda names: names[:3], "class_names: 4 texts expected"),
+        ("class_names", lambda names: names.astype(object), "dtype=str"),
+        ("class_names", lambda names: names[[0, 1, 1, 2]], "each once expected, got bee twice"),
+        ("groups", lambda _: np.zeros(30, int), "groups: 300 whole numbers or texts expected"),
+    ],
+)
+def test_a_bad_array_is_refused_with_a_remedy(arrays, write, name, change, message):
+    arrays[name] = change(arrays.get(name))
+    with pytest.raises(ValueError, match=message):
+        read_outputs(write(arrays))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda labels: labels + 1,
+        lambda labels: labels - 1,
+        lambda labels: labels[:, None],
+        lambda labels: labels[None],
+        lambda labels: np.eye(4)[labels],
+        lambda labels: np.eye(4, dtype=bool)[labels],
+        lambda labels: labels.astype(float),
+        lambda labels: labels.astype(str),
+        lambda labels: np.where(labels == 0, 4, labels),
+    ],
+)
+def test_the_line_in_a_message_corrects_the_labels(arrays, write, change):
+    labels = arrays["labels"]
+    changed = change(labels)
     with pytest.raises(ValueError) as refused:
-        read_outputs(write(arrays | {"labels": changed}))
+        read_outputs(write({"logits": arrays["logits"], "labels": changed}))
     line = re.search(r"write (labels[^,;]*(?:\(axis=1\))?)", str(refused.value))[1]
-    corrected = eval(line, {"np": np, "labels": changed})
-    assert np.array_equal(corrected, arrays["labels"]), line
+    assert np.array_equal(value_of_line(line, labels=changed, np=np), labels), line
 
 
 @pytest.mark.parametrize("number", [-100, -1, 100, 255])
@@ -202,7 +377,7 @@ def test_images_with_a_number_for_no_label_can_be_left_out(arrays, write, number
     with pytest.raises(ValueError, match=f"if {number} stands for images without .* 60") as refused:
         read_outputs(write({"logits": logits, "labels": labels}))
     line = re.search(r"keep = (.*), and the rows", str(refused.value))[1]
-    keep = eval(line, {"labels": labels})
+    keep = value_of_line(line, labels=labels)
     read = read_outputs(write({"logits": logits[keep], "labels": labels[keep]}))
     assert len(read.validation) == 240
 
@@ -214,8 +389,8 @@ def test_a_column_of_lists_is_split_by_the_line_in_the_message(arrays, tmp_path,
     with pytest.raises(ValueError, match="a column for each number expected") as refused:
         read_outputs(path)
     table = getattr(pd, f"read_{kind}")(path)
-    names = {"table": table, "pandas": pd, "json": json}
-    split = eval(str(refused.value).partition("In Python: ")[2], names)
+    line = str(refused.value).partition("In Python: ")[2]
+    split = value_of_line(line, table=table, pandas=pd, json=json)
     getattr(split, f"to_{kind}")(path, index=False)
     assert np.allclose(read_outputs(path).validation.logits, arrays["logits"])
 
@@ -231,9 +406,10 @@ def test_the_line_that_rewrites_a_table_leaves_its_texts(arrays, tmp_path, monke
     with pytest.raises(ValueError, match="In Python: ") as refused:
         read_outputs("a.csv")
     line = str(refused.value).partition("In Python: ")[2].partition(", with decimal")[0]
-    eval(line, {"pandas": pd})
+    value_of_line(line, pandas=pd)
     read = read_outputs("a.csv")
-    assert read.files[:2] == ("01é", "1") and {*read.strata} == {"NA"}
+    assert read.files[:2] == ("01é", "1")
+    assert {*read.strata} == {"NA"}
 
 
 def test_probabilities_give_the_numbers_of_their_logarithms(arrays, write):
@@ -252,11 +428,91 @@ def test_probabilities_give_the_numbers_of_their_logarithms(arrays, write):
     assert audit({"probabilities": probable, "labels": arrays["labels"]}, risk=0.2).deployed
 
 
-def test_bad_calls_from_python(arrays, write, bad_call, message):
-    inputs = read_outputs(path := write(arrays))
-    names = {"path": path, "i": inputs, "v": inputs.validation, "replace": replace, "audit": audit}
+@pytest.mark.parametrize(
+    ("treat_as", "message"),
+    [
+        ("probabilities", "logits: probabilities expected, as treat_as says"),
+        ("logit", "unknown way to treat_as 'logit'; did you mean 'logits'"),
+    ],
+)
+def test_a_wrong_way_to_treat_logits_is_refused(arrays, write, treat_as, message):
+    path = write(arrays)
     with pytest.raises(ValueError, match=message):
-        eval(bad_call, globals() | names)
+        read_outputs(path, treat_as=treat_as)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda validation: {"validation": replace(validation, labels=np.full(300, -1))},
+            "validation: a label for each image expected",
+        ),
+        (
+            lambda _: {"groups": np.arange(4)},
+            "groups: one for each of 300 images expected, got .*4,",
+        ),
+        # the scores of such a set would replace the scores of the other group
+        (
+            lambda validation: {"ood": {"validation": validation}},
+            "ood: a set cannot be called 'validation'",
+        ),
+        (lambda validation: {"ood": {"all": validation}}, "ood: a set cannot be called 'all'"),
+    ],
+)
+def test_inputs_that_do_not_fit_are_refused(inputs, change, message):
+    with pytest.raises(ValueError, match=message):
+        replace(inputs, **change(inputs.validation))
+
+
+def test_a_single_group_is_refused(inputs):
+    grouped = replace(inputs, groups=np.zeros(300, int))
+    with pytest.raises(ValueError, match="groups: at least 20 expected, got 1"):
+        grouped.one_of_each_group()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"wish": "rsk"}, "unknown wish 'rsk'; did you mean 'risk'"),
+        ({"risk": 5}, "risk: between 0 and 1 expected, got 5"),
+        ({"confidence": 0}, "confidence: between 0 and 1 expected"),
+        ({"unknown_share": 1.0}, "share: at least 0 and below 1 expected, got 1.0"),
+    ],
+)
+def test_bad_options_of_an_audit_are_refused(inputs, options, message):
+    with pytest.raises(ValueError, match=message):
+        audit(inputs, **options)
+
+
+@pytest.mark.parametrize(
+    ("requirement", "message"),
+    [
+        ("accuracy", "NAME>=NUMBER or NAME<=NUMBER expected, got 'accuracy'"),
+        ("accuracy>=90", "got 'accuracy>=90'; 90 % is 0.9"),
+        ("accuracy>=high", "between 0 and 1 expected, got 'accuracy>=high'"),
+        ("auro>=0.9", "unknown number to require 'auro'; did you mean 'auroc'"),
+        ("accuracy:pets>=0.9", "accuracy is of no set"),
+        ("auroc:pet>=0.9", "unknown set of unknown images 'pet'"),
+        ("coverage_at_risk_2>=0.5", "a risk between 0 and 1 expected"),
+    ],
+)
+def test_bad_requirements_are_refused(inputs, requirement, message):
+    with pytest.raises(ValueError, match=message):
+        audit(inputs, require=[requirement])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"unknown_share": 0.1}, "share: images of unknown classes expected"),
+        ({"require": ["auroc>=0.5"]}, "a set of unknown images, and there is no"),
+    ],
+)
+def test_options_that_need_unknown_images_are_refused_without_them(inputs, options, message):
+    without = replace(inputs, ood={})
+    with pytest.raises(ValueError, match=message):
+        audit(without, **options)
 
 
 def test_pictures_come_from_files(arrays, write, tmp_path):

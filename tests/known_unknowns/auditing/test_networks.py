@@ -49,15 +49,23 @@ def test_folders_are_shown_and_what_cannot_be_read_is_listed(network, pets, tmp_
     toys = drawn(tmp_path / "toys", 5, 5)
     street = drawn(tmp_path / "street", 6, 6)
     inputs = show_images(
-        network, images_of(str(pets)), train=images_of(str(pets)), ood=[images_of(str(toys))],
-        production=images_of(str(street)), families=2, family_images=3,
-    )  # fmt: skip
+        network,
+        images_of(str(pets)),
+        train=images_of(str(pets)),
+        ood=[images_of(str(toys))],
+        production=images_of(str(street)),
+        families=2,
+        family_images=3,
+    )
     assert len(inputs.validation) == len(inputs.train) == 24
     assert inputs.unreadable == {"validation": ("dog/99.png",), "train": ("dog/99.png",)}
-    assert inputs.class_names == network.class_names and inputs.files[0] == "cat/0.png"
+    assert inputs.class_names == network.class_names
+    assert inputs.files[0] == "cat/0.png"
     assert inputs.validation.labels.tolist() == 12 * [3] + 12 * [5]
-    assert list(inputs.ood) == ["toys"] and inputs.ood["toys"].labels.tolist() == 5 * [-1]
-    assert len(inputs.production) == 6 and inputs.source.startswith(NAME)
+    assert list(inputs.ood) == ["toys"]
+    assert inputs.ood["toys"].labels.tolist() == 5 * [-1]
+    assert len(inputs.production) == 6
+    assert inputs.source.startswith(NAME)
     assert [len(family) for family in inputs.families.values()] == [3, 3]
     assert inputs.pictures([3], size=8).shape == (1, 8, 8, 3)
     logits = inputs.validation.features @ inputs.head.weight.T + inputs.head.bias
@@ -80,11 +88,14 @@ def test_what_is_audited_is_a_file_or_a_network_and_its_folders(network, pets, t
     logits = np.random.default_rng(0).normal(size=(30, 2))
     path = write({"logits": logits, "labels": np.arange(30) % 2})
     inputs = gather(chapters.load("audit", "mini", outputs=str(path)))
-    assert inputs.source == "the model behind outputs.npz" and len(inputs.validation) == 30
+    assert inputs.source == "the model behind outputs.npz"
+    assert len(inputs.validation) == 30
     street = str(drawn(tmp_path / "street", 6))
     folders = {"validation": str(pets), "ood": [street], "production": street}
     inputs = gather(chapters.load("audit", "mini", model=NAME, generated=2, **folders))
-    assert inputs.train is None and len(inputs.production) == 6 and list(inputs.ood) == ["street"]
+    assert inputs.train is None
+    assert len(inputs.production) == 6
+    assert list(inputs.ood) == ["street"]
     same = show_images(network, images_of(str(pets)))
     assert np.array_equal(inputs.validation.logits, same.validation.logits)
     assert len(inputs.families) == 2
@@ -98,23 +109,56 @@ def test_the_command_takes_a_network_of_timm(tmp_path, monkeypatch, capsys):
     given = ["audit", "--model", "test_resnet", "--validation", str(tmp_path / "fish")]
     given += ["--coverage", "0.5", "--out", str(tmp_path / "a")]
     assert main(given) == REFUSED
-    assert "test_resnet" in capsys.readouterr().err and not (tmp_path / "a").exists()
+    assert "test_resnet" in capsys.readouterr().err
+    assert not (tmp_path / "a").exists()
     (tmp_path / "data" / "weights").mkdir()
     weights = timm.create_model("test_resnet").state_dict()
     save_file(weights, tmp_path / "data" / "weights" / "test_resnet.safetensors")
     assert main(given) == HOLDS
     said = json.loads((tmp_path / "a" / "audit.json").read_text(encoding="utf-8"))
-    assert said["model"].startswith("test_resnet") and said["images"]["validation"] == 20
+    assert said["model"].startswith("test_resnet")
+    assert said["images"]["validation"] == 20
     monkeypatch.setitem(sys.modules, "known_unknowns.auditing.networks", None)
     capsys.readouterr()
     assert main([*given, "--force"]) == REFUSED
     assert "pip install '.[torch]'" in capsys.readouterr().err
 
 
-def test_bad_networks_and_folders(network, pets, bad_network, message):
-    error = FileNotFoundError if message == "no such folder" else ValueError
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"class_names": [*"abcdefghi", "dogs"]}, "2 of 2 classes .*'dog' .nearest: 'dogs'"),
+        ({"class_names": [*"abc"]}, "10 expected, .*got 3"),
+    ],
+)
+def test_class_names_that_do_not_fit_are_refused(network, pets, changed, message):
+    with pytest.raises(ValueError, match=message):
+        show_images(network, images_of(str(pets)), **changed)
+
+
+def test_a_set_with_known_classes_is_no_ood_set(network, pets):
+    images = images_of(str(pets))
+    with pytest.raises(ValueError, match="ood: pets has classes that the model"):
+        show_images(network, images, ood=[images])
+
+
+def test_a_checkpoint_needs_a_network():
+    parameters = chapters.load("audit", "mini", checkpoint="a.pt")
+    with pytest.raises(ValueError, match="checkpoint: the network expected as `model`"):
+        gather(parameters)
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "message"),
+    [
+        ("./birds", FileNotFoundError, "no such folder"),
+        ("", ValueError, "validation: a folder of images, or the name of a data set"),
+        ("digist", ValueError, "unknown data set 'digist'; did you mean"),
+    ],
+)
+def test_unknown_images_are_refused(name, error, message):
     with pytest.raises(error, match=message):
-        eval(bad_network, globals() | {"n": network, "p": images_of(str(pets))})
+        images_of(name)
 
 
 def test_the_halves_of_the_example_have_nothing_in_common(monkeypatch):

@@ -23,12 +23,14 @@ def test_in_blocks_a_score_says_the_same(inputs, monkeypatch):
 
 def test_every_score_is_ranked_or_left_out_for_what_is_not_given(inputs, arrays, write):
     usable, left_out = fitted(inputs, scores.names())
-    assert set(usable) | set(left_out) == set(scores.names()) and not set(usable) & set(left_out)
+    assert set(usable) | set(left_out) == set(scores.names())
+    assert not set(usable) & set(left_out)
     assert set(left_out) == {"jacobian", "jsd", "native", "odin", "tta"}
     few = read_outputs(write({name: arrays[name] for name in ("logits", "labels")}))
     usable, left_out = fitted(few, scores.names())
     assert set(usable) == {"energy", "entropy", "gap", "gen", "max_logit", "msp"}
-    assert "features" in left_out["vim"] and "head's weights" in left_out["vim"]
+    assert "features" in left_out["vim"]
+    assert "head's weights" in left_out["vim"]
     assert "training images" in left_out["openmax"]
     _, left_out = fitted(replace(inputs, level=False), scores.names())
     of_the_level = {"energy", "max_logit", "nnguide", "openmax", "scale", "vim"}
@@ -68,15 +70,22 @@ def choose(correct, samples, wish, ood=None, replicates=100):
     return ranking.ranked(usable, sampled, Groups(halves, replicates, 0, wish))
 
 
-@pytest.mark.parametrize(("wish", "chosen"), [
-    (Wish("risk", 0.01), "msp"), (Wish("risk", 0.05), "energy"),
-    (Wish("coverage", 0.4), "msp"), (Wish("coverage", 0.8), "energy"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("wish", "chosen"),
+    [
+        (Wish("risk", 0.01), "msp"),
+        (Wish("risk", 0.05), "energy"),
+        (Wish("coverage", 0.4), "msp"),
+        (Wish("coverage", 0.8), "energy"),
+    ],
+)
 def test_the_wish_chooses_and_not_the_area(wish, chosen):
     """The area is the smaller one for the first score, whatever is wished."""
     table, best = choose(*made_up(), wish)
     area = table[table["metric"] == "aurc"].set_index("score")["value"]
-    assert best == [chosen] and table["score"].iloc[0] == chosen and area.idxmin() == "msp"
+    assert best == [chosen]
+    assert table["score"].iloc[0] == chosen
+    assert area.idxmin() == "msp"
     assert set(table["metric"]) == {wish.metric, "aurc"}
 
 

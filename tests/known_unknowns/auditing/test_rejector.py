@@ -53,10 +53,42 @@ def test_rejectors_come_back(path, name):
         assert np.array_equal(read.accepts(outputs), values >= threshold)
 
 
-def test_other_outputs_and_what_cannot_be_deployed_are_refused(refused_rule, message):
-    """Before a file is written or applied; outputs of another model by the array that is wrong."""
+LOGITS = np.zeros((5, CLASSES))
+FEATURES = np.zeros((5, WIDTH))
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ([LOGITS], "^features: expected, since 'knn' needs them"),
+        ([LOGITS[:, :19], FEATURES], "^logits: width 20 expected, .* got 19"),
+        ([LOGITS, np.zeros((5, 41))], "^features: width 40 expected, .* got 41"),
+        ([LOGITS, FEATURES[:4]], "^features: 5 images expected, got 4"),
+        ([LOGITS[:0], FEATURES[:0]], "^logits: empty"),
+        ([LOGITS[0], FEATURES], r"^logits: numbers \[N, K\] expected"),
+    ],
+)
+def test_outputs_of_another_model_are_refused(arrays, message):
+    """The message names the array."""
     with pytest.raises(ValueError, match=message):
-        eval(refused_rule)
+        rejector().accepts(*arrays)
+
+
+@pytest.mark.parametrize(
+    ("score", "changed", "message"),
+    [
+        (create("jacobian"), {}, "^score: 'jacobian' needs the images"),
+        (create("odin", epsilon=0.01), {}, "^score: 'odin' needs the images"),
+        (create("knn"), {"width": None}, "^width: .* 'knn' needs"),
+        (create("msp"), {"threshold": np.nan}, "^threshold: a number expected, got nan"),
+        (create("msp"), {"provenance": {"images": np.int64(3)}}, "^provenance: plain JSON"),
+    ],
+)
+def test_a_rejector_that_cannot_be_deployed_is_refused(score, changed, message):
+    """The error comes before a file is written."""
+    arguments = {"threshold": 0.0, "classes": CLASSES, "width": WIDTH} | changed
+    with pytest.raises(ValueError, match=message):
+        Rejector(score, **arguments)
 
 
 def nested(depth):

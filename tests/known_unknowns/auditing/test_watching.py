@@ -62,14 +62,16 @@ def test_the_command_counts_each_file_once_and_keeps_its_state(monitor, capsys):
     assert "No alarm, which needs more than 90 %." in capsys.readouterr().out
     assert main(["watch", "r.safetensors", "worse.npz"]) == FAILS
     printed = capsys.readouterr().out
-    assert "In 2 files with 1600 images" in printed and "ALARM: the share has exceeded" in printed
+    assert "In 2 files with 1600 images" in printed
+    assert "ALARM: the share has exceeded" in printed
     assert len(json.loads(monitor.read_text())["looks"]) == 2
     known = Rejector.load("r.safetensors").known
     Rejector(create("max_logit"), 0.6, 2, known=known).save("other.safetensors")
     for file, state in (("other", "r.watch.json"), ("r", "same.npz"), ("r", ".")):
         assert main(["watch", f"{file}.safetensors", "same.npz", "--state", state]) == REFUSED
     messages = capsys.readouterr().err
-    assert "belongs to another rejector" in messages and "same.npz is no state" in messages
+    assert "belongs to another rejector" in messages
+    assert "same.npz is no state" in messages
     assert ". is a folder; name a file" in messages
     assert not list(monitor.parent.glob(".*same.npz*"))  # a refused state has no lock
 
@@ -89,7 +91,8 @@ def test_a_damaged_state_is_refused_and_left_as_it_is(monitor, capsys, counts):
     before = monitor.read_text()
     assert main(["watch", "r.safetensors", "worse.npz"]) == REFUSED
     error = capsys.readouterr().err
-    assert "r.watch.json is damaged: whole numbers expected" in error and error.count("\n") == 1
+    assert "r.watch.json is damaged: whole numbers expected" in error
+    assert error.count("\n") == 1
     assert monitor.read_text() == before
 
 
@@ -120,8 +123,10 @@ def test_an_alarm_is_acknowledged_after_it_was_seen(monitor, capsys):
         assert main(["watch", "r.safetensors", file, "--acknowledge"]) == REFUSED
         assert "r.watch.json does not contain an alarm" in capsys.readouterr().err
         assert sorted(path.name for path in monitor.parent.iterdir()) == [
-            "r.safetensors", "same.npz", "worse.npz"
-        ]  # fmt: skip
+            "r.safetensors",
+            "same.npz",
+            "worse.npz",
+        ]
     assert main(["watch", "r.safetensors", "same.npz"]) == HOLDS
     before = monitor.read_bytes()
     assert main(["watch", "r.safetensors", "worse.npz", "--acknowledge"]) == REFUSED
@@ -150,7 +155,8 @@ def test_an_alarm_keeps_its_status_without_a_reader(monitor, reader):
     script = f"set -o pipefail; {command} {reader}"
     environment = os.environ | {"PYTHONPATH": str(project_root())}
     done = subprocess.run(["bash", "-c", script], env=environment, stderr=subprocess.PIPE)
-    assert done.returncode == FAILS and done.stderr == b""
+    assert done.returncode == FAILS
+    assert done.stderr == b""
     assert len(json.loads(monitor.read_text())["looks"]) == 1
 
 
@@ -159,7 +165,8 @@ def test_a_full_disk_is_no_alarm(monitor):
     environment = os.environ | {"PYTHONPATH": str(project_root())}
     with open("/dev/full", "w") as full:
         done = subprocess.run(command, env=environment, stdout=full, stderr=subprocess.PIPE)
-    assert done.returncode == REFUSED and b"No space left on device" in done.stderr
+    assert done.returncode == REFUSED
+    assert b"No space left on device" in done.stderr
 
 
 def test_watch_works_without_fcntl_as_on_windows(monitor, monkeypatch):

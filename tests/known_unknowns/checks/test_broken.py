@@ -1,5 +1,6 @@
 """Each check fails for a score or a metric that breaks what it is about, and says so."""
 
+import ast
 import hashlib
 import re
 import unittest
@@ -15,11 +16,12 @@ from helpers import metrics
 from helpers.scores import base
 from known_unknowns import checks
 from known_unknowns.checks import METRIC_CHECKS, SCORE_CHECKS, check_metric, check_score
-from tests.mistakes import beside
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
-METRICS, TAKES, SCORES, REFUSED = beside(__file__, "broken.yaml").values()
 CALLS = count()
+GROUPS = {"known": "group", "unknown": "group"}
+RANKED = {"confidence": "scores", "correct": "correct"}
+CLASSIFIED = {"probabilities": "probabilities", "labels": "labels"}
 
 
 def aurc_by_argsort(confidence, correct):
@@ -51,10 +53,13 @@ def brier_as_given(probabilities, labels):
 
 
 def without(condition):
-    """Return an AURC of the images whose confidence satisfies something."""
-    return lambda confidence, correct: metrics.aurc(
-        *(np.asarray(each)[condition(np.asarray(confidence))] for each in (confidence, correct))
-    )
+    """Return an AURC that drops the images whose confidence satisfies a condition."""
+
+    def aurc(confidence, correct):
+        kept = ~condition(np.asarray(confidence))
+        return metrics.aurc(np.asarray(confidence)[kept], np.asarray(correct)[kept])
+
+    return aurc
 
 
 def cut_to_length(confidence, correct):
@@ -104,6 +109,15 @@ def after(change):
     """Return a class whose scores are changed before they are returned."""
 
     return score_of(score_samples=lambda self, outputs: change(Theirs.score_samples(self, outputs)))
+
+
+def returns_nothing(score, train_outputs, head):
+    Theirs.fit(score, train_outputs, head)
+
+
+def fits_the_class(score, train_outputs, head):
+    Theirs.fit(type(score), train_outputs, head)
+    return score
 
 
 def in_place(score, outputs):
@@ -159,23 +173,173 @@ def checks_the_fit_alone(score, outputs):
     return never(score, outputs)
 
 
-def test_there_is_a_broken_one_for_each_check():
+#: By check: a metric that breaks the promise, its arguments, and, if it matters, which end is
+#: better, and the range.
+METRICS = [
+    (
+        "result_is_float64",
+        lambda known, unknown: np.float32(metrics.auroc(known, unknown)),
+        GROUPS,
+    ),
+    (
+        "result_is_in_range",
+        lambda known, unknown: 100 * metrics.auroc(known, unknown),
+        GROUPS,
+        "higher",
+        "[0, 1]",
+    ),
+    (
+        "better_is_better",
+        lambda known, unknown: metrics.auroc(unknown, known),
+        GROUPS,
+        "higher",
+    ),
+    ("order_does_not_matter", aurc_by_argsort, RANKED),
+    ("ties_are_not_broken", aurc_by_argsort, RANKED),
+    (
+        "ties_are_not_broken",
+        lambda known, unknown: np.mean(np.min(known) >= np.asarray(unknown)),
+        GROUPS,
+        "higher",
+    ),
+    (
+        "calls_are_apart",
+        lambda known, unknown: metrics.auroc(known, unknown) + next(CALLS),
+        GROUPS,
+    ),
+    ("given_arrays_are_left_alone", sorts, GROUPS),
+    ("form_does_not_matter", sorts, GROUPS),
+    ("form_does_not_matter", as_in_memory, CLASSIFIED),
+    (
+        "form_does_not_matter",
+        lambda confidence, correct: metrics.aurc(confidence.ravel(), correct),
+        RANKED,
+    ),
+    ("form_does_not_matter", brier_as_given, CLASSIFIED),
+    (
+        "form_does_not_matter",
+        lambda confidence, correct: float(np.mean(~correct)),
+        RANKED,
+    ),
+    ("bad_input_is_refused", without(np.isnan), RANKED),
+    ("infinity_ranks_or_is_refused", without(np.isinf), RANKED),
+    ("bad_input_is_refused", cut_to_length, RANKED),
+    (
+        "bad_input_is_refused",
+        lambda known, unknown: metrics.auroc(np.ravel(known), np.ravel(unknown)),
+        GROUPS,
+    ),
+    ("bad_input_is_refused", brier_as_given, CLASSIFIED),
+    ("little_input_is_a_number", lambda known, unknown: np.std(known, ddof=1), GROUPS),
+    ("little_input_is_a_number", auroc_of_errors, RANKED),
+]
+#: By check: a phrase of the message, and a score that breaks the promise.
+SCORES = [
+    ("info_is_complete", "info.needs is ('luck',)", score_of(needs=("luck",))),
+    ("fit_returns_itself", "fit returns something else", score_of(fit=returns_nothing)),
+    ("scores_are_float64", "ndarray of float32, not of float64", after(np.float32)),
+    ("higher_is_known", "the AUROC of known images is 0.0", after(np.negative)),
+    (
+        "batch_is_its_images",
+        "in a batch of 2, not alone: image 0 scores",
+        after(lambda values: values - values.mean()),
+    ),
+    (
+        "order_does_not_matter",
+        "in another order: image 0 scores",
+        after(lambda values: values + 1e-9 * np.arange(len(values))),
+    ),
+    (
+        "order_does_not_matter",
+        "copies of one image: image 0 scores 1, not 2",
+        after(lambda values: np.argsort(np.argsort(values)) + 0.0),
+    ),
+    ("calls_are_apart", "asked again: image 0 scores", score_of(score_samples=runs_along)),
+    ("calls_are_apart", "fitted twice, not once: image 0 scores", score_of(fit=adds_up)),
+    (
+        "calls_are_apart",
+        "after another one was fitted: image 0 scores",
+        score_of(fit=fits_the_class),
+    ),
+    (
+        "only_needs_are_read",
+        "with other labels of the images that are scored",
+        score_of(of=lambda _, outputs: largest(outputs) + outputs.correct),
+    ),
+    (
+        "level_matters_as_said",
+        "info.needs does not name the level of the logits",
+        score_of(needs=("logits", "training outputs")),
+    ),
+    (
+        "higher_is_known",
+        "at temperature 0.05: image",
+        score_of(of=lambda _, outputs: np.exp(largest(outputs))),
+    ),
+    (
+        "given_arrays_are_left_alone",
+        "output array is read-only",
+        score_of(score_samples=in_place),
+    ),
+    ("form_does_not_matter", "output array is read-only", score_of(score_samples=for_a_moment)),
+    ("form_does_not_matter", "ndarray is not C-contiguous", score_of(of=reads_their_bytes)),
+    (
+        "form_does_not_matter",
+        "in no memory of its own",
+        score_of(score_samples=not_a_mapped_file),
+    ),
+    ("nan_is_not_swallowed", "an image of NaN alone scores 0.0", after(np.nan_to_num)),
+    (
+        "little_input_is_a_number",
+        "image 0 scores",
+        score_of(of=lambda _, outputs: largest(outputs) / outputs.logits.std(axis=1)),
+    ),
+    (
+        "little_input_is_a_number",
+        "one image to score: ndarray of shape (), not (1,)",
+        after(np.squeeze),
+    ),
+    (
+        "little_input_is_a_number",
+        "it raised IndexError",
+        score_of(of=lambda _, outputs: largest(outputs) - outputs.logits[:, 1]),
+    ),
+    (
+        "unlabelled_images_are_seen",
+        "images of label −1: image 0 scores nan",
+        score_of(needs=(*LOGITS, "labels"), fit=means_of_classes),
+    ),
+    (
+        "wrong_use_is_refused",
+        "a score that is not fitted is taken",
+        score_of(score_samples=never),
+    ),
+    (
+        "wrong_use_is_refused",
+        "outputs with 2 classes and 2 features is taken",
+        score_of(score_samples=checks_the_fit_alone),
+    ),
+    ("wrong_use_is_refused", "no head is taken", score_of(needs=(*LOGITS, "head"))),
+]
+
+
+def test_each_check_has_a_broken_example():
     assert {name for name, *_ in METRICS} == {*METRIC_CHECKS}
     assert {name for name, *_ in SCORES} == {*SCORE_CHECKS}
 
 
 def case_of(error):
-    """Return the smallest case, as a message tells it."""
+    """Return the smallest case that a message prints."""
     text = re.search(r"case=(\w+Case\(.*\))\)$", str(error.value))[1]
-    return eval(text, vars(checks))
+    call = ast.parse(text, mode="eval").body
+    values = {field.arg: ast.literal_eval(field.value) for field in call.keywords}
+    return getattr(checks, call.func.id)(**values)
 
 
 @pytest.mark.parametrize("broken", METRICS, ids=lambda broken: broken[0])
-def test_each_check_of_metrics_fails_for_what_breaks_it(broken):
-    """With its name, and a case in which the metric fails when asked again."""
+def test_each_check_of_metrics_finds_the_broken_metric(broken):
+    """The message names the check and prints a case in which the metric fails again."""
     name, function, takes, *more = broken
-    function = eval(function)
-    takes = TAKES[takes]
     options = dict(zip(("better", "range"), more, strict=False)) | {"only": name}
     with pytest.raises(AssertionError, match=f"check '{name}' of metric") as failed:
         check_metric(function, takes, **options)
@@ -186,14 +350,16 @@ def test_each_check_of_metrics_fails_for_what_breaks_it(broken):
         check_metric(function, takes, **options, case=smallest)
 
 
-@pytest.mark.parametrize(("name", "phrase", "score"), SCORES)
-def test_each_check_of_scores_fails_for_what_breaks_it(name, phrase, score):
-    """With its name, what must hold, and a case in which the score fails when asked again."""
-    score = eval(score)
+@pytest.mark.parametrize(
+    ("name", "phrase", "score"), SCORES, ids=[f"{name}-{phrase}" for name, phrase, _ in SCORES]
+)
+def test_each_check_of_scores_finds_the_broken_score(name, phrase, score):
+    """The message names the promise and prints a case in which the score fails again."""
     with pytest.raises(AssertionError) as failed:
         check_score(score, only=name)
     first, second, *_ = str(failed.value).splitlines()
-    assert first.startswith(f"check '{name}' of score") and phrase in first
+    assert first.startswith(f"check '{name}' of score")
+    assert phrase in first
     assert second.startswith("What must hold: ")
     with pytest.raises(AssertionError, match=re.escape(first)):
         check_score(score, only=name, case=case_of(failed))
@@ -205,15 +371,45 @@ def test_what_is_right_passes():
     assert list(results) == list(SCORE_CHECKS)
     assert [name for name in results if results[name] != "holds"] == ["unlabelled_images_are_seen"]
     results = check_metric(metrics.rejection_threshold)
-    assert list(results) == list(METRIC_CHECKS) and results["bad_input_is_refused"] == "holds"
+    assert list(results) == list(METRIC_CHECKS)
+    assert results["bad_input_is_refused"] == "holds"
     assert results["better_is_better"].startswith("does not apply: neither higher nor lower")
 
 
-@pytest.mark.parametrize("message", REFUSED)
-def test_what_is_not_known_is_refused(message):
-    error, call = REFUSED[message]
-    with pytest.raises(eval(error), match=message):
-        eval(call)
+@pytest.mark.parametrize(
+    ("message", "error", "check", "options"),
+    [
+        ("score: an instance, a class or a function", TypeError, check_score, {"score": "msp"}),
+        ("unknown check 'batch'", ValueError, check_score, {"score": Theirs, "only": "batch"}),
+        (
+            "function: a function expected, got 'auroc'",
+            TypeError,
+            check_metric,
+            {"function": "auroc"},
+        ),
+        (
+            "takes: the arguments of 'brier_as_giv",
+            ValueError,
+            check_metric,
+            {"function": brier_as_given},
+        ),
+        (
+            "unknown kind of",
+            ValueError,
+            check_metric,
+            {"function": sorts, "takes": {"confidence": "score"}},
+        ),
+        (
+            "unknown check 'nan'",
+            ValueError,
+            check_metric,
+            {"function": metrics.aurc, "only": "nan"},
+        ),
+    ],
+)
+def test_checks_refuse_unknown_input(message, error, check, options):
+    with pytest.raises(error, match=message):
+        check(**options)
 
 
 def test_each_check_is_a_test_of_its_own():
@@ -222,7 +418,7 @@ def test_each_check_is_a_test_of_its_own():
     others = [
         metrics.aurc,
         partial(metrics.aupr, positive="known"),
-        (aurc_by_argsort, TAKES["ranked"]),
+        (aurc_by_argsort, RANKED),
     ]
     mark = checks.parametrize_with_checks([*knn, *others]).mark
     tests = dict(zip(mark.kwargs["ids"], mark.args[1], strict=True))

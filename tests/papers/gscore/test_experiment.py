@@ -60,7 +60,8 @@ def test_every_number_has_its_row(table):
     methods = {f"{detector}/{name}" for detector in DETECTORS for name in evaluators}
     for metric in METRICS:  # τ of MSP may leave the sets of another detector with one Gscore
         rows = plain[plain["metric"].isin([f"rmse_{metric}", "failed"])]
-        assert set(rows["method"]) == methods and len(rows) == 2 * len(methods)
+        assert set(rows["method"]) == methods
+        assert len(rows) == 2 * len(methods)
     taus = plain[plain["metric"] == "tau"]
     with_tau = {name for name in EVALUATORS if name.startswith(("gmm", "ude"))}
     assert set(taus["method"].str.split("/").str[1]) == with_tau
@@ -73,8 +74,16 @@ def test_every_number_has_its_row(table):
     assert taus["shared τ", 0, "msp/ude_kl"] == taus["primary", 0, f"msp/{UDE}"]
     usual = ["primary", "meta", "test", "shared τ"]
     other = table[~table["variant"].isin(usual)].groupby("variant")["method"]
-    names = {"ratio 1:2", "size 20", "validation 10", "mixed", "mixed, validation 10",
-             "shift fog/3", "learnt", "one-sided"}  # fmt: skip
+    names = {
+        "ratio 1:2",
+        "size 20",
+        "validation 10",
+        "mixed",
+        "mixed, validation 10",
+        "shift fog/3",
+        "learnt",
+        "one-sided",
+    }
     assert {variant.name for variant in variants(PARAMETERS)} == names == {*other.groups}
     for variant in ("validation 10", "mixed, validation 10", "learnt", "one-sided"):
         assert set(other.get_group(variant)) == {f"msp/{UDE}"}
@@ -89,7 +98,8 @@ def test_numbers_by_hand(table, network, suite):
     places = choose_images(scores, PARAMETERS)["test"]["set 3"]
     every_known = network.outputs(suite.test).probabilities.max(axis=1)
     every_unknown = network.outputs(suite.sets["set 3"]).probabilities.max(axis=1)
-    known, unknown = every_known[places[0]], every_unknown[places[1]]
+    known = every_known[places[0]]
+    unknown = every_unknown[places[1]]
     assert len(known) == len(unknown) == 19
     rows = table.query("variant == 'test' and test_set == 'set 3'")
     rows = rows.set_index(["method", "metric"])["value"]
@@ -134,7 +144,8 @@ def test_predictions_are_those_of_the_line_and_of_redrawn_mixtures():
     chosen = dict.fromkeys(sets, (np.arange(60), np.arange(60)))
     mixtures = {part: evaluate_mixtures(scores, part, chosen, [UDE]) for part in known}
     redrawn = mixtures["redrawn"] = redraw_mixtures(scores, chosen, [UDE], 0)
-    (learnt, tested), meta = divide(24, 0, PARAMETERS), mixtures["meta"]
+    (learnt, tested) = divide(24, 0, PARAMETERS)
+    meta = mixtures["meta"]
     line = fit_regression(meta.gscores[UDE][learnt], meta.truths["fpr95"][learnt], TAUS)
     tau = best_tau(meta, UDE, learnt)
     assert TAUS[tau] == pytest.approx(line.tau)
@@ -160,7 +171,8 @@ def test_a_gscore_that_is_the_same_everywhere_fails_alone(suite, network, monkey
     outputs = experiment.outputs(given, PART, suite, network.networks[0])
     table = pd.DataFrame(experiment.rows(given, PART, outputs, None))
     failed = table[table["metric"] == "failed"]
-    assert set(failed["method"]) == {"msp/auto_evaluation"} and len(failed) == 2
+    assert set(failed["method"]) == {"msp/auto_evaluation"}
+    assert len(failed) == 2
     assert failed["notes"].str.startswith("ValueError: gscores").all()
     assert "rmse_auroc" in set(table[table["method"] == "msp/kmeans_l2"]["metric"])
 
@@ -171,15 +183,18 @@ def test_mixtures_of_the_variants(suite, network):
     kinds = {variant.name: variant for variant in (PRIMARY, *variants(PARAMETERS))}
     chosen = {name: choose_images(scores, PARAMETERS, kinds[name])["test"] for name in kinds}
     sizes = {name: [*map(len, places["set 13"])] for name, places in chosen.items()}
-    assert sizes["primary"] == sizes["shift fog/3"] == [29, 29] and sizes["size 20"] == [10, 10]
+    assert sizes["primary"] == sizes["shift fog/3"] == [29, 29]
+    assert sizes["size 20"] == [10, 10]
     assert sizes["ratio 1:2"] == [14, 29]
     assert np.abs(printed_shares() - sizes["mixed"][1] / sum(sizes["mixed"])).min() < 0.02
     assert sizes["mixed"][0] == 50 or sizes["mixed"][1] == 29
     assert sizes["mixed, validation 10"] == sizes["mixed"]
-    assert printed_shares()[0] == 3255 / (6990 + 3255) and len(printed_shares()) == 150
+    assert printed_shares()[0] == 3255 / (6990 + 3255)
+    assert len(printed_shares()) == 150
     assert len(scores.known["fog/3"]) == len(suite.test)
     seen = network.outputs(suite.train).probabilities.max(axis=1)
-    assert {*scores.learnt} <= {*seen} and len(scores.learnt) == len(scores.validation)
+    assert {*scores.learnt} <= {*seen}
+    assert len(scores.learnt) == len(scores.validation)
     pair = np.concatenate(next(scores.mixtures("test", chosen["primary"])))
     values = set()
     for name, validation in (
@@ -202,7 +217,8 @@ def test_a_detector_may_be_shown_fewer_images(network, suite):
     few = replace(suite, again=again)
     whole, part = (score_suite(network, images, "odin", PARAMETERS) for images in (suite, few))
     plain = score_suite(network, suite, "odin", PARAMETERS.replace(score_arguments={}))
-    assert whole.validation.mean() > plain.validation.mean() and whole.learnt is None
+    assert whole.validation.mean() > plain.validation.mean()
+    assert whole.learnt is None
     assert np.allclose(part.known["test"], whole.known["test"][3:9])
     assert np.allclose(part.sets["set 3"], whole.sets["set 3"][[0, 7]])
     assert len(part.sets["set 4"]) == len(whole.sets["set 4"])
@@ -215,12 +231,17 @@ def test_a_detector_may_be_shown_fewer_images(network, suite):
 
 def test_parts_are_networks_on_their_id_sets():
     """A published network on its ID set; the first trained one on the other ID sets, too."""
-    first, last = "resnet20.akamaster_cifar10", "densenet100.dice_cifar100"
+    first = "resnet20.akamaster_cifar10"
+    last = "densenet100.dice_cifar100"
     networks = {first: {}, "a": {}, last: {}}
     parameters = PARAMETERS.replace(networks=networks, other_data_sets=["cifar100"])
     parts = {part.name: part.roles for part in run.parts(parameters)}
-    assert parts == {f"cifar10_mini/{first}": first, "cifar10_mini/a": "cifar10_mini",
-                     f"cifar100/{last}": last, "cifar100/a": "cifar100"}  # fmt: skip
+    assert parts == {
+        f"cifar10_mini/{first}": first,
+        "cifar10_mini/a": "cifar10_mini",
+        f"cifar100/{last}": last,
+        "cifar100/a": "cifar100",
+    }
     assert parameters.trainings() == {"a": {"network": "a"}}
     parameters = parameters.replace(data_set="cifar10", other_data_sets=[])
     assert parameters.id_set_of(first) == "cifar10"

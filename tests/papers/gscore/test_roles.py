@@ -28,13 +28,15 @@ def test_no_id_image_has_two_roles():
     assert [len(part) for part in parts] == [2400 - 480 - 300, 480, 300, 800]
     assert len(set.union(*map(pixels_of, parts))) == sum(map(len, parts))
     for part in parts:
-        assert not {"cat", "ship"} & set(part.class_names) and set(part.labels) == set(range(8))
+        assert not {"cat", "ship"} & set(part.class_names)
+        assert set(part.labels) == set(range(8))
     sizes = {name: (len(images), *set(images.labels)) for name, images in suite.sets.items()}
     assert sizes == dict.fromkeys(("held_out_cat", "held_out_ship", "mazes", "digits"), (300, -1))
     cats = [data.load("cifar10_mini", split).select(["cat"]) for split in ("train", "test")]
     assert pixels_of(suite.sets["held_out_cat"]) < set.union(*map(pixels_of, cats))
     # the seed decides the parts of the training images, and nothing else of the ID set
-    again, other = suite_of(**given), suite_of(seed=1)
+    again = suite_of(**given)
+    other = suite_of(seed=1)
     assert again.train.sha256 == suite.train.sha256
     assert again.sets["mazes"].sha256 == suite.sets["mazes"].sha256
     assert other.validation.sha256 != suite.validation.sha256
@@ -48,20 +50,27 @@ def test_a_published_network_has_its_roles_from_test_images():
     """It learned from all training images; no class is held out, and no outlier shown to it."""
     given = {
         "networks": {PUBLISHED: {"shown_again": 7, "fold_share": 0.4}, "tiny": {}},
-        "held_out": ["cat"], "validation_images": 200, "outliers": ["plasma"], "shown_again": None,
-    }  # fmt: skip
-    suite, other = suite_of(**given), suite_of(1, **given)
+        "held_out": ["cat"],
+        "validation_images": 200,
+        "outliers": ["plasma"],
+        "shown_again": None,
+    }
+    suite = suite_of(**given)
+    other = suite_of(1, **given)
     parts = [suite.meta, suite.validation, suite.test]
     assert [len(part) for part in parts] == [400, 200, 400]
     tested, learnt = (data.load("cifar10_mini", split) for split in ("test", "train"))
     assert suite.train.sha256 == learnt.sha256  # whole and in order: its outputs serve elsewhere
     assert set.union(*map(pixels_of, parts)) == pixels_of(tested)
-    assert all(len(part.class_names) == 10 for part in parts) and suite.outliers is None
+    assert all(len(part.class_names) == 10 for part in parts)
+    assert suite.outliers is None
     assert list(suite.sets) == ["mazes"]
     chosen = {name: len(places) for name, places in suite.again.items()}
     assert chosen == {"meta": 200, "test": 200, "mazes": 7}
-    assert list(other.sets) == ["held_out_cat", "mazes"] and not other.again
-    assert len(other.meta) == 540 and pixels_of(other.meta) < pixels_of(learnt)
+    assert list(other.sets) == ["held_out_cat", "mazes"]
+    assert not other.again
+    assert len(other.meta) == 540
+    assert pixels_of(other.meta) < pixels_of(learnt)
     with pytest.raises(ValueError, match="leave none of 1000 test images to be mixed"):
         suite_of(**given | {"validation_images": 600})
 
@@ -93,7 +102,8 @@ def test_a_set_that_cannot_be_downloaded_is_excluded_and_one_that_is_named_refus
             raise FileNotFoundError(f"data set '{name}': no connection")
         return load(name, split, **options)
 
-    downloads, load = {card.name for card in data.cards() if card.torchvision}, data.load
+    downloads = {card.name for card in data.cards() if card.torchvision}
+    load = data.load
     monkeypatch.setattr(data, "load", unreachable)
     suite = suite_of(packs=True, download=True)
     assert list(suite.sets) == ["mazes"]
@@ -108,8 +118,10 @@ def test_outliers_and_shifted_images():
     The test images are corrupted in their order, so that the same mixtures can be made of them.
     """
     suite = suite_of(sets=["mazes", "plaid"], outliers=["plaid"], shifts=["brightness/2"])
-    assert suite.excluded == {"plaid": "the network learns from it"} and [*suite.sets] == ["mazes"]
-    assert len(suite.outliers) == 2000 and (suite.outliers.labels == -1).all()
+    assert suite.excluded == {"plaid": "the network learns from it"}
+    assert [*suite.sets] == ["mazes"]
+    assert len(suite.outliers) == 2000
+    assert (suite.outliers.labels == -1).all()
     assert not pixels_of(suite.outliers) & pixels_of(data.load("plaid", "test"))
     shifted = suite.shifted["brightness/2"]
     assert np.array_equal(shifted.labels, suite.test.labels)

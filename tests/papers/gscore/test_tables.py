@@ -22,7 +22,8 @@ def table(table_of):
     cells = [("network", "accuracy", "test", "primary", 0, 0.7)]
     for run, detector in product(range(2), ("gen", "msp")):
         for (evaluator, value), metric in product(RMSE.items(), ("fpr95", "auroc", "aupr")):
-            method, value = f"{detector}/{evaluator}", value + 0.01 * run
+            method = f"{detector}/{evaluator}"
+            value = value + 0.01 * run
             cells.append((method, f"rmse_{metric}", "all", "primary", run, value))
     for run, name in ((0, "waves"), (0, "maps"), (1, "dice"), (1, "maps")):
         cells.append((UDE, "predicted_fpr95", name, "primary", run, SETS[name] + 0.04))
@@ -50,7 +51,8 @@ def test_errors_of_evaluators_stand_above_the_papers(table):
     rows = part.query("method == 'gen/ude_l2' and metric == 'rmse_auroc'")["rows"].item()
     assert f'title="rows {rows}"' in styled.html()
     alone = tables.rmse(printed_alone(published.load("gscore").query("table in ['1', '6']")))
-    assert len(alone.frame()) == 7 and {name for _, name in alone.frame().index} == {"paper"}
+    assert len(alone.frame()) == 7
+    assert {name for _, name in alone.frame().index} == {"paper"}
     for bad, message in (
         (pd.concat([part, part.assign(backbone="vit")]), "cells: several of backbone"),
         (part[part["metric"] == "none"], "table: no rmse_fpr95 or rmse_auroc"),
@@ -63,7 +65,8 @@ def test_means_are_over_the_sets_that_a_run_predicts(table):
     """The truths are of the same sets.  The first network of each data set stands for DLA."""
     other = table.assign(data_set="cifar100", row=[f"other {row}" for row in table["row"]])
     errors, means = tables.compare(pd.concat([table, other], ignore_index=True))
-    assert {*errors["data_set"]} == {"cifar10_mini"} and {*errors["paper_backbone"]} == {"DLA"}
+    assert {*errors["data_set"]} == {"cifar10_mini"}
+    assert {*errors["paper_backbone"]} == {"DLA"}
     wide = means.set_index(["data_set", "metric"])
     assert wide["mean"]["cifar10_mini"].to_dict() == pytest.approx(
         {"accuracy": 0.7, "fpr95": (0.6 + 0.45) / 2, "predicted_fpr95": (0.64 + 0.49) / 2}
@@ -81,11 +84,13 @@ def test_means_are_over_the_sets_that_a_run_predicts(table):
 def test_skills_are_of_stored_predictions_or_of_a_line(table):
     """Truths 0.9, 0.6 and 0.3 are missed by 0.04 each; the constant and the line are 0."""
     errors = set_errors(table, [*METRIC_TITLES])
-    assert len(errors) == 2 * 2 * 2 and set(errors["metric"]) == {"fpr95"}
+    assert len(errors) == 2 * 2 * 2
+    assert set(errors["metric"]) == {"fpr95"}
     rows = skills(errors).set_index("evaluator")
     value = 1 - 4 * 0.04**2 / (0.9**2 + 0.6**2 + 2 * 0.3**2)
     assert rows["value"].to_dict() == pytest.approx({"ude_wasserstein": value, "ude_l2": 0})
     assert rows["text"]["ude_wasserstein"].startswith(f"{value:.2f} [")
     assert rows["text"]["ude_l2"].endswith("no better than guessing")
     assert pooled_skill(errors[:4]) == rows["text"]["ude_wasserstein"]
-    assert pooled_skill(errors[:2]) == "" and skills(errors[:0]).empty
+    assert pooled_skill(errors[:2]) == ""
+    assert skills(errors[:0]).empty

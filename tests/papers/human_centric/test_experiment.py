@@ -47,7 +47,8 @@ def seen():
     head = Head(np.eye(2, dtype=np.float32), np.zeros(2, np.float32))
     sizes = {"test": 200, "in": 50, "out": 30}
     sources = {name: (name, size, np.arange(size)) for name, size in sizes.items()}
-    train, test = some(200), some(200)
+    train = some(200)
+    test = some(200)
     shifted = {"in": some(50)}, {"out": some(30, False)}
     return RoleOutputs(head, 4, train, test, *shifted, sources, near=("out",))
 
@@ -55,7 +56,8 @@ def seen():
 def rows_of(outputs, method, parameters=TINY, *, variant="primary"):
     """Return the rows of one score, by test set and metric."""
     parameters = parameters.replace(methods=[method])
-    part, draw = run.parts(parameters)[0], run.draws(parameters)
+    part = run.parts(parameters)[0]
+    draw = run.draws(parameters)
     rows = experiment.rows(parameters, part, {"primary": outputs}, draw)
     rows = pd.DataFrame(rows).query("variant == @variant and method != 'network'")
     return rows.set_index(["test_set", "metric"])
@@ -98,15 +100,17 @@ def test_rows_of_a_score_by_hand(seen):
     assert set(drawn.index) == {
         *(("average", metric) for metric in ("der95", "der99")),
         *(("label-shifted", metric) for metric in rankings),
-    }  # fmt: skip
+    }
     assert set(drawn["bootstrap"].map(len)) == {20}
     assert (drawn["bootstrap"].map(np.mean) - drawn["value"]).abs().max() < 0.1
 
 
 def test_kinds_of_sets_have_weights_and_id_sets_have_arguments(seen):
-    weights, nearest = dict(zip(names.KINDS, (1, 3, 4), strict=True)), {"knn": {"k": 1}}
+    weights = dict(zip(names.KINDS, (1, 3, 4), strict=True))
+    nearest = {"knn": {"k": 1}}
     given = TINY.replace(average_weights=weights, keeps={"der90": 0.9}, methods=["knn"])
-    values, part = rows_of(seen, "knn", given)["value"], run.parts(given)[0]
+    values = rows_of(seen, "knn", given)["value"]
+    part = run.parts(given)[0]
     rates = [values[name, "der90"] for name in ("test", "in", "out")]
     assert values["average", "der90"] == pytest.approx(np.dot(rates, [1, 3, 4]) / 8)
     with pytest.raises(ValueError, match="unknown average_weights 'input-shifted'"):
@@ -133,7 +137,8 @@ def test_a_fresh_threshold_is_of_test_images_that_are_not_judged(seen):
     assert fresh.thresholds["der99"] == right[int(len(right) * 0.01)]
     kept = judged["corrupted"]
     assert set(versions[kept]) == {*range(50)} - {*reference}
-    assert len(judged["in"]) == 50 and len(judged["out"]) == 30
+    assert len(judged["in"]) == 50
+    assert len(judged["out"]) == 30
     rows = rows_of(seen, "max_logit", variant="fresh threshold")
     wrong = (values.sets["corrupted"] >= fresh.thresholds["der99"]) != corrupted.correct
     row = rows.loc[("corrupted", "der99"), ["value", "images"]].tolist()
@@ -145,7 +150,8 @@ def test_a_fresh_threshold_is_of_test_images_that_are_not_judged(seen):
 def test_what_fails_is_a_row_and_ends_nothing(roles):
     """A model without weights, and a score without training images of a class."""
     few = replace(roles, train=roles.train.subset(roles.train.labels < 2))
-    names, methods = ["tf_efficientnet_lite3", "resnet8"], ["msp", "mahalanobis"]
+    names = ["tf_efficientnet_lite3", "resnet8"]
+    methods = ["msp", "mahalanobis"]
     table = toys.rows(experiment, few, TINY.replace(names=names, methods=methods))
     failed = table[table["metric"] == "failed"].groupby(["backbone", "method"])["notes"].agg(list)
     assert set(failed.index) == {(names[0], "network"), (names[1], "mahalanobis")}
@@ -213,10 +219,12 @@ def test_an_answer_is_one_of_the_sets_own_classes():
     assert judged.correct.sum() > images.correct.sum() > 0
     assert not (images.correct & ~judged.correct).any()
     few = outputs_with(MODEL, roles_with(), NAMES[1:])  # images of other classes are left out
-    assert few.test.num_classes == few.head.weight.shape[0] == 3 and len(few.test) == 60
+    assert few.test.num_classes == few.head.weight.shape[0] == 3
+    assert len(few.test) == 60
     # nothing else changes: not the other sets, nor what a score reads
     assert type(some.test) is type(some.train) is Outputs
-    assert (judged.predictions == images.predictions).all() and 2 in judged.predictions
+    assert (judged.predictions == images.predictions).all()
+    assert 2 in judged.predictions
     assert judged.logits is images.logits or (judged.logits == images.logits).all()
     for method in ("msp", "energy", "fdbd", "vim"):
         score = scores.create(method).fit(every.train, HEAD)

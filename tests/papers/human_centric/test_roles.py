@@ -65,7 +65,8 @@ def test_a_set_may_be_shifted_in_its_input_and_in_its_label(pets):
     assert len(shift.input_shifted["digits"]) == len(shift.label_shifted["digits others"]) == 40
     few = {"input_shifted_images": 9, "label_shifted_images": 5}
     shift = roles(SMALL.replace(input_shifted=["cifar10_mini"], label_shifted=both, **few))
-    assert len(shift.input_shifted["cifar10_mini"]) == 9 and len(shift.label_shifted["digits"]) == 5
+    assert len(shift.input_shifted["cifar10_mini"]) == 9
+    assert len(shift.label_shifted["digits"]) == 5
 
 
 def test_a_near_set_loses_its_related_classes(pets, monkeypatch):

@@ -44,8 +44,10 @@ def measure(panel, replicates=20):
 
 def test_numbers_equal_the_plain_metrics(pair, panels):
     closed = measure(panels["closed-set", "before"])
-    test, panel = pair["closed-set"].test, panels["open-set", "after"]
-    assert "rejected" not in closed and "threshold" not in closed
+    test = pair["closed-set"].test
+    panel = panels["open-set", "after"]
+    assert "rejected" not in closed
+    assert "threshold" not in closed
     opened = measure(panel)
     arrays = panel.probabilities, panel.unknown, panel.labels
     for rows, metric, expected in (
@@ -64,12 +66,14 @@ def test_variants_differ_as_documented(pair, panels):
     def of(variant, method, when="after"):
         return experiment.panels(pair, PARAMETERS, variant)[method, when]
 
-    plain, openmax = panels["open-set", "after"], panels[OPENMAX, "after"]
+    plain = panels["open-set", "after"]
+    openmax = panels[OPENMAX, "after"]
     held_out = pair["open-set"].calibration.probabilities.max(axis=1)
     assert PARAMETERS.keep <= (held_out >= plain.threshold).mean() < PARAMETERS.keep + 0.02
     rejected = plain.answers < 0
     low = panels["open-set", "before"].probabilities.max(axis=1) < 0.5
-    assert np.array_equal(of("half", "open-set").answers < 0, low) and (rejected != low).any()
+    assert np.array_equal(of("half", "open-set").answers < 0, low)
+    assert (rejected != low).any()
     moved = of("moving decision", "open-set")
     assert (moved.answers < 0).sum() > rejected.sum()  # T > 1 lowers all confidences
     known = of("known confidence", "open-set")
@@ -80,7 +84,8 @@ def test_variants_differ_as_documented(pair, panels):
     for method in METHODS[1:]:
         fixed = of("one threshold", method, "before")
         low = fixed.probabilities.max(axis=1) < PARAMETERS.threshold
-        assert np.array_equal(fixed.answers < 0, low) and 0 < low.mean() < 1
+        assert np.array_equal(fixed.answers < 0, low)
+        assert 0 < low.mean() < 1
     shared = of("shared temperature", OPENMAX)
     assert shared.temperature == plain.temperature != openmax.temperature
     with pytest.raises(ValueError, match="unknown variant 'halve'; did you mean 'half'"):
@@ -102,7 +107,8 @@ def test_the_matched_tail_rejects_about_as_many_held_out_images_as_the_threshold
 
 def test_the_bins_of_figure_1():
     """Rejected images are in the bin of their confidence, and are correct if they are unknown."""
-    known, unknown = np.array([[0.9, 0.1], [0.42, 0.58], [0.6, 0.4]]), np.array([0, 0, 0.1])
+    known = np.array([[0.9, 0.1], [0.42, 0.58], [0.6, 0.4]])
+    unknown = np.array([0, 0, 0.1])
     answers = Answers(known, unknown, np.array([0, 1, -1]), np.array([0, 0, -1]))
     rows = experiment.bins_of(answers, 10)
     expected = {"01": (1, pytest.approx(0.1)), "06": (0, 0.58), "09": (1, 0.9)}
@@ -115,7 +121,8 @@ def test_the_bins_of_figure_1():
 
 def test_the_closed_set_has_all_classes_and_labels_keep_their_names():
     closed, opened = (split(PARAMETERS, "cifar10_mini", name, 1) for name in METHODS[:2])
-    assert closed.unknown == () and len(closed.known) == 10
+    assert closed.unknown == ()
+    assert len(closed.known) == 10
     assert (len(closed.train), len(closed.calibration), len(closed.test)) == (2700, 300, 1000)
     assert np.array_equal(closed.test.images, opened.test.images)
     for before, after in zip(closed.test.labels, opened.test.labels, strict=True):

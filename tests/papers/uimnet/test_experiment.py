@@ -42,7 +42,8 @@ def test_every_algorithm_has_its_rows_and_what_fails_has_a_reason(rows):
     table = table[table["method"].str.contains("/")]
     scaled = set(table[table["calibration"] == "after"]["method"].str.partition("/")[2])
     assert scaled == {"entropy", "jacobian", "tta"}
-    table, lost = table[table["calibration"] == "before"], {}
+    table = table[table["calibration"] == "before"]
+    lost = {}
     for row in table[table["metric"] == "failed"].itertuples():
         algorithm, _, name = row.method.partition("/")
         lost.setdefault((row.variant, algorithm), set()).add(name)
@@ -75,7 +76,8 @@ def test_numbers_by_hand(split, rows):
     likelihoods = [validation_nll(trial, split, ERM) for trial in trained]
     assert len({trial.fitted.sha256 for trial in trained}) == 2
     outputs = experiment.ask(ERM, [trained[int(np.argmin(likelihoods))]], split)
-    sets, test = outputs.sets, outputs.sets["test"]
+    sets = outputs.sets
+    test = outputs.sets["test"]
     table = table.query("calibration == 'before' and backbone == 'tiny'")
     values = table.set_index(["method", "metric"])["value"]
     assert values["erm", "accuracy"] == test.correct.mean()
@@ -92,7 +94,8 @@ def test_numbers_by_hand(split, rows):
 
 
 def test_a_trial_that_diverges_is_recorded_left_out_and_not_repeated(rows, monkeypatch, root):
-    fit, rates = trials.fit, []
+    fit = trials.fit
+    rates = []
 
     def diverge(images, recipe, **options):
         rates.append(recipe.learning_rate)
@@ -101,21 +104,26 @@ def test_a_trial_that_diverges_is_recorded_left_out_and_not_repeated(rows, monke
         return fit(images, recipe, **options)
 
     monkeypatch.setattr(trials, "fit", diverge)
-    table, first = rows(measures=["msp"]), len(rates)
+    table = rows(measures=["msp"])
+    first = len(rates)
     (diverged,) = table[table["metric"] == "diverged"].to_dict("records")
-    assert diverged["variant"] == "trial 1" and "nan at step 3" in diverged["notes"]
+    assert diverged["variant"] == "trial 1"
+    assert "nan at step 3" in diverged["notes"]
     assert set(table["variant"]) == {"trial 0", "trial 1", "primary"}  # no ensemble of one
-    assert rows(measures=["msp"]).equals(table) and rates[first:] == [0.05]
+    assert rows(measures=["msp"]).equals(table)
+    assert rates[first:] == [0.05]
 
 
 class Network:
     """A network whose features are drawn around their class."""
 
-    device, threads = "cpu", 1
+    device = "cpu"
+    threads = 1
 
     def __init__(self, split, seed=0, width=4, logits=None):
         generator = np.random.default_rng(seed)
-        self.sha256, self.answers = f"network {seed}", {}
+        self.sha256 = f"network {seed}"
+        self.answers = {}
         centres = 1.2 * generator.normal(size=(4, width))
         self.head = Head(centres[:3], -(centres[:3] ** 2).sum(axis=1) / 2)
         self.classifier = SimpleNamespace(head=self.head)
@@ -145,7 +153,8 @@ def test_test_images_neither_choose_nor_calibrate(split):
 
         return Trial(0, ERM.recipe, Network(split, logits=logits))
 
-    sure, unsure = right_on("validation"), right_on("test")
+    sure = right_on("validation")
+    unsure = right_on("test")
     assert validation_nll(sure, split, ERM) < validation_nll(unsure, split, ERM)
     at = [experiment.ask(ERM, [trial], split).temperature for trial in (sure, unsure)]
     assert at[0] < 1 < at[1]
@@ -168,9 +177,17 @@ def test_a_score_learns_from_training_images_and_a_failure_ends_no_other(split, 
     seen = []
 
     class Seeing(BlockwiseScore):
-        info = Info(name="seeing", title="Seeing", paper="None", authors="None", year=2026,
-                    key="belghazi2021", equation="s", summary="None.",
-                    needs=(*needs, "head", "training outputs"))  # fmt: skip
+        info = Info(
+            name="seeing",
+            title="Seeing",
+            paper="None",
+            authors="None",
+            year=2026,
+            key="belghazi2021",
+            equation="s",
+            summary="None.",
+            needs=(*needs, "head", "training outputs"),
+        )
 
         def _learn(self, train_outputs, head):
             seen.append((train_outputs, head))
@@ -186,7 +203,8 @@ def test_a_score_learns_from_training_images_and_a_failure_ends_no_other(split, 
     assert isinstance(values["knn", "before"], float)
     ((train, head),) = seen
     assert np.array_equal(train.features, network.outputs(split.train).features)
-    assert (train.members is None) == ("logits" not in needs) and head is network.head
+    assert (train.members is None) == ("logits" not in needs)
+    assert head is network.head
 
 
 def test_gmm_of_an_ensemble_is_the_mean_density_of_its_networks(split):
@@ -195,7 +213,8 @@ def test_gmm_of_an_ensemble_is_the_mean_density_of_its_networks(split):
         experiment.DomainOutputs(Model("erm", networks, 0), split)
         for networks in (members, members[:1], members[1:])
     )
-    densities, values = [], experiment.score_outputs(scores.create("gmm"), both, density=True)
+    densities = []
+    values = experiment.score_outputs(scores.create("gmm"), both, density=True)
     for outputs in each:
         densities.append(np.exp(experiment.score_outputs(scores.create("gmm"), outputs)["test"]))
     np.testing.assert_allclose(np.exp(values["test"]), np.mean(densities, axis=0), rtol=1e-4)

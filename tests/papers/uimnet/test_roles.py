@@ -32,26 +32,30 @@ def test_the_smaller_branch_is_in_domain(means, most, inside, outside):
 def test_roles_of_small_images():
     """Each label is the class of that name, and no image has two roles."""
     branches = partition(np.array([0, 9, 1, 8, 2, 7, 3, 6, 4, 10.0])[:, None], CLASSES)
-    mini, whole = split(MINI, 0, branches), data.load("cifar10_mini", "test")
+    mini = split(MINI, 0, branches)
+    whole = data.load("cifar10_mini", "test")
     classes = len(mini.in_domain)
     sizes = [len(part) for part in (mini.train, mini.validation, mini.test, mini.out)]
     assert sizes == [270 * classes, 30 * classes, 100 * classes, 100 * classes]
     test, out = (whole.select(names) for names in (mini.in_domain, mini.out_domain))
     assert np.array_equal(mini.test.images, test.images)
     assert np.array_equal(mini.test.labels, test.labels)
-    assert np.array_equal(mini.out.images, out.images) and set(mini.out.labels) == {-1}
+    assert np.array_equal(mini.out.images, out.images)
+    assert set(mini.out.labels) == {-1}
     assert not pixels_of(mini.train) & pixels_of(mini.validation)
 
 
 def test_listed_classes_are_in_domain_and_as_many_of_the_others_out_domain():
     roles = split(MINI.replace(featuriser="", in_domain=["ship", "cat"]), 0, None)
     assert roles.train.class_names == ("ship", "cat") == roles.in_domain
-    assert roles.out_domain == ("airplane", "automobile") and roles.partition is None
+    assert roles.out_domain == ("airplane", "automobile")
+    assert roles.partition is None
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_the_record_of_an_algorithm_agrees_with_its_network(name):
-    record, recipe = RECORDS[name], algorithm_of(MINI, "resnet8", name).recipe
+    record = RECORDS[name]
+    recipe = algorithm_of(MINI, "resnet8", name).recipe
     assert (record.native == "native") == (backbones.create(recipe, 3).native is not None)
     assert record.passes == (recipe.block_dropout > 0)
     for measure in MEASURES:

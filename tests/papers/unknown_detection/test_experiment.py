@@ -58,7 +58,8 @@ def value(table, method, metric, test_set="test", run=0):
 
 def test_every_method_run_and_test_set_has_its_rows(table):
     primary = table[table["variant"] == "primary"]
-    assert set(primary["method"]) == {*METHODS, "smoothness"} and len(METHODS) == 9
+    assert set(primary["method"]) == {*METHODS, "smoothness"}
+    assert len(METHODS) == 9
     expected = {("test", "accuracy"), ("test", "mean_confidence"), ("paper_union", "aurc")}
     expected |= {(name, "aurc") for name in ("test", "near", "far", "union")}
     sets = ("near", "far", "mazes", "plaid", "gaussian")
@@ -93,7 +94,8 @@ def test_numbers_of_the_baseline_by_hand(roles, table, detector):
     smooth = metrics.auroc(smoothness(roles.test.images), smoothness(roles.far["plaid"].images))
     assert value(table, "smoothness", "auroc", "plaid") == smooth
     accuracies = [value(table, name, "accuracy") for name in ("smoothness", "odin", "baseline")]
-    assert len(set(accuracies)) == 1 and accuracies[0] >= value(table, "openmax", "accuracy")
+    assert len(set(accuracies)) == 1
+    assert accuracies[0] >= value(table, "openmax", "accuracy")
 
 
 class Forbidden:
@@ -110,14 +112,17 @@ def test_selection_cannot_see_a_test_set(roles, detector, method):
     hidden = replace(roles, test=no, near=no, far={"mazes": no}, aside={"gaussian": no})
     assert set(vars(hidden.visible)) == {"train", "validation", "external_validation"}
     chosen = detector(method, given=hidden).chosen
-    assert chosen == detector(method).chosen and len(chosen) == 2
+    assert chosen == detector(method).chosen
+    assert len(chosen) == 2
 
 
 def test_the_best_of_all_pairs_is_chosen_and_noted(roles, table, detector):
-    odin, openmax = detector("odin"), detector("openmax")
+    odin = detector("odin")
+    openmax = detector("openmax")
     grid = detectors.odin_grid(PARAMETERS, odin.model, roles.visible)
     pair = odin.chosen["temperature"], odin.chosen["epsilon"]
-    assert len(grid) == 4 and grid[pair] == max(grid.values())
+    assert len(grid) == 4
+    assert grid[pair] == max(grid.values())
     (notes,) = set(table.query("method == 'odin' and run == 0")["notes"])
     assert notes == f"chosen on held-out images: temperature {pair[0]:g}, epsilon {pair[1]:g}"
     grid = detectors.openmax_grid(PARAMETERS, openmax.model, roles.visible)
@@ -145,7 +150,8 @@ def test_openmax_counts_unknown_as_a_wrong_answer(roles, detector, variant, kind
 def test_any_score_is_a_method_on_the_networks_of_any(roles, detector):
     names = ["baseline", "baseline+energy", "crl+knn", "mixup+msp", "mixup"]
     table = rows(roles, methods=names, runs=1)
-    assert set(table["method"]) == {*names, "smoothness"} and "failed" not in set(table["metric"])
+    assert set(table["method"]) == {*names, "smoothness"}
+    assert "failed" not in set(table["metric"])
     equal = [value(table, name, "aurc", "union") for name in ("mixup", "mixup+msp")]
     assert equal[0] == equal[1] != value(table, "baseline", "aurc", "union")
     network = detector("crl").model
@@ -203,7 +209,8 @@ def test_test_sets_are_drawn_separately_but_resized_versions_equally():
 def test_a_union_is_weighted_to_the_papers_shares():
     """As if each far image were there as often as it counts; nothing changes the paper's union."""
     generator = np.random.default_rng(0)
-    confidence, correct = generator.random(600), generator.random(600) < 0.7
+    confidence = generator.random(600)
+    correct = generator.random(600) < 0.7
 
     def unions(sizes):
         answers = {
