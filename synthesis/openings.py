@@ -6,7 +6,6 @@ main table of the largest tier.
 """
 
 import functools
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -16,18 +15,17 @@ from matplotlib.axes import Axes
 
 from helpers import data
 from helpers.files import project_root
-from helpers.papers import PAPERS, TIERS, content_of
+from helpers.papers import PAPERS, TIERS
 from helpers.tables.figures import use_style
 from helpers.tables.table import markdown_table, number
-from synthesis.across import tables as across
 from synthesis.claims import load_claims
 from synthesis.effects import ALL, Verdict
 from synthesis.figures import decisive_effects, tally_bars
-from synthesis.ledger import PUBLISHED, published_checks, read, tally
+from synthesis.ledger import PUBLISHED, published_checks, read, tally, with_committed
 from synthesis.preconditions import networks_in_words
+from synthesis.reasons import Kind
 from synthesis.rendering import render
 
-SENTENCES = content_of(__file__, "sentences")
 #: The chapters that have claims, in the order of the book.
 TITLES = {name: paper.heading for name, paper in PAPERS.items() if paper.main_claim}
 TURNED = {">": "<", "<": ">", ">=": "<="}
@@ -45,7 +43,7 @@ def judge(runs: str | Path, tier: str) -> tuple[pd.DataFrame, dict[tuple, pd.Dat
     tiers = [tier] * (tier not in TIERS) + [*TIERS]
     tables = read(TITLES, "results" if tier == "mini" else runs, tiers)
     of_runs = {pair: table for pair, table in tables.items() if pair[0] == Path(runs).name}
-    return across.judge(of_runs, tiers), tables
+    return with_committed(of_runs, tiers), tables
 
 
 def largest(claims: pd.DataFrame) -> pd.DataFrame:
@@ -134,24 +132,27 @@ def evidence(line, tables: Mapping) -> dict[str, str]:
 
 def measured(line) -> str:
     """Return a sentence: the effect of a row of `findings`, its interval, the paper's effect."""
-    patterns = (entry for entry in SENTENCES if re.fullmatch(entry[0], line.decided_by))
-    pattern, above, below, unit, factor, digits = next(patterns)
-    words = re.fullmatch(pattern, line.decided_by).groups()
+    words = load_claims(line.paper).effect(line.claim, line.decided_by).words
     sign, relation = (1, line.relation) if line.effect >= 0 else (-1, TURNED[line.relation])
-    size, low, high, printed = (
-        number(factor * sign * value + 0.0, f".{digits}f")
-        for value in (line.effect, *(line.low, line.high)[::sign], line.printed)
-    )
-    bounds = "" if pd.isna(line.low) else f" [{low}, {high}]"
-    text = (above if sign > 0 else below).format(*words, size=f"{size}{unit}{bounds}")
-    other = (below if sign > 0 else above).format(*words, size=printed[1:] + unit)
+
+    def scaled(value: float) -> str:
+        return number(words.factor * sign * value + 0.0, f".{words.digits}f")
+
+    low, high = (line.low, line.high)[::sign]
+    bounds = "" if pd.isna(line.low) else f" [{scaled(low)}, {scaled(high)}]"
+    size = f"{scaled(line.effect)}{words.unit}{bounds}"
+    text, opposite = (words.above, words.below)[::sign]
+    text = text.format(size=size)
+    printed = scaled(line.printed)
     values = {
         "text": f"{text[0].upper()}{text[1:]}",
-        "needs": f"{NEEDS[relation]} {number(factor * sign * line.margin, 'g')}",
-        "reason": re.search("(?:doubted|not testable): (.*)", line.note),
+        "needs": f"{NEEDS[relation]} {number(words.factor * sign * line.margin, 'g')}",
+        "prevented": line.note.prevented,
         "printed": "" if pd.isna(line.printed) else printed,
-        "opposite": other if sign * line.printed < 0 else "",
+        "opposite": "",
     }
+    if sign * line.printed < 0:
+        values["opposite"] = opposite.format(size=printed[1:] + words.unit)
     return render("measured.md", line=line, **values)
 
 
@@ -189,7 +190,8 @@ def figure(claims: pd.DataFrame, folder: Path) -> str:
     use_style()
     _save(decisive_effects(drawn), folder, paper)
     listing = " ".join(map("{} ({}).".format, drawn["text"].str.rstrip("."), drawn["verdict"]))
-    reasons = [*drawn["note"].str.extract(r"doubted: ((?:[^;(]|\(.*\))*)")[0].dropna().unique()]
+    doubts = (note.of(Kind.DOUBT, Kind.WEAKNESS) for note in drawn["note"])
+    reasons = dict.fromkeys(str(reason) for reasons in doubts for reason in reasons)
     rest = len(claims) - len(drawn)
     return render("found.md", paper=paper, listing=listing, rest=rest, reasons=reasons)
 
