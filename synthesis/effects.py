@@ -271,7 +271,8 @@ def summarise(claims: Sequence[Claim], checks: pd.DataFrame) -> pd.DataFrame:
         over_all = of_claim["data_set"] == ALL
         pooled = of_claim[over_all].to_dict("records")
         cells = of_claim[~over_all].groupby(CELL, sort=False)["verdict"].agg(_combine)
-        row = {"claim": claim.id, "text": claim.text, "source": claim.source, "check": claim.check}
+        row: dict[str, Any] = {"claim": claim.id, "text": claim.text}
+        row |= {"source": claim.source, "check": claim.check}
         row |= {f"cells {kind}": int((cells == kind).sum()) for kind in _OPPOSITE}
         verdict = _combine(check["verdict"] for check in pooled)
         sentence = "; ".join(map(_in_words, pooled)) + "."

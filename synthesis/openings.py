@@ -19,7 +19,7 @@ from helpers.papers import PAPERS, TIERS
 from helpers.tables.figures import use_style
 from helpers.tables.table import markdown_table, number
 from synthesis.claims import load_claims
-from synthesis.effects import ALL, Verdict
+from synthesis.effects import ALL, SETTLED, Effect, Verdict
 from synthesis.figures import decisive_effects, tally_bars
 from synthesis.ledger import PUBLISHED, published_checks, read, tally, with_committed
 from synthesis.preconditions import networks_in_words
@@ -111,7 +111,7 @@ def main_claims(claims: pd.DataFrame, tables: Mapping, chapter: str) -> str:
             words = "{measured} (`{tier}`: {scale}){missing}".format(tier=line.tier, **parts)
         others = claims[(claims["paper"] == line.paper) & (claims["claim"] == line.claim)]
         others = others[(others["tier"] != PUBLISHED) & (others["verdict"] != line.verdict)]
-        others = others[others["verdict"].isin([Verdict.SUPPORTED, Verdict.CONTRADICTED])]
+        others = others[others["verdict"].isin(SETTLED)]
         for verdict_there, tiers in others.groupby("verdict", sort=False)["tier"]:
             verdict += f"; {verdict_there} at " + ", ".join(f"`{tier}`" for tier in tiers)
         rows.append([link, line.text, verdict, words])
@@ -122,17 +122,18 @@ def evidence(line, tables: Mapping) -> dict[str, str]:
     """Return the sentences about a row of `findings`; {} if no tier has data."""
     if line.verdict == Verdict.NO_DATA:
         return {}
-    settled = line.verdict in (Verdict.SUPPORTED, Verdict.CONTRADICTED)
+    effect = load_claims(line.paper).effect(line.claim, line.decided_by)
+    settled = line.verdict in SETTLED
     return {
         "scale": networks(tables[line.tier, line.paper], line.models, line.runs),
-        "measured": measured(line),
+        "measured": measured(line, effect),
         "missing": "" if settled else f". *Missing:* {PAPERS[line.paper].settled_by}",
     }
 
 
-def measured(line) -> str:
-    """Return a sentence: the effect of a row of `findings`, its interval, the paper's effect."""
-    words = load_claims(line.paper).effect(line.claim, line.decided_by).words
+def measured(line, effect: Effect) -> str:
+    """Return a sentence: an effect in a row of `findings`, its interval, the paper's effect."""
+    words = effect.words
     sign, relation = (1, line.relation) if line.effect >= 0 else (-1, TURNED[line.relation])
 
     def scaled(value: float) -> str:

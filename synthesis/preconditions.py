@@ -96,7 +96,8 @@ def count_networks(backbones: Iterable[str]) -> dict[str, int]:
     """
     names = set(backbones)
     architectures = {re.split(r"[+.]", name)[0] for name in names}
-    families = {re.match(r"(?:tf_)?([a-z]*)", name.lower())[1] for name in architectures}
+    plain = (name.lower().removeprefix("tf_") for name in architectures)
+    families = {re.split("[^a-z]", name)[0] for name in plain}
     return dict(zip(PLURALS, map(len, (names, architectures, families)), strict=True))
 
 

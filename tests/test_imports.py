@@ -46,10 +46,10 @@ VISION = ("torchvision", "torch._dynamo")
 
 WITHOUT_TORCH = ("helpers.data", "helpers.labelfree", "helpers.metrics", "helpers.networks.recipe",
                  "helpers.outputs", "helpers.tables", "helpers.scores", "known_unknowns.bench",
-                 "known_unknowns.checks", "synthesis.claim_files", "synthesis.counterparts",
+                 "known_unknowns.checks", "synthesis.counterparts",
                  "synthesis.effects", "synthesis.figures", "synthesis.ledger",
-                 "synthesis.paper_claims", "synthesis.preconditions",
-                 "synthesis.skills")  # fmt: skip
+                 "synthesis.preconditions", "synthesis.reasons",
+                 "synthesis.skills", "synthesis.verdicts")  # fmt: skip
 #: All other modules with torch load no torchvision.
 HEAVY = ("helpers.networks.inference", "helpers.networks.zoo", "helpers.tables.interactive",
          "known_unknowns.__main__", "known_unknowns.auditing",

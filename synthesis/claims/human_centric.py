@@ -165,10 +165,10 @@ def quantities(
             lambda x: spearman(x[:, _ACCURACY], x[:, _MSP], constant=0.0),
         )  # fmt: skip
     families: dict[str, list[str]] = {}  # each from the smallest network to the largest
-    for name in sorted((name for name in normal if name in sizes), key=sizes.get):
+    for name in sorted((name for name in normal if name in sizes), key=lambda name: sizes[name]):
         families.setdefault(parsed[name].family, []).append(name)
-    steps = _flat(pairwise(names) for names in families.values())
-    if steps := [pair for pair in steps if sizes[pair[0]] < sizes[pair[1]]]:
+    following = chain.from_iterable(pairwise(names) for names in families.values())
+    if steps := [(small, large) for small, large in following if sizes[small] < sizes[large]]:
         yield Quantity("network", "capacity_rise", _flat(steps), _chosen_rise, chooses=True)
     resnets = [names for family, names in families.items() if family.split(".")[0] == "resnet"]
     largest = max(resnets, key=len, default=[])[-3:]
@@ -206,7 +206,7 @@ def control_pairs(models: Iterable[str], strategy: str) -> list[tuple[str, str]]
         kinds = {n: m.strength for n, m in parsed.items() if m[:2] == (architecture, strategy)}
         controls = [n for n in (f"{architecture}+finetuned", architecture) if n in parsed]
         if kinds and controls:
-            pairs.append((controls[0], max(kinds, key=kinds.get)))
+            pairs.append((controls[0], max(kinds, key=lambda name: kinds[name])))
     return pairs
 
 
@@ -314,7 +314,7 @@ def _msp_minus_gradnorm(metric: str, known: str, relation: str) -> list[Effect]:
     " that are trained normally, and clearly lower on none of them",
     needs=_RESNETS,
 )
-def conventional() -> list[Effect]:
+def conventional():
     """Judged as usual, with all ID images as known, MSP is behind GradNorm on a ResNet."""
     return _msp_minus_gradnorm("fpr_at_tpr", "all", ">")
 
@@ -326,7 +326,7 @@ def conventional() -> list[Effect]:
     " higher on none of the ResNets",
     needs=_RESNETS,
 )
-def correct_ones() -> list[Effect]:
+def correct_ones():
     """With only the ID images as known that are answered correctly, MSP is ahead of GradNorm on a
     ResNet.
     """
@@ -341,7 +341,7 @@ def correct_ones() -> list[Effect]:
     " difference of Nemenyi's test in mean rank over the models",
     needs="two models with all of the paper's scores",
 )
-def consistent() -> Iterator[Effect]:
+def consistent():
     """No score is consistently better than MSP."""
     others = {score: title for score, title in PAPER_METHODS.items() if score != "msp"}
     for score, title in others.items():
@@ -370,7 +370,7 @@ def consistent() -> Iterator[Effect]:
     " by > 0.01 of average DER99",
     needs="two architectures with all of the paper's scores",
 )
-def architecture() -> list[Effect]:
+def architecture():
     """Which score is best depends on the architecture."""
     name = "average DER99 lost on an architecture by keeping to one score"
     return [_average(name, "regret", "network", ">", 0.01)]
@@ -382,7 +382,7 @@ def architecture() -> list[Effect]:
     check="rank correlation over models of accuracy and average DER99 of MSP is < -0.5",
     needs="5 models with accuracy and average DER99 of MSP",
 )
-def accuracy() -> list[Effect]:
+def accuracy():
     """Models of higher accuracy have lower detection error rates."""
     name = "Spearman's correlation of accuracy and average DER99 of MSP"
     return [_average(name, "accuracy_correlation", "msp", "<", -0.5)]
@@ -392,12 +392,12 @@ def accuracy() -> list[Effect]:
     about="runs",
     existential=True,
     source="Figure 4",
-    check="average DER99 rises by > 0.01 to the next larger model of a family, for the score and the"
-    " two models of which it rises most in the other runs",
+    check="average DER99 rises by > 0.01 to the next larger model of a family, for the score and"
+    " the two models of which it rises most in the other runs",
     needs="two models of one family with all of the paper's scores that differ in their number of"
     " parameters",
 )
-def capacity() -> list[Effect]:
+def capacity():
     """A larger model of a family does not always have lower detection error rates."""
     name = "rise of average DER99 to the next larger model of a family, chosen by other runs"
     return [_average(name, "capacity_rise", "network", ">", 0.01)]
@@ -411,7 +411,7 @@ def capacity() -> list[Effect]:
     " is lowest on the middle one, by > 0.01 each",
     needs="three ResNets of one family, trained normally, with all of the paper's scores",
 )
-def depth() -> Iterator[Effect]:
+def depth():
     """ViM gets better with the depth of a ResNet, and then worse again."""
     for which in ("smaller", "larger"):
         name = f"average DER99 of ViM, {which} ResNet minus the middle one"
@@ -421,11 +421,11 @@ def depth() -> Iterator[Effect]:
 @CLAIMS.add(
     about="training",
     source="Figure 5",
-    check="average DER99 of MSP is higher at the largest strength than without; a fine-tuned network"
-    " is compared with one that is fine-tuned plainly",
+    check="average DER99 of MSP is higher at the largest strength than without; a fine-tuned"
+    " network is compared with one that is fine-tuned plainly",
     needs="a model trained adversarially, and one of its architecture that is not",
 )
-def adversarial() -> list[Effect]:
+def adversarial():
     """Strong adversarial training raises detection error rates."""
     name = "average DER99 of MSP, adversarial at the largest strength minus normal"
     return [_average(name, "adversarial_harm", "msp", ">")]
@@ -436,10 +436,10 @@ def adversarial() -> list[Effect]:
     source="Figure 5",
     check="average DER99 of MSP at the largest strength up to 0.1 differs by < 0.02 from that"
     " without",
-    needs="a model trained adversarially with a strength up to 0.1, and one of its architecture that"
-    " is not",
+    needs="a model trained adversarially with a strength up to 0.1, and one of its architecture"
+    " that is not",
 )
-def weak_adversarial() -> list[Effect]:
+def weak_adversarial():
     """Weak adversarial training changes detection error rates little."""
     name = "average DER99 of MSP, weakly adversarial minus normal"
     return [
@@ -455,7 +455,7 @@ def weak_adversarial() -> list[Effect]:
     " that are trained adversarially",
     needs="two models trained adversarially, with all of the paper's scores",
 )
-def robust() -> list[Effect]:
+def robust():
     """On models that are trained adversarially, MSP is almost the best score."""
     name = "average DER99 of MSP minus the best score, adversarial"
     return [_average(name, "robust_lag", "msp", "<", 0.02)]
@@ -465,11 +465,11 @@ def robust() -> list[Effect]:
     existential=True,
     about="training",
     source="Figure 6",
-    check="for some score, the way of training that is best on average over the scores is worse than"
-    " another by > 0.01 of average DER99",
+    check="for some score, the way of training that is best on average over the scores is worse"
+    " than another by > 0.01 of average DER99",
     needs="3 ways to train one architecture, adversarial images apart",
 )
-def strategy() -> list[Effect]:
+def strategy():
     """Which way of training is best depends on the score."""
     name = "average DER99 that a score loses by keeping to one way of training"
     return [_average(name, "strategy_regret", "network", ">", 0.01)]
@@ -483,8 +483,10 @@ def strategy() -> list[Effect]:
     " noise, and lower on the model that is trained with AutoAugment",
     needs="3 ways to train one architecture, noise and AutoAugment among them",
 )
-def noise_autoaugment() -> list[Effect]:
-    """GradNorm is better than ViM after training with noise, and ViM is better after AutoAugment."""
+def noise_autoaugment():
+    """GradNorm is better than ViM after training with noise, and ViM is better after
+    AutoAugment.
+    """
     name = "average DER99 of ViM minus GradNorm"
     return [
         _average(f"{name}, noise", "behind_gradnorm_gaussian_noise", "vim", ">"),
@@ -499,7 +501,7 @@ def noise_autoaugment() -> list[Effect]:
     " of its architecture",
     needs="3 ways to train one architecture, distillation among them",
 )
-def teacher() -> Iterator[Effect]:
+def teacher():
     """Of all ways of training, distillation is best for MSP and KNN."""
     for score in ("msp", "knn"):
         name = f"average DER99 of {PAPER_METHODS[score]}, distilled minus the best other way"
@@ -513,7 +515,7 @@ def teacher() -> Iterator[Effect]:
     " fine-tuned network is compared with one that is fine-tuned plainly",
     needs="a distilled model, and one of its architecture that is not",
 )
-def distillation() -> list[Effect]:
+def distillation():
     """Distillation lowers the detection error rate of MSP."""
     name = "average DER99 of MSP, normal minus distilled"
     return [_average(name, "distillation_gain", "msp", ">")]
@@ -527,7 +529,7 @@ def distillation() -> list[Effect]:
     " > 0.01 on another",
     needs="distilled models of two architectures, and the same ones that are not",
 )
-def inconsistent_distillation() -> list[Effect]:
+def inconsistent_distillation():
     """What distillation does to other scores depends on the architecture."""
     name = "average DER99, lesser of a score's largest gain and largest loss by distillation"
     return [_average(name, "distillation_both", "network", ">", 0.01)]

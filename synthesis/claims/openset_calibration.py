@@ -29,27 +29,23 @@ def derive(table: pd.DataFrame) -> pd.DataFrame:
     """
     unequal = _unequal(table)
     keys = table[[*CELL, "method"]].itertuples(index=False, name=None)
-    return table.assign(
-        reasons=[
-            unequal.get(tuple(cell), ()) if method == OPENMAX else () for *cell, method in keys
-        ]
-    )
+    return table.assign(reasons=[unequal.get(key, ()) for key in keys])
 
 
-def _unequal(table: pd.DataFrame) -> dict[tuple[str, ...], tuple[Reason, ...]]:
+def _unequal(table: pd.DataFrame) -> dict[tuple[str, str, str], tuple[Reason, ...]]:
     """Return a reason for each cell in which OpenMax and the threshold reject unequally."""
     rejected = table[(table["metric"] == "rejected") & (table["calibration"] == "after")]
     means = rejected.groupby([*CELL, "method"])["value"].mean().unstack("method")
     if not {OPEN, OPENMAX} <= set(means):
         return {}
-    reasons = {}
-    for cell, openmax, threshold in means[[OPENMAX, OPEN]].itertuples():
+    reasons: dict[tuple[str, str, str], tuple[Reason, ...]] = {}
+    for (data_set, backbone), openmax, threshold in means[[OPENMAX, OPEN]].itertuples():
         if max(openmax, threshold) > _MOST_UNEQUAL * min(openmax, threshold):
             text = (
                 f"OpenMax refuses {100 * openmax:.1f} % of the images, the threshold"
                 f" {100 * threshold:.1f} %"
             )
-            reasons[cell] = (Reason(Kind.UNTESTABLE, text),)
+            reasons[data_set, backbone, OPENMAX] = (Reason(Kind.UNTESTABLE, text),)
     return reasons
 
 
@@ -65,6 +61,7 @@ def _with_floor(printed: pd.DataFrame) -> pd.DataFrame:
 
 CLAIMS = Claims(
     "openset_calibration",
+    derive=derive,
     decides=MATCHED,
     seconds=(Second("one fixed threshold", variant="one threshold"),),
     printed=_with_floor,
@@ -103,7 +100,7 @@ def _above_floor(kind: str, relation: str, margin: float) -> Effect:
     source="Tables I-VI",
     check="ECE falls, and exceeds that of perfectly calibrated predictions by < 0.02",
 )
-def closed_set() -> list[Effect]:
+def closed_set():
     """Closed-set, temperature scaling brings the calibration error close to perfect."""
     return [_above_floor(CLOSED, "<", 0.02), _fall(CLOSED)]
 
@@ -113,7 +110,7 @@ def closed_set() -> list[Effect]:
     source="Tables I-VI",
     check="ECE falls, and still exceeds that of perfectly calibrated predictions by > 0.05",
 )
-def open_set() -> list[Effect]:
+def open_set():
     """Open-set, temperature scaling helps but leaves a clear gap."""
     return [_fall(OPEN), _above_floor(OPEN, ">", 0.05)]
 
@@ -129,7 +126,7 @@ def _removed(kind: str) -> Number:
     source="Abstract, Tables I-VI",
     check="scaling removes a share of the ECE that is lower open-set than closed-set by > 0.1",
 )
-def less_effective() -> list[Effect]:
+def less_effective():
     """Temperature scaling is much less effective open-set than closed-set."""
     name = "share of the ECE removed by scaling, closed-set minus open-set"
     return [Effect(name, _removed(CLOSED) - _removed(OPEN), ">", 0.1)]
@@ -141,7 +138,7 @@ def less_effective() -> list[Effect]:
     check="accuracy is higher with OpenMax than with the threshold, with a tail that refuses as"
     " many held-out images, and neither Brier score nor ECE is lower",
 )
-def openmax() -> list[Effect]:
+def openmax():
     """OpenMax raises open-set accuracy without better calibration."""
     accuracy, brier, ece = (
         _after(metric, OPENMAX) - _after(metric, OPEN) for metric in ("accuracy", "brier", "ece")

@@ -1,11 +1,10 @@
 """The claims of *A Unified Benchmark for the Unknown Detection Capability of DNNs* (Kim et al.).
 
 The margins are this project's: the paper gives no number.  0.05 of AUROC is above the largest gain
-on near OOD in its tables, 0.034 (Deep Ensemble, CIFAR-60).  0.01 of AURC is more than the difference
-between the paper's runs.
+on near OOD in its tables, 0.034 (Deep Ensemble, CIFAR-60).  0.01 of AURC is more than the
+difference between the paper's runs.
 """
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import pandas as pd
@@ -50,7 +49,7 @@ def derive(table: pd.DataFrame) -> pd.DataFrame:
 def _doubts(named: pd.DataFrame) -> dict[tuple[str, str], tuple[Reason, ...]]:
     """Return a doubt for each cell in which the far sets disagree about Outlier Exposure."""
     far = named[(named["metric"] == "auroc") & named["test_set"].isin(_FAR)]
-    doubts = {}
+    doubts: dict[tuple[str, str], tuple[Reason, ...]] = {}
     for (data_set, backbone), part in far.groupby(CELL, sort=False):
         means = part.pivot_table("value", "test_set", "method")
         means = means.reindex(columns=["outlier_exposure", "baseline"])
@@ -130,7 +129,7 @@ def _is_cifar(data_set: str) -> bool:
     source="Tables 5 and 6",
     check="AURC on the union of ID, near and far is lower than that of each other method",
 )
-def ensemble() -> list[Effect]:
+def ensemble():
     """Deep Ensemble detects unknowns best."""
     return [_minus(_ON_UNION, method, "ensemble") for method in _others("ensemble")]
 
@@ -139,7 +138,7 @@ def ensemble() -> list[Effect]:
     source="Tables 5 and 6",
     check="AURC on the ID test images is higher with ODIN and OpenMax than with the baseline",
 )
-def misclassification() -> list[Effect]:
+def misclassification():
     """Methods made for OOD detection harm the detection of misclassified images."""
     return [_minus(_ON_TEST, method, "baseline") for method in ("odin", "openmax")]
 
@@ -150,7 +149,7 @@ def misclassification() -> list[Effect]:
     scope=_is_cifar,
     check="accuracy is below the baseline's",
 )
-def outlier_exposure_accuracy() -> list[Effect]:
+def outlier_exposure_accuracy():
     """At CIFAR scale, Outlier Exposure costs accuracy."""
     return [_minus(_ACCURACY, "outlier_exposure", "baseline", "<")]
 
@@ -161,7 +160,7 @@ def outlier_exposure_accuracy() -> list[Effect]:
     scope=_is_cifar,
     check="AUROC against far OOD is above each other method's",
 )
-def outlier_exposure() -> list[Effect]:
+def outlier_exposure():
     """At CIFAR scale, Outlier Exposure detects far OOD images best."""
     others = _others("outlier_exposure")
     return [_minus(_FAR_AUROC, "outlier_exposure", method) for method in others]
@@ -172,7 +171,7 @@ def outlier_exposure() -> list[Effect]:
     source="Tables 5 and 6",
     check="AUROC against near OOD exceeds the baseline's by < 0.05, for every method",
 )
-def near() -> list[Effect]:
+def near():
     """No method is much better than the baseline at detecting near OOD images."""
     others = _others("baseline")
     return [_minus(_NEAR_AUROC, method, "baseline", "<", 0.05) for method in others]
@@ -183,7 +182,7 @@ def near() -> list[Effect]:
     scope=_is_imagenet,
     check="mean maximum class probability is higher on near than on far OOD images",
 )
-def confidence() -> Iterator[Effect]:
+def confidence():
     """At ImageNet scale, near OOD images get a higher confidence than far OOD images."""
     for method in ("baseline", "ensemble"):
         confidences = [number("mean_confidence", method, side) for side in ("near", "far")]
@@ -198,7 +197,7 @@ def confidence() -> Iterator[Effect]:
     check="AUROC falls when images are resized with antialiasing, to within 0.1 of one half",
     needs="the score on a test set that is resized in two ways (`resized`)",
 )
-def mahalanobis() -> list[Effect]:
+def mahalanobis():
     """On images resized without artefacts, the Mahalanobis score is close to random."""
     aliased = number("auroc", "mahalanobis", "aliased")
     fixed = number("auroc", "mahalanobis", "fixed")
@@ -215,7 +214,7 @@ def mahalanobis() -> list[Effect]:
     source="Tables 5 and 6",
     check="accuracy is above that of each other method",
 )
-def ensemble_accuracy() -> list[Effect]:
+def ensemble_accuracy():
     """Deep Ensemble classifies best."""
     return [_minus(_ACCURACY, "ensemble", method) for method in _others("ensemble")]
 
@@ -225,7 +224,7 @@ def ensemble_accuracy() -> list[Effect]:
     source="Tables 5 and 6",
     check="AURC on the union is lower than the baseline's",
 )
-def crl_edl() -> list[Effect]:
+def crl_edl():
     """CRL and EDL detect unknowns better than the baseline."""
     return [_minus(_ON_UNION, "baseline", method) for method in ("crl", "edl")]
 
@@ -241,7 +240,7 @@ def _ahead(*methods: str) -> list[Effect]:
     source="Section 4.1; Tables 5 and 6",
     check="AUROC against near and far OOD images is above the baseline's",
 )
-def crl_edl_ood() -> list[Effect]:
+def crl_edl_ood():
     """CRL and EDL generally detect near and far OOD images better than the baseline."""
     return _ahead("crl", "edl")
 
@@ -252,7 +251,7 @@ def crl_edl_ood() -> list[Effect]:
     check="AURC on the union is lower than the baseline's",
     needs="a training with AugMix",
 )
-def augmix() -> list[Effect]:
+def augmix():
     """AugMix detects unknowns better than the baseline."""
     return [_minus(_ON_UNION, "baseline", "augmix")]
 
@@ -261,7 +260,7 @@ def augmix() -> list[Effect]:
     source="Tables 5 and 6",
     check="AURC on the union is at most 0.01 lower than the baseline's",
 )
-def odin() -> list[Effect]:
+def odin():
     """ODIN detects unknowns no better than the baseline."""
     return [_minus(_ON_UNION, "baseline", "odin", "<", 0.01)]
 
@@ -271,7 +270,7 @@ def odin() -> list[Effect]:
     source="Tables 5 and 6",
     check="AURC is lower than the baseline's on ID test, and on the union within 0.01 of it",
 )
-def mc_dropout() -> list[Effect]:
+def mc_dropout():
     """MC dropout helps to detect misclassified images, and not to detect unknowns."""
     return [
         _minus(_ON_TEST, "baseline", "mc_dropout"),
@@ -286,7 +285,7 @@ def mc_dropout() -> list[Effect]:
     scope=_is_imagenet,
     check="AURC on the union is higher than that of each other method",
 )
-def openmax_imagenet() -> list[Effect]:
+def openmax_imagenet():
     """At ImageNet scale, OpenMax detects unknowns worst."""
     return [_minus(_ON_UNION, "openmax", method) for method in _others("openmax")]
 
@@ -296,7 +295,7 @@ def openmax_imagenet() -> list[Effect]:
     scope=_is_imagenet,
     check="AUROC against near and far OOD images is above the baseline's",
 )
-def odin_openmax_imagenet() -> list[Effect]:
+def odin_openmax_imagenet():
     """At ImageNet scale, ODIN and OpenMax perform well on near and far OOD images."""
     return _ahead("odin", "openmax")
 
@@ -307,7 +306,7 @@ def odin_openmax_imagenet() -> list[Effect]:
     scope=_is_imagenet,
     check="accuracy is below that of each other method",
 )
-def edl_imagenet() -> list[Effect]:
+def edl_imagenet():
     """At ImageNet scale, EDL classifies worst."""
     return [_minus(_ACCURACY, method, "edl") for method in _others("edl")]
 
@@ -318,7 +317,7 @@ def edl_imagenet() -> list[Effect]:
     scope=_is_imagenet,
     check="accuracy is not below the baseline's",
 )
-def outlier_exposure_imagenet_accuracy() -> list[Effect]:
+def outlier_exposure_imagenet_accuracy():
     """At ImageNet scale, Outlier Exposure costs no accuracy."""
     return [_minus(_ACCURACY, "outlier_exposure", "baseline", ">=")]
 
@@ -329,7 +328,7 @@ def outlier_exposure_imagenet_accuracy() -> list[Effect]:
     scope=_is_imagenet,
     check="AURC on ID test is lower than the baseline's",
 )
-def outlier_exposure_imagenet() -> list[Effect]:
+def outlier_exposure_imagenet():
     """At ImageNet scale, Outlier Exposure helps to detect misclassified images."""
     return [_minus(_ON_TEST, "baseline", "outlier_exposure")]
 
@@ -341,7 +340,7 @@ def outlier_exposure_imagenet() -> list[Effect]:
     scope=_is_cifar,
     check="AUROC against each set that is, or stands in for, SVHN, LSUN-FIX or DTD is higher",
 )
-def outlier_exposure_sets() -> list[Effect]:
+def outlier_exposure_sets():
     """At CIFAR scale, Outlier Exposure detects each far OOD set better than the baseline."""
     measures = [_Measure(f"AUROC against {name}", "auroc", name) for name in _FAR]
     return [_minus(measure, "outlier_exposure", "baseline") for measure in measures]
