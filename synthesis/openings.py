@@ -11,7 +11,6 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import pandas as pd
-from matplotlib.axes import Axes
 
 from helpers import data
 from helpers.files import project_root
@@ -91,10 +90,16 @@ def write(claims: pd.DataFrame, tables: Mapping, folder: Path) -> dict[str, str]
     lines = largest(claims)
     texts = {"intro": main_claims(claims, tables, "{{doc}}`{title} <{paper}>`")}
     for line in findings(claims).itertuples():
-        values = {"key": PAPERS[line.paper].key, "evidence": evidence(line, tables)}
-        values["main"] = PAPERS[line.paper].headline() if values["evidence"] else None
-        picture = figure(lines[lines["paper"] == line.paper], folder)
-        texts[line.paper] = render("opening.md", line=line, picture=picture, **values)
+        paper = PAPERS[line.paper]
+        words = evidence(line, tables)
+        texts[line.paper] = render(
+            "opening.md",
+            line=line,
+            picture=figure(lines[lines["paper"] == line.paper], folder),
+            key=paper.key,
+            evidence=words,
+            main=paper.headline() if words else None,
+        )
     return texts | {"synthesis": together(lines, folder)}
 
 
@@ -160,8 +165,8 @@ def measured(line, effect: Effect) -> str:
 def together(claims: pd.DataFrame, folder: Path) -> str:
     """Return the number of claims with each verdict, and draw it for each paper."""
     use_style()
-    ax = tally_bars(tally(claims.assign(tier="all claims")), titles=TITLES)
-    _save(ax, folder, "synthesis")
+    tally_bars(tally(claims.assign(tier="all claims")), titles=TITLES)
+    _save(folder, "synthesis")
     counts = claims["verdict"].value_counts()
     counted = ", ".join(f"{counts.get(verdict, 0)} {verdict}" for verdict in Verdict)
     return render("together.md", count=len(claims), counted=counted)
@@ -189,7 +194,8 @@ def figure(claims: pd.DataFrame, folder: Path) -> str:
     if drawn.empty:
         return f"No tier has numbers yet for any of the {len(claims)} claims that are checked."
     use_style()
-    _save(decisive_effects(drawn), folder, paper)
+    decisive_effects(drawn)
+    _save(folder, paper)
     listing = " ".join(map("{} ({}).".format, drawn["text"].str.rstrip("."), drawn["verdict"]))
     doubts = (note.of(Kind.DOUBT, Kind.WEAKNESS) for note in drawn["note"])
     reasons = dict.fromkeys(str(reason) for reasons in doubts for reason in reasons)
@@ -197,8 +203,8 @@ def figure(claims: pd.DataFrame, folder: Path) -> str:
     return render("found.md", paper=paper, listing=listing, rest=rest, reasons=reasons)
 
 
-def _save(ax: Axes, folder: Path, name: str) -> None:
+def _save(folder: Path, name: str) -> None:
     # the same numbers give the same file, and text as text makes it a fifth as large
     with plt.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
-        ax.figure.savefig(folder / f"{name}_found.svg", metadata={"Date": None})
-    plt.close(ax.figure)
+        plt.savefig(folder / f"{name}_found.svg", metadata={"Date": None})
+    plt.close()
