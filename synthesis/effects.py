@@ -1,22 +1,23 @@
 """The papers' claims as checks over the results table.
 
-A claim is a list of `Effect`: signed sums of numbers, each with the side of a margin on which the
-claim puts it.  `evaluate` gives every effect a 95 % interval, `verdicts` turns the intervals into
-one verdict for each claim.
+A claim is a small function of `Effect`: each compares a `Number` with a margin.  `evaluate` gives
+every effect a 95 % interval, `summarise` turns the intervals into one verdict for each claim.
 """
 
 from __future__ import annotations
 
 import functools
 import operator
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import NamedTuple
+from itertools import chain, islice
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+
+from synthesis.reasons import Cell, Evidence, Kind, Note, Reason, in_words, remark
 
 #: `data_set` and `backbone` of an effect that is the mean over all of them.
 ALL = "all"
@@ -26,7 +27,8 @@ _DRAWS = 4000  # the ends of an interval then move by about one per cent of its 
 _NEAR = 0.1
 _HOLDS = {"<": operator.lt, ">": operator.gt, ">=": operator.ge}
 CELL = ["data_set", "backbone"]
-_NUMBER = ["method", "calibration", "metric", "test_set"]
+_KEY = ["method", "calibration", "metric", "test_set"]
+_NAN = float("nan")
 
 
 class Verdict(StrEnum):
@@ -39,43 +41,85 @@ class Verdict(StrEnum):
     NO_DATA = "no data"
 
 
+#: The verdicts that settle a claim.
+SETTLED = (Verdict.SUPPORTED, Verdict.CONTRADICTED)
 # of several effects, the first verdict in this order is the verdict of their claim
 _DECISIVE = ["contradicted", "no data", "not testable", "undecided", "supported"]
 _OPPOSITE = {"supported": "contradicted", "contradicted": "supported"}
 
 
-class Term(NamedTuple):
-    """One number of an effect, in the words of the results table; `sign` is 1 or -1."""
+class Key(NamedTuple):
+    """The columns that identify a number of the results table within a cell and run."""
 
-    sign: int
     method: str
+    calibration: str
     metric: str
-    calibration: str = ""
-    test_set: str = "test"
+    test_set: str
 
-    @property
-    def number(self) -> tuple[str, ...]:
-        """The term without its sign: the columns `_NUMBER` of its row."""
-        return (self.method, self.calibration, self.metric, self.test_set)
+
+@dataclass(frozen=True)
+class Number:
+    """A number of the results table, or a function of several: see `number` and `combine`.
+
+    `compute` maps the arrays of the keys, each [1 + replicates], to one such array.  The array of a
+    number without replicates has length 1.
+    """
+
+    keys: tuple[Key, ...]
+    compute: Callable[..., np.ndarray] = np.asarray
+
+    def __sub__(self, other: Number) -> Number:
+        return combine(operator.sub, self, other)
+
+
+def number(metric: str, method: str, test_set: str = "test", calibration: str = "") -> Number:
+    """Return a number, by the columns of its row of the results table."""
+    return Number((Key(method, calibration, metric, test_set),))
+
+
+def combine(function: Callable[..., np.ndarray], *numbers: Number) -> Number:
+    """Return a function of numbers, computed within each run and each replicate.
+
+    >>> share = combine(lambda a, b: 1 - a / b, number("ece", "after"), number("ece", "before"))
+    >>> share.compute(np.array([1.0, 3.0]), np.array([4.0]))
+    array([0.75, 0.25])
+    """
+
+    def compute(*arrays: np.ndarray) -> np.ndarray:
+        rest = iter(arrays)
+        return function(*(each.compute(*islice(rest, len(each.keys))) for each in numbers))
+
+    return Number(tuple(chain.from_iterable(each.keys for each in numbers)), compute)
+
+
+class Wording(NamedTuple):
+    """The sentences of an effect above and below zero, with ``{size}`` for its size and unit."""
+
+    above: str
+    below: str
+    unit: str = ""
+    factor: float = 1
+    digits: int = 3
 
 
 @dataclass(frozen=True)
 class Effect:
-    """A signed sum of numbers, and its `relation` (<, > or >=) to a margin.
+    """A number and its `relation` (<, > or >=) to a margin.
 
     An effect that does not decide is shown, but has no influence on the verdict.
     """
 
     name: str
-    terms: tuple[Term, ...]
+    number: Number
     relation: str
     margin: float
     decides: bool = True
+    wording: Wording | None = None
 
     def verdict(self, low: float, high: float) -> Verdict:
         """Return the verdict for an interval: the side of the margin with the whole interval.
 
-        >>> effect = Effect("accuracy gained", (Term(1, "a", "accuracy"),), ">", 0.0)
+        >>> effect = Effect("accuracy gained", number("accuracy", "a"), ">", 0.0)
         >>> [str(effect.verdict(*ends)) for ends in ((0.1, 0.2), (-0.1, 0.2), (-0.1, 0.0))]
         ['supported', 'undecided', 'contradicted']
         """
@@ -84,15 +128,20 @@ class Effect:
             return Verdict.UNDECIDED
         return Verdict.SUPPORTED if holds.pop() else Verdict.CONTRADICTED
 
+    @property
+    def words(self) -> Wording:
+        """The wording, or "NAME is SIZE"."""
+        return self.wording or Wording(f"{self.name} is {{size}}", f"{self.name} is −{{size}}")
+
 
 @dataclass(frozen=True)
 class Claim:
     """A testable sentence of a paper: `text`, its `source`, and the `check` in one line.
 
-    `scope` selects rows of a results table as a query of pandas ("": all); `needs` are required in
-    a table if the effects are derived.  `about` is the source of variation: "training", "models",
-    "families" or "runs".  A claim that one example proves ("depends on") is `existential`.  `names`
-    are test sets without stand-ins; `departure` describes how our method differs from the paper's.
+    `scope` says whether the claim is about a data set; `needs` are required in a table if the
+    effects are derived.  `about` is the source of variation: "training", "models", "families" or
+    "runs".  A claim that one example proves ("depends on") is `existential`.  `names` are test sets
+    without stand-ins; `departure` describes how our method differs from the paper's.
     """
 
     id: str
@@ -100,7 +149,7 @@ class Claim:
     source: str
     check: str
     effects: tuple[Effect, ...]
-    scope: str = ""
+    scope: Callable[[str], bool] | None = None
     needs: str = ""
     about: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
@@ -108,82 +157,127 @@ class Claim:
     departure: str = ""
 
 
-class _Measured(NamedTuple):
-    """An effect in one cell (or over all): its size, and draws of it if anything was resampled."""
+@dataclass(frozen=True)
+class Judged:
+    """An effect of a claim in one cell, or its mean over all: size, interval, verdict, reasons."""
 
-    data_set: str
-    backbone: str
-    effect: float = float("nan")
-    draws: np.ndarray | None = None
+    claim: Claim
+    effect: Effect
+    cell: Cell
+    size: float = _NAN
+    low: float = _NAN
+    high: float = _NAN
+    verdict: Verdict = Verdict.NO_DATA
     runs: int = 0
-    note: str = ""
-    doubt: str = ""
-    untestable: str = ""
+    reasons: tuple[Reason, ...] = ()
+    evidence: Evidence | None = None
+    #: The effect by second numbers, in words.
+    second: str | None = None
+    #: Draws of the effect, if anything was resampled.
+    draws: np.ndarray | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def note(self) -> Note:
+        """The reasons, to print them."""
+        return Note(self.reasons)
+
+    def left_undecided(self, *reasons: Reason) -> Judged:
+        """Return this effect undecided for these reasons, if there are any and it is settled."""
+        if not reasons or self.verdict not in SETTLED:
+            return self
+        return replace(self, verdict=Verdict.UNDECIDED, reasons=self.reasons + reasons)
+
+
+def as_table(judged: Iterable[Judged]) -> pd.DataFrame:
+    """Return judged effects as a table for notebooks and figures, one row each.
+
+    The columns ``evidence`` and ``second`` are there if an effect has them.
+    """
+    judged = list(judged)
+    rows = []
+    for each in judged:
+        row: dict[str, Any] = {"claim": each.claim.id, "check": each.effect.name}
+        row |= dict(zip(CELL, each.cell, strict=True))
+        row |= {"effect": each.size, "runs": each.runs, "note": each.note}
+        row |= {"doubt": in_words(each.note.of(Kind.DOUBT))}
+        row |= {"untestable": in_words(each.note.of(Kind.UNTESTABLE))}
+        row |= {"low": each.low, "high": each.high, "verdict": each.verdict}
+        row |= {name: getattr(each.effect, name) for name in ("relation", "margin", "decides")}
+        rows.append(row)
+    table = pd.DataFrame(rows)
+    for column in ("second", "evidence"):
+        values = [getattr(each, column) for each in judged]
+        if any(value is not None for value in values):
+            table[column] = values
+    return table
 
 
 def evaluate(
-    claims: Sequence[Claim], table: pd.DataFrame, *, intervals: bool = True
-) -> pd.DataFrame:
+    claims: Iterable[Claim],
+    table: pd.DataFrame,
+    *,
+    intervals: bool = True,
+    resampled: str = "images",
+) -> list[Judged]:
     """Compute the effects of claims, for each data set and backbone and for their mean.
 
-    `table` has one tier and variant; ``doubt`` and ``untestable`` are optional columns.  Without
-    `intervals` we compare the effects themselves with their margins.  An interval comes from a
-    hierarchical bootstrap: we draw runs with replacement, and each drawn run contributes one
-    replicate of its numbers over resampled test images.
+    `table` has one tier and variant, and ``reasons`` as an optional column.  Without `intervals` we
+    compare the effects themselves with their margins.  An interval comes from a hierarchical
+    bootstrap: we draw runs with replacement, and each drawn run contributes one replicate of its
+    numbers over `resampled` units, usually test images.
 
-    * Replicates are paired: within a run, replicate ``b`` of all terms uses the same resampled
+    * Replicates are paired: within a run, replicate ``b`` of all numbers uses the same resampled
       images, across test sets, too.  All runs and backbones use the same draws.
     * Replicates are centred on the number, since the calibration error of resampled images is too
       high on average.
     * The variance of n drawn runs is n / (n - 1) times too small and is scaled up by this factor.
       The interval of two or three runs is still uncertain.
-    * With one run we resample only images, and without replicates only runs; ``note`` states this.
+    * With one run we resample only images, and without replicates only runs; a remark states this.
       Data sets and backbones are not resampled.
-    * A number with a ``doubt`` leaves its effect undecided; so does a mean that contains it.
+    * A run in which the effect is not finite lacks it.
+    * A number with a doubt leaves its effect undecided; so does a mean that contains it.
     * An interval that ends within a tenth of its width of the margin is undecided.
-    * An ``untestable`` number has the verdict "not testable" and is left out of the mean.
+    * An untestable number has the verdict "not testable" and is left out of the mean.
     * If one data set and backbone contradicts the mean over all, the mean is undecided.
     """
     cells = _cells(table)
-    rows = []
+    judged = []
     for claim in claims:
         for effect in claim.effects:
-            measured = [_measure(effect, *cell, runs) for cell, runs in cells.items()]
-            alone = [_row(claim, effect, cell, intervals) for cell in measured]
-            over_all = _row(claim, effect, _pool(measured), intervals)
-            opposite = _OPPOSITE.get(over_all["verdict"])
-            if against := [row for row in alone if row["verdict"] == opposite]:
-                note = join_texts(over_all["note"], f"against: {_places(against)}")
-                over_all |= {"verdict": Verdict.UNDECIDED, "note": note}
-            rows += [*alone, over_all]
-    return pd.DataFrame(rows)
+            measured = [
+                _measure(Judged(claim, effect, cell), runs, resampled)
+                for cell, runs in cells.items()
+            ]
+            alone = [_decide(each, intervals) for each in measured]
+            over_all = _decide(_pool(Judged(claim, effect, (ALL, ALL)), measured), intervals)
+            opposite = _OPPOSITE.get(over_all.verdict)
+            if against := [each.cell for each in alone if each.verdict == opposite]:
+                over_all = over_all.left_undecided(remark("against:", *against))
+            judged += [*alone, over_all]
+    return judged
 
 
-def verdicts(claims: Sequence[Claim], checks: pd.DataFrame) -> pd.DataFrame:
+def summarise(claims: Sequence[Claim], checks: pd.DataFrame) -> pd.DataFrame:
     """Return one verdict for each claim, from its deciding effects over all cells.
 
-    An effect that contradicts the claim decides the verdict.  Otherwise, a claim is not testable if
-    an effect is not testable or lacks numbers, and supported if every effect is.
+    `checks` is a table from `as_table`.  An effect that contradicts the claim decides the verdict.
+    Otherwise, a claim is not testable if an effect is not testable or lacks numbers, and supported
+    if every effect is.
     """
-    rows, deciding = [], defaultdict(lambda: defaultdict(list))  # by claim and cell
-    for check in checks[checks["decides"]].to_dict("records"):
-        deciding[check["claim"]][check["data_set"], check["backbone"]].append(check)
+    deciding = checks[checks["decides"]]
+    rows = []
     for claim in claims:
-        cells = deciding[claim.id]
-        pooled = cells.pop((ALL, ALL), [])
-        alone = [_combine(check["verdict"] for check in cell) for cell in cells.values()]
+        of_claim = deciding[deciding["claim"] == claim.id]
+        over_all = of_claim["data_set"] == ALL
+        pooled = of_claim[over_all].to_dict("records")
+        cells = of_claim[~over_all].groupby(CELL, sort=False)["verdict"].agg(_combine)
+        row: dict[str, Any] = {"claim": claim.id, "text": claim.text}
+        row |= {"source": claim.source, "check": claim.check}
+        row |= {f"cells {kind}": int((cells == kind).sum()) for kind in _OPPOSITE}
         verdict = _combine(check["verdict"] for check in pooled)
-        row = {"claim": claim.id, "text": claim.text, "source": claim.source, "check": claim.check}
-        row |= {f"cells {kind}": alone.count(kind) for kind in _OPPOSITE}
-        row |= {"verdict": verdict, "cells": len(alone)}
         sentence = "; ".join(map(_in_words, pooled)) + "."
-        rows.append(row | {"sentence": sentence})
+        rows.append(row | {"verdict": verdict, "cells": len(cells), "sentence": sentence})
     return pd.DataFrame(rows)
-
-
-def join_texts(*texts: str) -> str:
-    """Return the texts that are not empty, with semicolons between them."""
-    return "; ".join(filter(None, texts))
 
 
 def refuse_duplicates(table: pd.DataFrame, levels: list[str]) -> None:
@@ -194,59 +288,83 @@ def refuse_duplicates(table: pd.DataFrame, levels: list[str]) -> None:
         raise ValueError(f"table: a number is there twice: {names}")
 
 
-def _cells(table: pd.DataFrame) -> dict:
-    """Return {(data set, backbone): {run: {columns of `_NUMBER`: number}}}.
+class _Entry(NamedTuple):
+    value: float
+    bootstrap: Sequence[float]
+    reasons: tuple[Reason, ...]
 
-    A number consists of value, replicates, doubt and the reason why it is untestable.
-    """
-    cells: dict = {}
-    table = table.assign(**{name: "" for name in ("doubt", "untestable") if name not in table})
-    columns = [*CELL, "run", *_NUMBER, "value", "bootstrap", "doubt", "untestable"]
+    def array(self) -> np.ndarray:
+        """Return the value and its replicates, [1 + replicates]."""
+        return np.array([self.value, *self.bootstrap], dtype=np.float64)
+
+
+_Runs = dict[int, dict[Key, _Entry]]
+
+
+def _cells(table: pd.DataFrame) -> dict[Cell, _Runs]:
+    """Return the numbers of each data set and backbone, by run and key."""
+    cells: dict[Cell, _Runs] = {}
+    if "reasons" not in table:
+        table = table.assign(reasons=[()] * len(table))
+    columns = [*CELL, "run", *_KEY, *_Entry._fields]
     lists = [table[name].tolist() for name in columns]  # much faster than rows of pandas
     for data_set, backbone, run, *row in zip(*lists, strict=True):
         numbers = cells.setdefault((data_set, backbone), {}).setdefault(run, {})
-        if (key := tuple(row[:-4])) in numbers:
-            refuse_duplicates(table, [*CELL, "run", *_NUMBER])
-        numbers[key] = row[-4:]
+        key = Key(*row[: len(_KEY)])
+        if key in numbers:
+            refuse_duplicates(table, [*CELL, "run", *_KEY])
+        numbers[key] = _Entry(*row[len(_KEY) :])
     return cells
 
 
-def _measure(effect: Effect, data_set: str, backbone: str, runs: dict) -> _Measured:
-    keys = [term.number for term in effect.terms]
-    complete = [run for run in sorted(runs) if all(key in runs[run] for key in keys)]
-    if not complete:
-        return _Measured(data_set, backbone, note="no run has all of its numbers")
-
-    points, deviations, used = [], [], []
-    for run in complete:
-        numbers = [(term, *runs[run][term.number]) for term in effect.terms]
-        used += numbers
-        points.append(sum(term.sign * value for term, value, *_ in numbers))
-        signed = [term.sign * np.asarray(drawn, dtype=np.float64)
-                  for term, _, drawn, *_ in numbers if len(drawn)]  # fmt: skip
-        if len(set(map(len, signed))) > 1:
+def _measure(empty: Judged, runs: _Runs, resampled: str) -> Judged:
+    """Return the effect of `empty` with its size, draws and reasons, from the runs of its cell."""
+    number = empty.effect.number
+    used: list[tuple[Key, _Entry]] = []
+    computed: dict[int, np.ndarray] = {}
+    for run in sorted(runs):
+        entries = [runs[run][key] for key in number.keys if key in runs[run]]
+        if len(entries) < len(number.keys):
+            continue
+        arrays = [entry.array() for entry in entries]
+        if len({len(array) for array in arrays} - {1}) > 1:
             raise ValueError(
-                f"table: the numbers of {data_set}, {backbone}, run {run} have different numbers"
+                f"table: the numbers of {', '.join(empty.cell)}, run {run} have different numbers"
                 f" of bootstrap replicates, which cannot be paired"
             )
-        total = np.sum(signed, axis=0) if signed else np.empty(0)
-        deviations.append(total - total.mean() if signed else total)
-    fixed = {term.metric for term, _, drawn, *_ in used if not len(drawn)}
-    doubts, reasons = ({number[column] for number in used} for column in (-2, -1))
-    shortest = min(map(len, deviations))
-    images = np.array([drawn[:shortest] for drawn in deviations])
-    notes = []
-    if left := sorted(set(runs) - set(complete)):
-        notes.append(f"incomplete, left out: run {', '.join(map(str, left))}")
-    if len(complete) == 1:
-        notes.append("one run: only images resampled" if shortest else "one run, no replicates")
-    elif not shortest:
-        notes.append("no replicates: only runs resampled")
-    if shortest and fixed:
-        notes.append(f"without replicates, held fixed: {', '.join(sorted(fixed))}")
-    draws = _draw(np.array(points), images) if len(complete) > 1 or shortest else None
-    texts = (join_texts(*notes), *(join_texts(*sorted(given)) for given in (doubts, reasons)))
-    return _Measured(data_set, backbone, float(np.mean(points)), draws, len(complete), *texts)
+        values = number.compute(*arrays)
+        if np.isfinite(values).all():
+            computed[run] = values
+            used += zip(number.keys, entries, strict=True)
+    if not computed:
+        return replace(empty, reasons=(remark("no run has all of its numbers"),))
+
+    points = np.array([values[0] for values in computed.values()])
+    replicates = min(map(len, computed.values())) - 1
+    images = np.array([_centred(values[1:])[:replicates] for values in computed.values()])
+    remarks = []
+    if left := sorted(set(runs) - set(computed)):
+        remarks.append(remark(f"incomplete, left out: run {', '.join(map(str, left))}"))
+    if len(computed) == 1:
+        lack = f"one run: only {resampled} resampled" if replicates else "one run, no replicates"
+        remarks.append(remark(lack))
+    elif not replicates:
+        remarks.append(remark("no replicates: only runs resampled"))
+    fixed = sorted({key.metric for key, entry in used if not len(entry.bootstrap)})
+    if replicates and fixed:
+        remarks.append(remark(f"without replicates, held fixed: {', '.join(fixed)}"))
+    reasons = chain.from_iterable(sorted({entry.reasons for _, entry in used}, key=in_words))
+    return replace(
+        empty,
+        size=float(np.mean(points)),
+        draws=_draw(points, images) if len(computed) > 1 or replicates else None,
+        runs=len(computed),
+        reasons=(*remarks, *dict.fromkeys(reasons)),
+    )
+
+
+def _centred(replicates: np.ndarray) -> np.ndarray:
+    return replicates - replicates.mean() if len(replicates) else replicates
 
 
 def _draw(points: np.ndarray, images: np.ndarray) -> np.ndarray:
@@ -273,59 +391,62 @@ def _picks(runs: int, replicates: int) -> tuple[np.ndarray, np.ndarray]:
     return picks, generator.integers(max(1, replicates), size=(_DRAWS, 1))
 
 
-def _pool(measured: list[_Measured]) -> _Measured:
+def _pool(empty: Judged, measured: Sequence[Judged]) -> Judged:
     """Return the mean effect over the testable cells, or over all if none is testable."""
-    numbers = [cell for cell in measured if cell.runs]
-    counted = [cell for cell in numbers if not cell.untestable] or numbers
+    numbers = [each for each in measured if each.runs]
+    untestable = [each.cell for each in numbers if each.note.of(Kind.UNTESTABLE)]
+    counted = [each for each in numbers if each.cell not in untestable] or numbers
     if not counted:
-        reasons = sorted({cell.note for cell in measured}) or ["the table has no rows"]
-        return _Measured(ALL, ALL, note="; ".join(reasons))
-    draws = [cell.draws for cell in counted]
-    draws = None if any(drawn is None for drawn in draws) else np.mean(draws, axis=0)
-    notes = sorted({cell.note for cell in counted})
-    if lacking := [cell._asdict() for cell in measured if not cell.runs]:
-        notes.append(f"no data for {_places(lacking)}")
+        reasons = dict.fromkeys(chain.from_iterable(each.reasons for each in measured))
+        return replace(empty, reasons=(*reasons,) or (remark("the table has no rows"),))
+    draws = [each.draws for each in counted if each.draws is not None]
+    remarks = sorted({each.note.of(Kind.REMARK) for each in counted}, key=in_words)
+    reasons = dict.fromkeys(chain.from_iterable(remarks))
+    if lacking := [each.cell for each in measured if not each.runs]:
+        reasons[remark("no data for", *lacking)] = None
     if len(counted) < len(numbers):
-        left = [cell._asdict() for cell in numbers if cell.untestable]
-        notes.append(f"left out since not testable, {_places(left)}")
-    doubts = [f"{cell.doubt} of {cell.data_set}, {cell.backbone}" for cell in counted if cell.doubt]
-    reasons = dict.fromkeys(cell.untestable for cell in counted)
-    texts = (join_texts(*given) for given in (notes, doubts, reasons))
-    mean, runs = np.mean([cell.effect for cell in counted]), min(cell.runs for cell in counted)
-    return _Measured(ALL, ALL, float(mean), draws, runs, *texts)
+        reasons[remark("left out since not testable,", *untestable)] = None
+    for each in counted:
+        for doubt in each.note.of(Kind.DOUBT):
+            reasons[Reason(Kind.DOUBT, f"{doubt.text} of", (each.cell,))] = None
+    for each in counted:
+        reasons |= dict.fromkeys(each.note.of(Kind.UNTESTABLE))
+    return replace(
+        empty,
+        size=float(np.mean([each.size for each in counted])),
+        draws=np.mean(draws, axis=0) if len(draws) == len(counted) else None,
+        runs=min(each.runs for each in counted),
+        reasons=(*reasons,),
+    )
 
 
-def _row(claim: Claim, effect: Effect, measured: _Measured, intervals: bool) -> dict:
-    row = {"claim": claim.id, "check": effect.name} | measured._asdict()
-    draws, low, high = row.pop("draws"), float("nan"), float("nan")
-    if intervals and draws is not None:
-        low, high = np.quantile(draws, [0.025, 0.975]).tolist()
+def _decide(measured: Judged, intervals: bool) -> Judged:
+    """Return a measured effect with its interval and verdict."""
     if not measured.runs:
-        verdict = Verdict.NO_DATA
-    elif measured.untestable:
+        needs = measured.claim.needs
+        return replace(measured, reasons=(remark(f"needs {needs}"),)) if needs else measured
+    low, high = _NAN, _NAN
+    if intervals and measured.draws is not None:
+        low, high = np.quantile(measured.draws, [0.025, 0.975]).tolist()
+    reasons = measured.reasons
+    if not intervals:
+        reasons = tuple(reason for reason in reasons if reason.kind != Kind.REMARK)
+    if measured.note.of(Kind.UNTESTABLE):
         verdict = Verdict.NOT_TESTABLE
     elif not intervals:
-        verdict = effect.verdict(measured.effect, measured.effect)
-    elif draws is None or measured.doubt:  # without an interval the effect is undecided
-        verdict = Verdict.UNDECIDED
+        verdict = measured.effect.verdict(measured.size, measured.size)
+    elif measured.draws is None or measured.note.of(Kind.DOUBT):
+        verdict = Verdict.UNDECIDED  # without an interval, or with a doubt
     else:
         width = _NEAR * (high - low)
-        verdict = effect.verdict(low - width, high + width)
-    notes = [measured.note if intervals or not measured.runs else ""]
-    notes += [measured.doubt and f"doubted: {measured.doubt}"]
-    notes += [measured.untestable and f"not testable: {measured.untestable}"]
-    row |= {"low": low, "high": high, "verdict": verdict, "note": join_texts(*notes)}
-    return row | {name: vars(effect)[name] for name in ("relation", "margin", "decides")}
+        verdict = measured.effect.verdict(low - width, high + width)
+    return replace(measured, low=low, high=high, verdict=verdict, reasons=reasons)
 
 
 def _combine(verdicts: Iterable[Verdict]) -> Verdict:
-    verdicts = {*verdicts}
-    first = min(verdicts, key=_DECISIVE.index, default=Verdict.NO_DATA)
-    return Verdict.NOT_TESTABLE if first == Verdict.NO_DATA and len(verdicts) > 1 else first
-
-
-def _places(rows: Iterable[dict]) -> str:
-    return "; ".join(f"{row['data_set']}, {row['backbone']}" for row in rows)
+    every = {*verdicts}
+    first = min(every, key=_DECISIVE.index, default=Verdict.NO_DATA)
+    return Verdict.NOT_TESTABLE if first == Verdict.NO_DATA and len(every) > 1 else first
 
 
 def _in_words(row: dict) -> str:
@@ -333,6 +454,6 @@ def _in_words(row: dict) -> str:
         return f"{row['check']}: no data ({row['note']})"
     interval = "" if np.isnan(row["low"]) else f" [{row['low']:+.3f}, {row['high']:+.3f}]"
     expected = f"expected {row['relation']} {row['margin']:g}"
-    why = join_texts(row["doubt"], row["untestable"])
+    why = in_words(row["note"].of(Kind.DOUBT, Kind.UNTESTABLE))
     why = f" ({why})" if why else ""
     return f"{row['check']}: {row['effect']:+.3f}{interval}, {expected}, {row['verdict']}{why}"

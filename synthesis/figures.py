@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from textwrap import fill
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
@@ -24,9 +26,14 @@ VERDICTS = {
     Verdict.NO_DATA: ("", "none", ""),
 }
 
-_CLAIMED = {"color": style.GREEN, "alpha": 0.12, "linewidth": 0}
-_PRINTED = {"marker": "D", "color": style.ORANGE, "markerfacecolor": "none", "linestyle": "none",
-            "markersize": 8}  # fmt: skip
+_CLAIMED: dict[str, Any] = {"color": style.GREEN, "alpha": 0.12, "linewidth": 0}
+_PRINTED: dict[str, Any] = {
+    "marker": "D",
+    "color": style.ORANGE,
+    "markerfacecolor": "none",
+    "linestyle": "none",
+    "markersize": 8,
+}
 
 
 def claim_effects(checks: pd.DataFrame) -> np.ndarray:
@@ -50,7 +57,7 @@ def claim_effects(checks: pd.DataFrame) -> np.ndarray:
         ax.tick_params(axis="x", labelsize="small")
         ax.locator_params(axis="x", nbins=5)  # long names leave it little width
     axes[-1].set_xlabel("effect and 95 % interval" if checks["low"].notna().any() else "effect")
-    handles = [*_marks(Verdict), Patch(**_CLAIMED, label="claimed side")]
+    handles = [*_marks([*Verdict]), Patch(**_CLAIMED, label="claimed side")]
     axes[0].figure.legend(handles=handles, loc="outside upper center", ncols=4)
     return axes
 
@@ -83,7 +90,7 @@ def _intervals(block: pd.DataFrame, ax: Axes) -> None:
     ax.set(xlim=(left, right), ylim=(len(block) - 0.5, -0.5))
 
 
-def _marks(verdicts: Sequence[Verdict]) -> list[Line2D]:
+def _marks(verdicts: Collection[Verdict]) -> list[Line2D]:
     """Return the entries of a legend for verdicts that have numbers."""
     return [
         Line2D([], [], marker=marker, color=colour, linestyle="none", markersize=8, label=verdict)
@@ -107,8 +114,9 @@ def decisive_effects(lines: pd.DataFrame) -> Axes:
     ends = np.cumsum([0, *heights])
     for row, name, start, end in zip(lines.itertuples(), names, ends, ends[1:], strict=False):
         _decisive(row, (start + end) / 2, ax)
-        text = {"x": -1.88, "va": "top", "transform": ax.get_yaxis_transform()}
-        ax.text(y=start + 0.06, s=name, weight="normal" if start else "bold", fontsize=10, **text)
+        text: dict[str, Any] = {"va": "top", "transform": ax.get_yaxis_transform()}
+        weight = "normal" if start else "bold"
+        ax.text(-1.88, start + 0.06, name, weight=weight, fontsize=10, **text)
         effect, low, high, printed = (
             number(value, "+.3f") for value in (row.effect, row.low, row.high, row.printed)
         )
@@ -116,17 +124,16 @@ def decisive_effects(lines: pd.DataFrame) -> Axes:
         numbers += f"\nclaimed {row.relation} {number(row.margin, 'g')}"
         numbers += "" if pd.isna(row.printed) else f", paper {printed}"
         below = start + 0.07 + 0.165 * (name.count("\n") + 1)
-        ax.text(y=below, s=numbers, color=style.GREY, fontsize=9, **text)
+        ax.text(-1.88, below, numbers, color=style.GREY, fontsize=9, **text)
     ax.axvline(0, linestyle=":", color=style.GREY, linewidth=1)
     ax.axvspan(0, 1.15, **_CLAIMED, zorder=0)
     ax.set(xlim=(-1.15, 1.15), ylim=(ends[-1], 0))
     ax.set_axis_off()
-    handles = _marks(set(lines["verdict"]))
+    handles: list[Artist] = [*_marks(set(lines["verdict"]))]
     if lines["printed"].notna().any():
         handles.append(Line2D([], [], **_PRINTED, label="paper, other data"))
     handles.append(Patch(**_CLAIMED, label="claimed"))
-    key = {"loc": "upper left", "ncols": 3, "columnspacing": 1, "handletextpad": 0.3}
-    ax.figure.legend(handles=handles, **key)
+    ax.figure.legend(handles=handles, loc="upper left", ncols=3, columnspacing=1, handletextpad=0.3)
     return ax
 
 
@@ -152,8 +159,9 @@ def tally_bars(counts: pd.DataFrame, *, titles: Mapping[str, str]) -> Axes:
     left = np.zeros(len(counts))
     for verdict, (_, colour, hatch) in VERDICTS.items():
         widths, edge = counts[str(verdict)].to_numpy(), "white" if hatch else style.GREY
-        look = {"color": colour, "hatch": hatch, "edgecolor": edge, "label": verdict}
-        bars = ax.barh(range(len(counts)), widths, 0.82, left=left, **look, linewidth=0.6)
+        look: dict[str, Any] = {"color": colour, "hatch": hatch, "edgecolor": edge}
+        look |= {"label": verdict, "linewidth": 0.6}
+        bars = ax.barh(range(len(counts)), widths, 0.82, left=left, **look)
         box = {"boxstyle": "round,pad=0.1", "facecolor": "white", "edgecolor": "none"}
         shown = [str(width) if width else "" for width in widths]
         ax.bar_label(bars, shown, label_type="center", fontsize="small", bbox=box | {"alpha": 0.85})

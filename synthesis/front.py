@@ -7,6 +7,7 @@ picture.
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -30,7 +31,7 @@ REPLICATES = 1000
 _KEY = "numbers"  # of the picture's metadata
 _COLOURS = {"msp": "#1a1a1a", "knn": GREEN}
 _BARS = dict(zip(map(str, Verdict), (BLUE, RED, GREY, LIGHT, "#dddddd"), strict=True))
-_FONT = {"font.family": "DejaVu Sans", "font.size": 13, "savefig.bbox": "standard"}
+_FONT: Any = {"font.family": "DejaVu Sans", "font.size": 13, "savefig.bbox": "standard"}
 
 
 def accepted_shares(packs: Iterable[FeaturePack]) -> dict:
@@ -85,7 +86,7 @@ def count_verdicts(claims: pd.DataFrame) -> dict[str, int]:
 def stored(path: Path = PICTURE) -> dict:
     """Return the numbers of a picture."""
     with Image.open(path) as picture:
-        return json.loads(picture.text[_KEY])
+        return json.loads(picture.info[_KEY])
 
 
 def write(numbers: Mapping, path: Path = PICTURE) -> None:
@@ -93,12 +94,12 @@ def write(numbers: Mapping, path: Path = PICTURE) -> None:
     with plt.rc_context(_FONT):
         figure = plt.figure(figsize=(9.6, 7.9), facecolor="white")
         for column, prediction in enumerate(numbers["predictions"]):
-            ax = figure.add_axes([0.02 + 0.1625 * column, 0.69, 0.15, 0.182])
+            ax = figure.add_axes((0.02 + 0.1625 * column, 0.69, 0.15, 0.182))
             draw_prediction(ax, prediction)
-        draw_accepted(figure.add_axes([0.075, 0.125, 0.43, 0.345]), numbers["accepted"])
-        draw_verdicts(figure.add_axes([0.665, 0.07, 0.32, 0.41]), numbers["verdicts"])
+        draw_accepted(figure.add_axes((0.075, 0.125, 0.43, 0.345)), numbers["accepted"])
+        draw_verdicts(figure.add_axes((0.665, 0.07, 0.32, 0.41)), numbers["verdicts"])
         shares = {"accuracy": 100 * numbers["accuracy"], "keep": 100 * KEEP}
-        values = numbers | shares | {"claims": sum(numbers["verdicts"].values())}
+        values = {**numbers, **shares, "claims": sum(numbers["verdicts"].values())}
         for x, y, title, text in _PARTS:
             title, text = title.format_map(values), text.format_map(values)
             figure.text(x, y, title, fontsize=18, weight="bold", va="center")
@@ -115,7 +116,7 @@ def draw_prediction(ax: Axes, prediction: Mapping) -> None:
     ax.imshow(images.images[prediction["image"]], interpolation="bicubic")
     ax.set(xticks=[], yticks=[])
     ax.spines[:].set(edgecolor=RED, linewidth=2.5)
-    style = {"transform": ax.transAxes, "ha": "center", "va": "top", "color": RED}
+    style: dict[str, Any] = {"transform": ax.transAxes, "ha": "center", "va": "top", "color": RED}
     ax.text(0.5, -0.06, f"“{prediction['label']}”", fontsize=14.5, weight="bold", **style)
     ax.text(0.5, -0.22, f"{100 * prediction['confidence']:.0f} % sure", **style)
 
@@ -129,7 +130,7 @@ def draw_accepted(ax: Axes, accepted: Mapping) -> None:
         x = np.arange(len(KINDS)) + 0.07 * (index - 1.5)
         ax.errorbar(x, middle, [middle - low, high - middle], fmt="o-" if bold else "s--",
                     elinewidth=2, color=colour, **shape)  # fmt: skip
-        style = {"color": colour, "weight": "bold" if bold else "normal"}
+        style: dict[str, Any] = {"color": colour, "weight": "bold" if bold else "normal"}
         ax.text(2.2, middle[-1], f"{SCORES[score]} {middle[-1]:.0f} %", va="center", **style)
         if bold:
             y = low[0] - 7 if score == "msp" else high[0] + 2

@@ -8,21 +8,25 @@ from __future__ import annotations
 import functools
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from helpers import cache
 from helpers.checks import known_name
-from helpers.files import project_root
+from helpers.files import project_root, sha256_file
+from helpers.papers import PAPERS, TIERS
 from helpers.tables import results
 from synthesis.claims import load_claims
-from synthesis.effects import ALL, Verdict
+from synthesis.effects import ALL, Claim, Verdict
+from synthesis.reasons import Kind, Note, Reason, remark
 
 if TYPE_CHECKING:
     from helpers.papers import Paper
-    from synthesis.paper_claims import Claims
+    from synthesis.verdicts import Claims
 
 #: The heading above the verdicts of committed results in each chapter's figures.
 LARGER = "Larger tiers"
@@ -88,28 +92,65 @@ def ledger(
         for index, tier in enumerate([*tiers, PUBLISHED]):
             shared = {"notebook": f"notebooks/{name}/figures", "paper": name, "tier": tier}
             shared["anchor"] = anchor(LARGER if 0 < index < len(tiers) else paper.claims_heading)
-            judged = _judge(load_claims(paper.name), tables.get((tier, name)), tier)
-            rows += [row | shared for row in judged]
+            entries = _entries(load_claims(paper.name), tables.get((tier, name)), tier)
+            rows += [row | shared for row in entries]
     return pd.DataFrame(rows)[list(COLUMNS)]
 
 
-def _judge(claims: Claims, table: pd.DataFrame | None, tier: str) -> Iterable[dict]:
+def with_committed(
+    tables: Mapping[tuple[str, str], pd.DataFrame], tiers: Sequence[str]
+) -> pd.DataFrame:
+    """Return the ledger of `tables`, by tier and paper, and of committed results at other tiers.
+
+    The verdicts on committed results are kept in the cache.
+    """
+    papers = [name for name, paper in PAPERS.items() if paper.main_claim]
+    every = (project_root() / "results").glob("*/*.parquet")
+    files = {(file.parent.name, file.stem): file for file in every if file.stem in papers}
+
+    def make() -> dict[str, list]:
+        committed = {pair: results.read(file) for pair, file in files.items()}
+        entries = ledger(PAPERS, committed, TIERS)
+        return entries.assign(note=entries["note"].map(asdict)).to_dict("list")
+
+    content = {"/".join(pair): sha256_file(file) for pair, file in files.items()}
+    key = cache.key(tables=content, code=cache.code("helpers", "synthesis"))
+    kept = pd.DataFrame(cache.value("ledger", key, make))
+    kept["note"] = [Note.of_dict(note) for note in kept["note"]]
+    computed = {tier for tier, _ in tables}
+    kept = kept[kept["tier"].isin({*tiers, PUBLISHED} - computed)]
+    new = [ledger(PAPERS, tables, tiers).query("tier in @computed")] if tables else []
+    order = [*papers, *tiers, PUBLISHED].index
+    return pd.concat([*new, kept]).sort_values(
+        ["paper", "tier"], key=lambda column: column.map(order), ignore_index=True
+    )
+
+
+def _entries(claims: Claims, table: pd.DataFrame | None, tier: str) -> Iterator[dict[str, Any]]:
     """Yield a row of the ledger for each claim of a paper, by its numbers at one tier."""
     printed = tier == PUBLISHED
-    lack = "the paper's own numbers are not at hand" if printed else "no results of this tier"
     checks = published_checks(claims) if printed else None
     if table is not None:
         checks = claims.check(table)
-    summed = None if checks is None else claims.verdicts(checks).set_index("claim")
+    if checks is None:
+        text = "the paper's own numbers are not at hand" if printed else "no results of this tier"
+        for claim in claims.claims:
+            yield _of_claim(claim) | _ABSENT | {"note": Note((remark(text),))}
+        return
+    verdicts = claims.verdicts(checks).set_index("claim")["verdict"]
     for claim in claims.claims:
-        row = vars(claim) | {"claim": claim.id, "second": "", "models": ""}
-        if checks is None:
-            yield row | _ABSENT | {"note": lack}
-            continue
         effects = checks[checks["claim"] == claim.id]
-        row |= _decisive(effects, summed.loc[claim.id, "verdict"])
-        deciding = effects[effects["check"] == row["decided_by"]]
-        yield row | ({"runs": 0} if printed else {"models": models(deciding, table)})
+        row = _of_claim(claim) | _decisive(effects, verdicts[claim.id])
+        if printed or table is None:
+            yield row | {"runs": 0}
+        else:
+            deciding = effects[effects["check"] == row["decided_by"]]
+            yield row | {"models": models(deciding, table)}
+
+
+def _of_claim(claim: Claim) -> dict[str, Any]:
+    texts = {name: getattr(claim, name) for name in ("text", "source", "check", "needs")}
+    return {"claim": claim.id, "second": "", "models": ""} | texts
 
 
 @functools.cache
@@ -129,9 +170,9 @@ def models(checks: pd.DataFrame, table: pd.DataFrame) -> str:
     >>> [models(given, pd.DataFrame()) for given in (checks, *part)]
     ['2 networks on 2 data sets', '1 network on 1 data set', '']
     """
-    evidence = checks["evidence"].iloc[0] if "evidence" in checks else ""
-    if "network" in evidence:
-        return f"{evidence.partition(';')[0]} on {', '.join(sorted({*checks['data_set']} - {ALL}))}"
+    evidence = checks["evidence"].iloc[0] if "evidence" in checks else None
+    if evidence and evidence.networks:
+        return f"{evidence.text} on {', '.join(sorted({*checks['data_set']} - {ALL}))}"
     cells = checks[(checks["data_set"] != ALL) & checks["effect"].notna()]
     cells = cells[cells["untestable"] == ""] if (cells["untestable"] == "").any() else cells
     names = set(cells["backbone"])
@@ -171,7 +212,8 @@ def _decisive(checks: pd.DataFrame, verdict: Verdict) -> dict:
     effects = checks[(checks["data_set"] == ALL) & checks["decides"]]
     count, missing = len(effects), effects["effect"].isna()
     if not (effects["verdict"] == verdict).any():  # numbers, but not all
-        note = f"not testable: some numbers are missing: {effects.loc[missing, 'check'].iloc[0]}"
+        text = f"some numbers are missing: {effects.loc[missing, 'check'].iloc[0]}"
+        note = Note((Reason(Kind.UNTESTABLE, text),))
         effects = effects[~missing].assign(verdict=verdict, note=note)
     effects = effects[effects["verdict"] == verdict]
     size, side = effects["effect"], np.where(effects["relation"] == "<", -1.0, 1.0)

@@ -6,28 +6,25 @@ main table of the largest tier.
 """
 
 import functools
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import pandas as pd
-from matplotlib.axes import Axes
 
 from helpers import data
 from helpers.files import project_root
-from helpers.papers import PAPERS, TIERS, content_of
+from helpers.papers import PAPERS, TIERS
 from helpers.tables.figures import use_style
 from helpers.tables.table import markdown_table, number
-from synthesis.across import tables as across
 from synthesis.claims import load_claims
-from synthesis.effects import ALL, Verdict
+from synthesis.effects import ALL, SETTLED, Effect, Verdict
 from synthesis.figures import decisive_effects, tally_bars
-from synthesis.ledger import PUBLISHED, published_checks, read, tally
+from synthesis.ledger import PUBLISHED, published_checks, read, tally, with_committed
 from synthesis.preconditions import networks_in_words
+from synthesis.reasons import Kind
 from synthesis.rendering import render
 
-SENTENCES = content_of(__file__, "sentences")
 #: The chapters that have claims, in the order of the book.
 TITLES = {name: paper.heading for name, paper in PAPERS.items() if paper.main_claim}
 TURNED = {">": "<", "<": ">", ">=": "<="}
@@ -45,7 +42,7 @@ def judge(runs: str | Path, tier: str) -> tuple[pd.DataFrame, dict[tuple, pd.Dat
     tiers = [tier] * (tier not in TIERS) + [*TIERS]
     tables = read(TITLES, "results" if tier == "mini" else runs, tiers)
     of_runs = {pair: table for pair, table in tables.items() if pair[0] == Path(runs).name}
-    return across.judge(of_runs, tiers), tables
+    return with_committed(of_runs, tiers), tables
 
 
 def largest(claims: pd.DataFrame) -> pd.DataFrame:
@@ -93,10 +90,16 @@ def write(claims: pd.DataFrame, tables: Mapping, folder: Path) -> dict[str, str]
     lines = largest(claims)
     texts = {"intro": main_claims(claims, tables, "{{doc}}`{title} <{paper}>`")}
     for line in findings(claims).itertuples():
-        values = {"key": PAPERS[line.paper].key, "evidence": evidence(line, tables)}
-        values["main"] = PAPERS[line.paper].headline() if values["evidence"] else None
-        picture = figure(lines[lines["paper"] == line.paper], folder)
-        texts[line.paper] = render("opening.md", line=line, picture=picture, **values)
+        paper = PAPERS[line.paper]
+        words = evidence(line, tables)
+        texts[line.paper] = render(
+            "opening.md",
+            line=line,
+            picture=figure(lines[lines["paper"] == line.paper], folder),
+            key=paper.key,
+            evidence=words,
+            main=paper.headline() if words else None,
+        )
     return texts | {"synthesis": together(lines, folder)}
 
 
@@ -113,7 +116,7 @@ def main_claims(claims: pd.DataFrame, tables: Mapping, chapter: str) -> str:
             words = "{measured} (`{tier}`: {scale}){missing}".format(tier=line.tier, **parts)
         others = claims[(claims["paper"] == line.paper) & (claims["claim"] == line.claim)]
         others = others[(others["tier"] != PUBLISHED) & (others["verdict"] != line.verdict)]
-        others = others[others["verdict"].isin([Verdict.SUPPORTED, Verdict.CONTRADICTED])]
+        others = others[others["verdict"].isin(SETTLED)]
         for verdict_there, tiers in others.groupby("verdict", sort=False)["tier"]:
             verdict += f"; {verdict_there} at " + ", ".join(f"`{tier}`" for tier in tiers)
         rows.append([link, line.text, verdict, words])
@@ -124,42 +127,46 @@ def evidence(line, tables: Mapping) -> dict[str, str]:
     """Return the sentences about a row of `findings`; {} if no tier has data."""
     if line.verdict == Verdict.NO_DATA:
         return {}
-    settled = line.verdict in (Verdict.SUPPORTED, Verdict.CONTRADICTED)
+    effect = load_claims(line.paper).effect(line.claim, line.decided_by)
+    settled = line.verdict in SETTLED
     return {
         "scale": networks(tables[line.tier, line.paper], line.models, line.runs),
-        "measured": measured(line),
+        "measured": measured(line, effect),
         "missing": "" if settled else f". *Missing:* {PAPERS[line.paper].settled_by}",
     }
 
 
-def measured(line) -> str:
-    """Return a sentence: the effect of a row of `findings`, its interval, the paper's effect."""
-    patterns = (entry for entry in SENTENCES if re.fullmatch(entry[0], line.decided_by))
-    pattern, above, below, unit, factor, digits = next(patterns)
-    words = re.fullmatch(pattern, line.decided_by).groups()
+def measured(line, effect: Effect) -> str:
+    """Return a sentence: an effect in a row of `findings`, its interval, the paper's effect."""
+    words = effect.words
     sign, relation = (1, line.relation) if line.effect >= 0 else (-1, TURNED[line.relation])
-    size, low, high, printed = (
-        number(factor * sign * value + 0.0, f".{digits}f")
-        for value in (line.effect, *(line.low, line.high)[::sign], line.printed)
-    )
-    bounds = "" if pd.isna(line.low) else f" [{low}, {high}]"
-    text = (above if sign > 0 else below).format(*words, size=f"{size}{unit}{bounds}")
-    other = (below if sign > 0 else above).format(*words, size=printed[1:] + unit)
+
+    def scaled(value: float) -> str:
+        return number(words.factor * sign * value + 0.0, f".{words.digits}f")
+
+    low, high = (line.low, line.high)[::sign]
+    bounds = "" if pd.isna(line.low) else f" [{scaled(low)}, {scaled(high)}]"
+    size = f"{scaled(line.effect)}{words.unit}{bounds}"
+    text, opposite = (words.above, words.below)[::sign]
+    text = text.format(size=size)
+    printed = scaled(line.printed)
     values = {
         "text": f"{text[0].upper()}{text[1:]}",
-        "needs": f"{NEEDS[relation]} {number(factor * sign * line.margin, 'g')}",
-        "reason": re.search("(?:doubted|not testable): (.*)", line.note),
+        "needs": f"{NEEDS[relation]} {number(words.factor * sign * line.margin, 'g')}",
+        "prevented": line.note.prevented,
         "printed": "" if pd.isna(line.printed) else printed,
-        "opposite": other if sign * line.printed < 0 else "",
+        "opposite": "",
     }
+    if sign * line.printed < 0:
+        values["opposite"] = opposite.format(size=printed[1:] + words.unit)
     return render("measured.md", line=line, **values)
 
 
 def together(claims: pd.DataFrame, folder: Path) -> str:
     """Return the number of claims with each verdict, and draw it for each paper."""
     use_style()
-    ax = tally_bars(tally(claims.assign(tier="all claims")), titles=TITLES)
-    _save(ax, folder, "synthesis")
+    tally_bars(tally(claims.assign(tier="all claims")), titles=TITLES)
+    _save(folder, "synthesis")
     counts = claims["verdict"].value_counts()
     counted = ", ".join(f"{counts.get(verdict, 0)} {verdict}" for verdict in Verdict)
     return render("together.md", count=len(claims), counted=counted)
@@ -187,15 +194,17 @@ def figure(claims: pd.DataFrame, folder: Path) -> str:
     if drawn.empty:
         return f"No tier has numbers yet for any of the {len(claims)} claims that are checked."
     use_style()
-    _save(decisive_effects(drawn), folder, paper)
+    decisive_effects(drawn)
+    _save(folder, paper)
     listing = " ".join(map("{} ({}).".format, drawn["text"].str.rstrip("."), drawn["verdict"]))
-    reasons = [*drawn["note"].str.extract(r"doubted: ((?:[^;(]|\(.*\))*)")[0].dropna().unique()]
+    doubts = (note.of(Kind.DOUBT, Kind.WEAKNESS) for note in drawn["note"])
+    reasons = dict.fromkeys(str(reason) for reasons in doubts for reason in reasons)
     rest = len(claims) - len(drawn)
     return render("found.md", paper=paper, listing=listing, rest=rest, reasons=reasons)
 
 
-def _save(ax: Axes, folder: Path, name: str) -> None:
+def _save(folder: Path, name: str) -> None:
     # the same numbers give the same file, and text as text makes it a fifth as large
     with plt.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
-        ax.figure.savefig(folder / f"{name}_found.svg", metadata={"Date": None})
-    plt.close(ax.figure)
+        plt.savefig(folder / f"{name}_found.svg", metadata={"Date": None})
+    plt.close()

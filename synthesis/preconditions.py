@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from pathlib import Path
+from dataclasses import dataclass, field
 
-import numpy as np
 import pandas as pd
-import yaml
 
-from synthesis.effects import Claim, Verdict, join_texts
+from helpers.papers import content_of
+from synthesis.effects import CELL, Claim, Judged, Verdict
+from synthesis.reasons import Kind, Note, Reason
 
 #: The papers' names of the network of ordinary training, whose accuracy decides.
 PLAIN = ("network", "baseline", "erm", "closed-set")
@@ -27,8 +27,8 @@ LEAST_AUROC = 0.55
 #: Largest loss of accuracy of a method from the baseline, unless the paper has it as well.
 MOST_BEHIND = 0.02
 
-_FILE = Path(__file__).with_suffix(".yaml")
-PRECONDITIONS, _METHODS, SHORT, LEAKS = yaml.safe_load(_FILE.read_text(encoding="utf-8")).values()
+_TEXTS = content_of(__file__, "preconditions")
+PRECONDITIONS = _TEXTS["preconditions"]
 
 FINE_TUNED = "networks are fine-tuned in this way, not trained from scratch"
 
@@ -38,7 +38,23 @@ LEAST_NETWORKS = {"models": (2, 3), "families": (2, 1)}
 PLURALS = {"network": "networks", "architecture": "architectures", "family": "families"}
 
 
-def unlearnt(table: pd.DataFrame) -> dict[tuple[str, str], str]:
+@dataclass(frozen=True)
+class Conditions:
+    """What a results table says about its networks, and what its tier is known for.
+
+    `unlearnt` and `behind` are the results of the functions of this name.  `short` describes a
+    schedule that is shorter than the paper's, and `leak` images of unknown classes in the training
+    data.  Printed numbers have no tier, and no precondition applies to them.
+    """
+
+    tier: str = ""
+    unlearnt: Mapping[tuple[str, str], Reason] = field(default_factory=dict)
+    behind: Mapping[tuple[str, str, str], Reason] = field(default_factory=dict)
+    short: str = ""
+    leak: str = ""
+
+
+def unlearnt(table: pd.DataFrame) -> dict[tuple[str, str], Reason]:
     """Return the networks that do not know their classes, with the reason."""
     # networks with a "+" are trained in another way
     chosen = table["method"].isin(PLAIN) & ~table["backbone"].str.contains("+", regex=False)
@@ -46,20 +62,27 @@ def unlearnt(table: pd.DataFrame) -> dict[tuple[str, str], str]:
     right = table[chosen & table["metric"].eq("accuracy") & table["test_set"].eq("test")]
     right = right.groupby(["data_set", "backbone"])["value"].mean()
     medians = right.groupby(level="data_set").median()
-    reason = f"right on less than {100 * LEAST_RIGHT:.0f} % of the test images"
+    reason = _untestable(f"right on less than {100 * LEAST_RIGHT:.0f} % of the test images")
     shares = right.to_dict() | {(name, ""): share for name, share in medians.items()}
     return {network: reason for network, share in shares.items() if share < LEAST_RIGHT}
 
 
-def mark(rows: pd.DataFrame, reasons: Mapping[tuple[str, str], str]) -> pd.DataFrame:
-    """Return numbers with `reasons` of `unlearnt` in their column ``untestable``.
+def mark(rows: pd.DataFrame, unlearnt: Mapping[tuple[str, str], Reason]) -> pd.DataFrame:
+    """Return numbers with the reasons of `unlearnt` in their column ``reasons``.
 
     Numbers over several networks ("all models") have the reason of their data set.
     """
-    there = rows["untestable"].tolist() if "untestable" in rows else [""] * len(rows)
+    before = rows["reasons"].tolist() if "reasons" in rows else [()] * len(rows)
     names = rows["backbone"].where(~rows["backbone"].str.startswith("all "), "").tolist()
-    given = (reasons.get(key, "") for key in zip(rows["data_set"].tolist(), names, strict=True))
-    return rows.assign(untestable=np.array([*map(join_texts, there, given)], dtype=object))
+    keys = zip(rows["data_set"].tolist(), names, strict=True)
+    return rows.assign(reasons=_added(before, (unlearnt.get(key) for key in keys)))
+
+
+def _added(
+    before: Iterable[tuple[Reason, ...]], more: Iterable[Reason | None]
+) -> list[tuple[Reason, ...]]:
+    pairs = zip(before, more, strict=True)
+    return [(*reasons, reason) if reason else reasons for reasons, reason in pairs]
 
 
 def count_networks(backbones: Iterable[str]) -> dict[str, int]:
@@ -73,7 +96,8 @@ def count_networks(backbones: Iterable[str]) -> dict[str, int]:
     """
     names = set(backbones)
     architectures = {re.split(r"[+.]", name)[0] for name in names}
-    families = {re.match(r"(?:tf_)?([a-z]*)", name.lower())[1] for name in architectures}
+    plain = (name.lower().removeprefix("tf_") for name in architectures)
+    families = {re.split("[^a-z]", name)[0] for name in plain}
     return dict(zip(PLURALS, map(len, (names, architectures, families)), strict=True))
 
 
@@ -83,45 +107,62 @@ def networks_in_words(backbones: Iterable[str]) -> str:
     return ", ".join(f"{n} {what if n == 1 else PLURALS[what]}" for what, n in counts.items())
 
 
-def untestable(claim: Claim, tier: str, paper: str) -> str:
-    """Return why a claim cannot be tested at a tier, or ""; always "" for printed numbers."""
-    key, departure = f"{tier}/{paper}", claim.departure if tier else ""
-    training = {"pretrained": FINE_TUNED}.get(tier, SHORT.get(key, ""))
-    about_training = training if "training" in claim.about else ""
-    return join_texts(_METHODS.get(tier, ""), LEAKS.get(key, ""), departure, about_training)
+def prevent(numbers: pd.DataFrame, claim: Claim, conditions: Conditions) -> pd.DataFrame:
+    """Return the numbers of a claim with the reasons why they cannot test it at their tier."""
+    if not conditions.tier:
+        return numbers
+    training = FINE_TUNED if conditions.tier == "pretrained" else conditions.short
+    texts = [_TEXTS["shows_methods"].get(conditions.tier, ""), conditions.leak, claim.departure]
+    texts.append(training if "training" in claim.about else "")
+    if reasons := tuple(_untestable(text) for text in texts if text):
+        doubts = (Note(before).of(Kind.DOUBT) for before in numbers["reasons"])
+        return numbers.assign(reasons=[(*doubt, *reasons) for doubt in doubts])
+    if "training" not in claim.about:
+        return numbers
+    keys = numbers[[*CELL, "method"]].itertuples(index=False, name=None)
+    more = (conditions.behind.get(key) for key in keys)
+    counted = numbers["metric"] != "accuracy"
+    far_behind = [reason if behind else None for reason, behind in zip(more, counted, strict=True)]
+    return numbers.assign(reasons=_added(numbers["reasons"], far_behind))
 
 
-def weaknesses(claim: Claim, checks: pd.DataFrame, networks, tier: str, paper: str) -> pd.Series:
-    """Return for each effect in `checks` why it is undecided in spite of its interval, or ""."""
-    example = "an example elsewhere is no contradiction" * claim.existential
-    against, few = join_texts(example, SHORT.get(f"{tier}/{paper}", "")), ""
+def weaknesses(
+    judged: Judged, networks: Iterable[str], conditions: Conditions
+) -> tuple[Reason, ...]:
+    """Return why an effect is undecided in spite of its interval."""
+    if not conditions.tier:
+        return ()
+    claim = judged.claim
     counts = count_networks(networks)
+    few = ""
     for families, architectures in (LEAST_NETWORKS.get(word, (0, 0)) for word in claim.about):
         if counts["family"] < families:
             few = "all networks are of one family"
         elif counts["architecture"] < architectures:
             few = f"the networks are of fewer than {architectures} architectures"
-    varies = {"training", "runs"} & {*claim.about}
-    reasons = [
-        join_texts(
-            few,
-            "there is one run" if varies and runs == 1 else "",
-            against if verdict == Verdict.CONTRADICTED else "",
-        )
-        for runs, verdict in zip(checks["runs"], checks["verdict"], strict=True)
-    ]
-    return pd.Series(reasons if tier else "", checks.index)
+    texts = [few]
+    if judged.runs == 1 and {"training", "runs"} & {*claim.about}:
+        texts.append("there is one run")
+    if judged.verdict == Verdict.CONTRADICTED:
+        if claim.existential:
+            texts.append("an example elsewhere is no contradiction")
+        texts.append(conditions.short)
+    return tuple(Reason(Kind.WEAKNESS, text) for text in texts if text)
 
 
-def behind(table: pd.DataFrame, printed: pd.DataFrame | None) -> dict[tuple[str, str, str], str]:
+def behind(table: pd.DataFrame, printed: pd.DataFrame | None) -> dict[tuple[str, str, str], Reason]:
     """Return the reason for each data set, backbone and method that is far behind "baseline"."""
     paper_gaps = {} if printed is None else _gaps(printed)
     excused = {key[-1] for key, gap in paper_gaps.items() if gap < -MOST_BEHIND}  # in the paper too
     return {
-        key: f"its accuracy is {-100 * gap:.1f} points below the baseline's"
+        key: _untestable(f"its accuracy is {-100 * gap:.1f} points below the baseline's")
         for key, gap in _gaps(table).items()
         if gap < -MOST_BEHIND and key[-1] not in excused
     }
+
+
+def _untestable(text: str) -> Reason:
+    return Reason(Kind.UNTESTABLE, text)
 
 
 def _gaps(table: pd.DataFrame) -> dict[tuple[str, str, str], float]:

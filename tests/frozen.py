@@ -27,7 +27,7 @@ from synthesis.across import tables as across
 from synthesis.claims import load_claims
 from synthesis.counterparts import counterparts
 from synthesis.ledger import ledger, published_checks, read
-from synthesis.paper_claims import Claims
+from synthesis.verdicts import Claims
 from synthesis.without_labels.summary import by_share
 from tests.known_unknowns.auditing import conftest
 

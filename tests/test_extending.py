@@ -40,8 +40,8 @@ ranked = audit(Inputs("a toy", OUTPUTS, tuple("abcd")), replicates=10).ranking
 assert "median_gap" in set(ranked["score"])
 assert doctest.testmod(coverage) == (0, 2)
 (claim,) = (claim for claim in CLAIMS.claims if claim.id == "openmax-brier")
-terms = [(term.sign, term.method, term.calibration) for term in claim.effects[0].terms]
-assert terms == [(1, "open-set", "after"), (-1, "open-set + OpenMax", "after")]
+keys = [(key.method, key.calibration) for key in claim.effects[0].number.keys]
+assert keys == [("open-set", "after"), ("open-set + OpenMax", "after")]
 """
 
 
@@ -59,9 +59,9 @@ def test_what_is_added_is_found_by_its_name(tmp_path):
             file = tmp_path / header[2] / header[1]
             assert not file.exists()
             file.write_text(block, encoding="utf-8")
-    (claim,) = blocks("CONTRIBUTING.md", "A claim", "yaml")
+    (claim,) = blocks("CONTRIBUTING.md", "A claim")
     claims = tmp_path / re.match(r"# to the end of (\S+)\n", claim)[1]
-    claims.write_text(f"{claims.read_text('utf-8')}\n{claim}", encoding="utf-8")
+    claims.write_text(f"{claims.read_text('utf-8')}\n\n{claim}", encoding="utf-8")
     checks = [block for block in every if "import check_" in block]
     assert len(checks) == 2
     paths = os.pathsep.join(map(str, (tmp_path, ROOT / "workflow", ROOT)))

@@ -61,14 +61,14 @@ WITHOUT_TORCH = (
     "helpers.scores",
     "known_unknowns.bench",
     "known_unknowns.checks",
-    "synthesis.claim_files",
     "synthesis.counterparts",
     "synthesis.effects",
     "synthesis.figures",
     "synthesis.ledger",
-    "synthesis.paper_claims",
     "synthesis.preconditions",
+    "synthesis.reasons",
     "synthesis.skills",
+    "synthesis.verdicts",
 )
 #: All other modules with torch load no torchvision.
 HEAVY = (

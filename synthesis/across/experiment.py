@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from scipy.optimize import minimize
@@ -36,7 +36,9 @@ from synthesis.across.roles import ComparisonRoles, roles
 
 if TYPE_CHECKING:
     from helpers.data import Images, ImageStream
+    from helpers.papers.unknown_detection.roles import Benchmark
     from helpers.scores import Score
+    from helpers.scores.images import ImageScore
     from helpers.training.fitted import Fitted
     from synthesis.across.parameters import Parameters
 
@@ -85,17 +87,20 @@ def models(parameters: Parameters, part: Part, roles: ComparisonRoles) -> Model:
     if part.name in parameters.published:
         from helpers.networks import zoo  # here, since timm takes long to import
 
-        options = {"device": parameters.device, "threads": parameters.recipe().threads}
-        return Model("baseline", (zoo.load(part.name, **options),))
-    run, algorithm = part.identity["run"], part.name.partition("/")[2]
+        network = zoo.load(part.name, device=parameters.device, threads=parameters.recipe().threads)
+        return Model("baseline", (network,))
+    run = part.identity["run"]
+    algorithm = part.name.partition("/")[2]
 
-    def network(name: str, member: int, teacher: Fitted | None = None) -> Fitted:
+    def trained(name: str, member: int, teacher: Fitted | None = None) -> Fitted:
         recipe = parameters.recipe_of(name)
-        return train(parameters, roles, recipe, run=run, member=member, teacher=teacher)
+        return train(
+            parameters, cast("Benchmark", roles), recipe, run=run, member=member, teacher=teacher
+        )
 
-    teacher = network("baseline", TEACHER) if algorithm == "distillation" else None
+    teacher = trained("baseline", TEACHER) if algorithm == "distillation" else None
     members = range(parameters.members if algorithm == "ensemble" else 1)
-    networks = tuple(network(algorithm, member, teacher) for member in members)
+    networks = tuple(trained(algorithm, member, teacher) for member in members)
     return Model(algorithm, networks, parameters.passes if algorithm == "mc_dropout" else 0)
 
 
@@ -140,8 +145,10 @@ class ModelOutputs:
 
     def cost(self, score: Score) -> int:
         """Return the passes per image with a score; a backward pass counts as a forward pass."""
-        again = "images" in score.info.needs
-        return self.model.cost * (score.passes(self.outputs["test"].num_classes) if again else 1)
+        if "images" not in score.info.needs:
+            return self.model.cost
+        passes = cast("ImageScore", score).passes(self.outputs["test"].num_classes)
+        return self.model.cost * passes
 
     def score(self, score: Score) -> dict[str, np.ndarray]:
         """Fit a score that `applies` to the training images, and apply it to all images."""
@@ -168,14 +175,15 @@ def outputs(
     """Return the outputs of a model on all images; earlier outputs are read from the cache."""
     names = ("train", "validation", "external_validation", "test")
     images = {name: getattr(roles, name) for name in names}
-    sets = roles.near | roles.far | roles.families
+    sets = {**roles.near, **roles.far, **roles.families}
     images |= {name: each.unknown() for name, each in sets.items()}
     every = {name: models.outputs(each) for name, each in images.items()}
     train = every["train"]
     images["train"] = roles.train.subset(roles.thresholds)
     every["train"] = train.subset(roles.thresholds)
-    groups = map(tuple, (roles.near, roles.far, roles.families))
-    return ModelOutputs(models, train, images, every, *groups)
+    return ModelOutputs(
+        models, train, images, every, (*roles.near,), (*roles.far,), (*roles.families,)
+    )
 
 
 def rows(parameters: Parameters, part: Part, outputs: ModelOutputs, draw: Draw) -> Iterator[dict]:
@@ -190,7 +198,8 @@ def classifier_rows(parameters: Parameters, outputs: ModelOutputs) -> Iterator[d
     test, bins = outputs.outputs["test"], parameters.bins
     plain, labels, scaled = test.probabilities, test.labels, outputs.scaled(test)
     logits = Outputs(logarithms(test), test.features, labels)
-    before, after = {"method": outputs.model.name}, SCALED | {"method": outputs.model.name}
+    before: dict[str, Any] = {"method": outputs.model.name}
+    after = {**SCALED, **before}
     for metric, value, columns in (
         ("accuracy", metrics.accuracy(plain, labels), before),
         ("nll", metrics.nll(logits.probabilities, labels), before),
@@ -210,8 +219,10 @@ def score_rows(
     parameters: Parameters, outputs: ModelOutputs, name: str, draw: Draw
 ) -> Iterator[dict]:
     """Yield the rows of a model with a score."""
-    score, keep = scores.create(name, **parameters.score_arguments.get(name, {})), parameters.keep
-    values, test = outputs.score(score), len(outputs.outputs["test"])
+    score = scores.create(name, **parameters.score_arguments.get(name, {}))
+    keep = parameters.keep
+    values = outputs.score(score)
+    test = len(outputs.outputs["test"])
     shown = np.concatenate([values[each] for each in ("test", *outputs.near)])
     unknown = unknown_probability(shown, values["validation"], values["external_validation"])
 
@@ -250,18 +261,22 @@ def _areas(outputs: ModelOutputs, values: Mapping[str, np.ndarray], draw: Draw) 
     def weights(names) -> np.ndarray:
         return np.concatenate([draw(name, len(values[name])) for name in names], axis=1)
 
-    groups = {"near": outputs.near, "far": outputs.far, "union": outputs.unknown}
-    groups = {group: names for group, names in groups.items() if names}
-    groups |= {name: [name] for name in outputs.unknown}
-    for group, unknown in ({"test": []} | groups).items():
-        names, replicates = ["test", *unknown], ()
-        confidence, correct = join(values, names), join(outputs.correct, names)
+    joint = {"near": outputs.near, "far": outputs.far, "union": outputs.unknown}
+    groups = {group: names for group, names in joint.items() if names}
+    groups |= {name: (name,) for name in outputs.unknown}
+    replicates: Any
+    for group, names in {"test": (), **groups}.items():
+        with_test = ("test", *names)
+        confidence = join(values, with_test)
+        correct = join(outputs.correct, with_test)
+        replicates = ()
         if group in ("test", "union"):
-            replicates = metrics.weighted_aurc(confidence, correct, weights(names))
+            replicates = metrics.weighted_aurc(confidence, correct, weights(with_test))
         yield row(group, "aurc", metrics.aurc(confidence, correct), len(correct), replicates)
     test = values["test"]
     for group, names in groups.items():
-        unknown, replicates = join(values, names), ()
+        unknown = join(values, names)
+        replicates = ()
         if group in ("near", "far"):
             replicates = metrics.weighted_auroc(test, unknown, weights(["test"]), weights(names))
         images = len(test) + len(unknown)
@@ -280,7 +295,8 @@ def _at_thresholds(
             metrics.detection_error_rate(values[name], correct, threshold)
             for name, correct in outputs.correct.items()
         ]
-        yield row("average", metric, np.mean(rates), sum(map(len, outputs.correct.values())))
+        images = sum(map(len, outputs.correct.values()))
+        yield row("average", metric, float(np.mean(rates)), images)
     if outputs.near:
         threshold = metrics.rejection_threshold(values["validation"], keep=share)
         near = np.concatenate([values[name] for name in outputs.near])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -39,7 +39,7 @@ class Parameters(BenchmarkParameters):
         Number of bins of the calibration errors.
     """
 
-    grid: ClassVar = (*BenchmarkParameters.grid, "algorithms", "published")
+    grid: ClassVar[Any] = (*BenchmarkParameters.grid, "algorithms", "published")
 
     aside: Annotated[list[DataSet], Field(max_length=0, default_factory=list)]  # none
     resized: Literal[""] = ""

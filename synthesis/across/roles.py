@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,8 +36,8 @@ class ComparisonRoles:
     test: Images | ImageStream
     external: Images | ImageStream | None
     external_validation: Images | ImageStream
-    near: dict[str, Images | ImageStream]
-    far: dict[str, Images | ImageStream]
+    near: Mapping[str, Images | ImageStream]
+    far: Mapping[str, Images | ImageStream]
     families: dict[str, Images]
 
 
@@ -46,7 +46,7 @@ def roles(parameters: Parameters, part: Part | None = None) -> ComparisonRoles:
     if part and part.roles:
         return of_published(parameters, part.roles)
     base = unknown_detection.roles(parameters)
-    taken = {"external": base.external} | base.test_sets
+    taken = {"external": base.external, **base.test_sets}
     shared = ("known", "train", "validation", "test", "external", "external_validation", "far")
     return ComparisonRoles(
         **{name: getattr(base, name) for name in shared},
@@ -58,57 +58,59 @@ def roles(parameters: Parameters, part: Part | None = None) -> ComparisonRoles:
 
 def of_published(parameters: Parameters, id_set: str) -> ComparisonRoles:
     """Return the roles for published networks; their ID set is a data set or a part of one."""
-    most, draw = parameters.published_images, partial(subsample, seed=parameters.seed)
-    options = {"size": SIZE, "download": parameters.download}
-    train, test = (data.load(id_set, split, **options) for split in ("train", "test"))
-    held = hold_out(test.labels, 0.5, run=0, seed=parameters.seed)
+    most = parameters.published_images
+    draw: Any = partial(subsample, seed=parameters.seed)  # returns images of the given type
+    load = partial(data.load, size=SIZE, download=parameters.download)
+    train = load(id_set, "train")
+    every_test = load(id_set, "test")
+    held = hold_out(every_test.labels, 0.5, run=0, seed=parameters.seed)
     shared = class_lists.shared_classes(id_set)
 
     def unknown(names: Iterable[str], related: bool = True) -> dict[str, Images]:
         """Load some test images of sets without overlap, or only of their unrelated classes."""
         sets = {}
         for name in names:
-            images = data.load(name, test_split(name), **options)
+            images = load(name, test_split(name))
             if not related:
-                hit = overlaps.find_related(images, id_set)
-                images = images.select([each for each in images.class_names if each not in hit])
+                related_classes = overlaps.find_related(images, id_set)
+                unrelated = [each for each in images.class_names if each not in related_classes]
+                images = images.select(unrelated)
             sets[name] = draw(images, parameters.far_images)
         return sets
 
-    external, far = (
-        unknown(name for name in names if name not in shared)
-        for names in (parameters.external, parameters.far)
-    )
+    external = unknown(name for name in parameters.external if name not in shared)
+    far = unknown(name for name in parameters.far if name not in shared)
     others = (name for name in parameters.near if not f"{id_set}_".startswith(f"{name}_"))
-    near, outside = (
-        unknown(others, related=False),
-        data.concatenate([*external.values()], "external"),
-    )
+    near = unknown(others, related=False)
+    outside = data.concatenate([*external.values()], "external")
     held_outside = draw(outside, parameters.external_validation)
     overlaps.check_disjoint([outside, held_outside], near | far)
-    validation, test = (draw(test.subset(mask), most) for mask in (held, ~held))
+    validation = draw(every_test.subset(held), most)
     families = [name for name in parameters.families if name not in shared]
-    taken, count = {"external": outside} | near | far, min(len(validation), parameters.far_images)
+    count = min(len(validation), parameters.far_images)
     order = np.random.default_rng(parameters.seed).permutation(len(train))
     return ComparisonRoles(
         known=train.class_names,
         train=train,
         thresholds=np.sort(order[:most]),
         validation=validation,
-        test=test,
+        test=draw(every_test.subset(~held), most),
         external=None,
         external_validation=held_outside.unknown(),
         near=near,
         far=far,
-        families=load_families(parameters, families, taken, count),
+        families=load_families(parameters, families, {"external": outside, **near, **far}, count),
     )
 
 
 def load_families(
-    parameters: Parameters, names: Iterable[str], taken: Mapping[str, Images], most: int
+    parameters: Parameters,
+    names: Iterable[str],
+    taken: Mapping[str, Images | ImageStream],
+    most: int,
 ) -> dict[str, Images]:
     """Load the sets from which the prediction of an AUROC learns; see `ComparisonRoles`."""
-    families = {}
+    families: dict[str, Any] = {}
     for name in names:
         images = data.load(name, "test", size=SIZE, download=parameters.download)
         for role, other in taken.items():

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 import numpy as np
 import pandas as pd
 
-from helpers import cache
 from helpers.checks import known_name
-from helpers.files import project_root, sha256_file
-from helpers.papers import PAPERS, TIERS
+from helpers.papers import TIERS
 from helpers.tables import results
 from helpers.tables.table import Table, categories, single
 from synthesis.across.measures import ALGORITHMS, COMPARED, MEASURES
-from synthesis.ledger import PUBLISHED, ledger, tally
+from synthesis.ledger import PUBLISHED, tally, with_committed
 
 #: The kinds of methods that the measures rank, with their titles.
 AMONG = {
@@ -27,32 +23,9 @@ _CHOSEN = {"scores": ("algorithm", "baseline"), "algorithms": ("score", "msp")}
 _NAMES = {(measure.metric, measure.test_set): name for name, measure in MEASURES.items()}
 
 
-def judge(tables: Mapping[tuple[str, str], pd.DataFrame], tiers: Sequence[str]) -> pd.DataFrame:
-    """Return the ledger of `tables`, by tier and paper, and of committed results at other tiers.
-
-    The verdicts on committed results are kept in the cache.
-    """
-    papers = [name for name, paper in PAPERS.items() if paper.main_claim]
-    every = (project_root() / "results").glob("*/*.parquet")
-    files = {(file.parent.name, file.stem): file for file in every if file.stem in papers}
-
-    def make() -> dict[str, list]:
-        committed = {pair: results.read(file) for pair, file in files.items()}
-        return ledger(PAPERS, committed, TIERS).to_dict("list")
-
-    content = {"/".join(pair): sha256_file(file) for pair, file in files.items()}
-    key = cache.key(tables=content, code=cache.code("helpers", "synthesis"))
-    kept, here = pd.DataFrame(cache.value("ledger", key, make)), {tier for tier, _ in tables}
-    kept = kept[kept["tier"].isin({*tiers, PUBLISHED} - here)]
-    new = [ledger(PAPERS, tables, tiers).query("tier in @here")] if tables else []
-    judged = pd.concat([*new, kept])
-    by, place = ["paper", "tier"], [*papers, *tiers, PUBLISHED].index
-    return judged.sort_values(by, key=lambda column: column.map(place), ignore_index=True)
-
-
 def headline() -> Table:
     """Count the verdicts on the claims of all papers, by the committed results of each tier."""
-    counts = tally(judged := judge({}, TIERS)).groupby(level="tier", sort=False).sum()
+    counts = tally(judged := with_committed({}, TIERS)).groupby(level="tier", sort=False).sum()
     counts = counts[counts.drop(columns="no data").any(axis=1)].reset_index()
     counts = counts.melt("tier", var_name="verdict", value_name="claims")
     counts["tier"] = categories(counts["tier"], {PUBLISHED: "the papers' own numbers"})

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from synthesis.paper_claims import Claims
+    from synthesis.verdicts import Claims
 
 
 def load_claims(paper: str) -> Claims:

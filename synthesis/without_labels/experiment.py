@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import yaml
@@ -159,7 +159,7 @@ def rows_of_estimators(
                     of_roles.known[protocol.known][ours], of_roles.sets[name][others]
                 ])  # fmt: skip
                 count = len(mixture)
-                place = {"images": count, "run": run, "variant": protocol.name}
+                place: dict[str, Any] = {"images": count, "run": run, "variant": protocol.name}
                 truth = without_labels.group_metrics(
                     of_roles.known[protocol.known], of_roles.sets[name]
                 )
@@ -189,7 +189,8 @@ def rows_of_answers(
     * DETECTOR/accuracy for all images, DETECTOR/accepted for images that a rejector accepts:
       ``truth``, ``low`` and ``high``.
     """
-    held, threshold = detector.validation, np.quantile(detector.known["meta"], 1 - KEPT)
+    held = detector.validation
+    threshold = np.quantile(detector.known["meta"], 1 - KEPT)
     for test_set, (ours, others) in choose_images(detector, Protocol(), parameters.seed).items():
         mixed = np.concatenate([detector.known["test"][ours], detector.sets[test_set][others]])
         unknown = np.arange(len(mixed)) >= len(ours)
@@ -211,7 +212,7 @@ def rows_of_answers(
         ])  # fmt: skip
         given = answers["validation"].probabilities, answers["validation"].correct, mixture
         accepted = [each >= threshold for each in (held, mixed)]
-        groups = {"accuracy": (None, correct)}
+        groups: dict[str, tuple[Any, np.ndarray]] = {"accuracy": (None, correct)}
         if accepted[0].any() and accepted[1].sum() >= FEWEST:
             groups["accepted"] = accepted, correct[accepted[1]]
         for group, (kept, right) in groups.items():
@@ -219,5 +220,4 @@ def rows_of_answers(
             numbers[f"{name}/{group}"] = {"truth": right.mean(), "low": low, "high": high}
         for method, values in numbers.items():
             for metric, value in values.items():
-                cell = {"method": method, "variant": DRAWN}
-                yield results.row(test_set, metric, value, len(mixed), **cell)
+                yield results.row(test_set, metric, value, len(mixed), method=method, variant=DRAWN)

@@ -40,7 +40,7 @@ assert "toy/evaluation" in steps["synthesis/ledger"].needs
 ready = plan.for_snakemake({"toy/evaluation": steps["toy/evaluation"]})
 assert "helpers/papers/toy/parameters.py" in ready["toy/evaluation"].reads
 results.write(table, readme.RESULTS / "mini" / "toy.parquet")
-found = openings.judge("results", "mini")[0].query("note != 'no results of this tier'")
+found = openings.judge("results", "mini")[0].query("verdict != 'no data'")
 toy = found[found["paper"] == "toy"].set_index("tier")
 assert toy["verdict"].map(str).to_dict() == {"mini": "not testable", "published": "supported"}
 assert toy["effect"].round(2).to_dict() == {"mini": 0.12, "published": 0.01}

@@ -1,47 +1,18 @@
-"""Claims as lines of a file, and what a table says to them."""
+"""Effects as functions of numbers, and their verdicts by a table."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from synthesis.claim_files import read_claims
-from synthesis.effects import Claim, Effect, Term, Verdict, evaluate, verdicts
+from synthesis.effects import Claim, Effect, Verdict, as_table, combine, evaluate, number, summarise
+from synthesis.reasons import Kind, Reason
 from tests.mistakes import beside
 
-DIFFERENCE = Effect("a - b", (Term(1, "a", "ece"), Term(-1, "b", "ece")), ">", 0.0)
+A, B = number("ece", "a"), number("ece", "b")
+DIFFERENCE = Effect("a - b", A - B, ">", 0.0)
 CLAIM = Claim("better", "a exceeds b", "Table I", "a - b > 0", (DIFFERENCE,))
-EFFECTS, REFUSED, SIDES, COMBINED = beside(__file__, "effects.yaml").values()
+SIDES = beside(__file__, "effects.yaml")["sides"]
 NOISE = np.random.default_rng(0).standard_normal(200)
-
-
-def read_effects(folder, effects):
-    file = folder / "claims.yaml"
-    head = "claims:\n- {id: x, text: X., source: T, check: A is best, about: [training], effects: "
-    file.write_text(head + effects + "}\n", encoding="utf-8")
-    (claim,) = read_claims(file, method={"a": "A", "b": "B", "c": "C"})
-    assert (claim.id, claim.about, claim.names) == ("x", ("training",), ())
-    return list(claim.effects)
-
-
-@pytest.mark.parametrize("line", EFFECTS)
-def test_a_line_is_an_effect(tmp_path, line):
-    title, terms, *others = EFFECTS[line]
-    effect = Effect(title, tuple(Term(*term) for term in terms), *others)
-    assert read_effects(tmp_path, line) == [effect]
-
-
-@pytest.mark.parametrize(("keys", "expected"), COMBINED)
-def test_there_is_an_effect_for_each_combination(tmp_path, keys, expected):
-    line = "'{method} on {sets}: auroc@{sets} of {method.id} > 0', over: {method: " + keys
-    effects = read_effects(tmp_path, "[{effect: " + line + ", sets: [s, t]}}]")
-    terms = [Term(1, key, "auroc", test_set=name) for key in expected for name in "st"]
-    assert effects == [Effect(f"{t.method.upper()} on {t.test_set}", (t,), ">", 0.0) for t in terms]
-
-
-@pytest.mark.parametrize(("line", "message"), REFUSED)
-def test_other_lines_are_refused(tmp_path, line, message):
-    with pytest.raises(ValueError, match=message):
-        read_effects(tmp_path, line)
 
 
 def numbers(a, b, a_replicates=(), b_replicates=(), **columns):
@@ -53,8 +24,29 @@ def numbers(a, b, a_replicates=(), b_replicates=(), **columns):
     return table.assign(**shared | {"metric": "ece"} | columns)
 
 
+def checks(claims, table, **options):
+    return as_table(evaluate(claims, table, **options))
+
+
 def pooled(table, **options):
-    return evaluate([CLAIM], table, **options).iloc[-1]
+    return checks([CLAIM], table, **options).iloc[-1]
+
+
+def untestable(text):
+    """Return the reasons of a number that is not testable."""
+    return (Reason(Kind.UNTESTABLE, text),)
+
+
+def test_a_function_of_numbers_is_computed_within_runs_and_replicates():
+    """A number without replicates is the same in each; a result that is not finite is missing."""
+    removed = combine(lambda a, b: 1 - b / np.where(a > 0, a, np.nan), A, B)
+    claim = Claim("removed", "", "", "", (Effect("1 - b / a", removed - B, ">", 0.0),))
+    table = numbers([0.5, 0.0], [0.1, 0.1], a_replicates=0.5 + 0 * NOISE)
+    (alone, row) = evaluate([claim], table)
+    assert (row.size, row.runs) == (pytest.approx(1 - 0.1 / 0.5 - 0.1), 1)
+    assert "incomplete, left out: run 1" in str(alone.note)
+    assert "without replicates, held fixed: ece" in str(row.note)
+    assert row.verdict == Verdict.SUPPORTED
 
 
 def test_replicates_are_paired_and_centred_on_the_number():
@@ -70,11 +62,12 @@ def test_replicates_are_paired_across_test_sets():
     """What one run shares between two test sets, its ID images, cancels in their difference."""
     near = numbers([0.7], [], 0.7 + NOISE, test_set="near")
     far = numbers([0.8], [], 0.8 + NOISE, test_set="far")
-    terms = Term(1, "a", "ece", test_set="far"), Term(-1, "a", "ece", test_set="near")
-    claim = Claim("easier", "", "", "", (Effect("far - near", terms, ">", 0.0),))
-    row, absent = (evaluate([claim], t).iloc[-1] for t in (pd.concat([near, far]), near))
-    assert row["low"] == pytest.approx(0.1) == row["high"]
-    assert (absent["verdict"], absent["note"]) == (Verdict.NO_DATA, "no run has all of its numbers")
+    difference = number("ece", "a", "far") - number("ece", "a", "near")
+    claim = Claim("easier", "", "", "", (Effect("far - near", difference, ">", 0.0),))
+    row, absent = (evaluate([claim], t)[-1] for t in (pd.concat([near, far]), near))
+    assert row.low == pytest.approx(0.1) == row.high
+    assert absent.verdict == Verdict.NO_DATA
+    assert str(absent.note) == "no run has all of its numbers"
 
 
 def test_the_spread_of_few_runs_is_not_understated():
@@ -106,7 +99,7 @@ def test_what_backbones_share_does_not_average_out():
 def test_nothing_to_resample_decides_nothing():
     table = numbers([0.5], [0.4])
     row = pooled(table)
-    assert row["verdict"] == Verdict.UNDECIDED and row["note"] == "one run, no replicates"
+    assert row["verdict"] == Verdict.UNDECIDED and str(row["note"]) == "one run, no replicates"
     assert np.isnan(row["low"])
     assert pooled(table, intervals=False)["verdict"] == Verdict.SUPPORTED
     assert pooled(numbers([0.4], [0.5]), intervals=False)["verdict"] == Verdict.CONTRADICTED
@@ -115,21 +108,21 @@ def test_nothing_to_resample_decides_nothing():
 def test_an_incomplete_run_is_left_out_and_named():
     row = pooled(numbers([0.5, 0.6, 0.7], [0.4, 0.4]))
     assert row["runs"] == 2 and row["effect"] == pytest.approx(0.15)
-    assert "incomplete, left out: run 2" in row["note"]
+    assert "incomplete, left out: run 2" in str(row["note"])
 
 
 @pytest.mark.parametrize(("relation", "low", "high", "expected"), SIDES)
 def test_sides_of_the_margin(relation, low, high, expected):
-    assert Effect("", (), relation, 0.0).verdict(low, high) == expected
+    assert Effect("", A, relation, 0.0).verdict(low, high) == expected
 
 
 def test_an_effect_on_the_wrong_side_contradicts_a_claim():
-    reverse = Effect("b - a", (Term(1, "b", "ece"), Term(-1, "a", "ece")), ">", 0.0)
-    absent = Effect("c", (Term(1, "c", "ece"),), ">", 0.0)
+    reverse = Effect("b - a", B - A, ">", 0.0)
+    absent = Effect("c", number("ece", "c"), ">", 0.0)
     table = numbers([0.5, 0.51], [0.4, 0.41])
     pairs = [[DIFFERENCE], [DIFFERENCE, reverse], [DIFFERENCE, absent], [reverse, absent], [absent]]
     claims = [Claim(name, "", "", "", pair) for name, pair in zip("cdefg", pairs, strict=True)]
-    summed = verdicts(claims, evaluate(claims, table))
+    summed = summarise(claims, checks(claims, table))
     expected = ["supported", "contradicted", "not testable", "contradicted", "no data"]
     assert [*summed["verdict"]] == expected
     sentence = "a - b: +0.100 [+0.100, +0.100], expected > 0, supported."
@@ -138,24 +131,24 @@ def test_an_effect_on_the_wrong_side_contradicts_a_claim():
 
 def test_what_is_not_testable_is_left_out_of_the_mean_and_judged_where_nothing_else_is_there():
     """Though its own interval lies on the other side; its number is there all the same."""
-    good = numbers([0.5, 0.52], [0.4, 0.4], untestable="")
-    bad = numbers([0.1, 0.12], [0.4, 0.4], data_set="e", untestable="has not learnt")
-    both = evaluate([CLAIM], pd.concat([good, bad]))
+    good = numbers([0.5, 0.52], [0.4, 0.4], reasons=[()] * 4)
+    bad = numbers([0.1, 0.12], [0.4, 0.4], data_set="e", reasons=[untestable("not learned")] * 4)
+    both = checks([CLAIM], pd.concat([good, bad]))
     assert both["verdict"].map(str).tolist() == ["supported", "not testable", "supported"]
     assert both["effect"].tolist() == pytest.approx([0.11, -0.29, 0.11])
-    assert both["note"].iloc[-1].endswith("left out since not testable, e, m")
-    summed = verdicts([CLAIM], evaluate([CLAIM], bad)).iloc[0]
-    assert summed["verdict"] == Verdict.NOT_TESTABLE and "(has not learnt)" in summed["sentence"]
+    assert str(both["note"].iloc[-1]).endswith("left out since not testable, e, m")
+    summed = summarise([CLAIM], checks([CLAIM], bad)).iloc[0]
+    assert summed["verdict"] == Verdict.NOT_TESTABLE and "(not learned)" in summed["sentence"]
 
 
 def test_an_effect_that_contradicts_outweighs_one_that_cannot_be_tested():
     """And one that supports does not: the claim is about both."""
-    effect = Effect("a", (Term(1, "a", "ece"),), ">", 0.45)
+    effect = Effect("a", A, ">", 0.45)
     claim = Claim("both", "", "", "", (DIFFERENCE, effect))
     for level, verdict in ((0.5, Verdict.NOT_TESTABLE), (-0.5, Verdict.CONTRADICTED)):
         table = numbers([level, level], [0.4, 0.4])
-        table["untestable"] = table["method"].map({"a": "", "b": "no"})
-        assert verdicts([claim], evaluate([claim], table))["verdict"].item() == verdict
+        table["reasons"] = table["method"].map({"a": (), "b": untestable("no")})
+        assert summarise([claim], checks([claim], table))["verdict"].item() == verdict
 
 
 def test_a_data_set_that_contradicts_the_mean_leaves_it_undecided():
@@ -163,4 +156,4 @@ def test_a_data_set_that_contradicts_the_mean_leaves_it_undecided():
     bad = numbers([0.3, 0.32], [0.4, 0.4], data_set="e")
     row = pooled(pd.concat([good, good.assign(backbone="n"), bad]))
     assert row["low"] > 0 and row["verdict"] == Verdict.UNDECIDED
-    assert row["note"].endswith("against: e, m")
+    assert str(row["note"]).endswith("against: e, m")

@@ -27,7 +27,7 @@ NO_RESULTS = "no results of this tier"
 
 
 def as_csv(rows):
-    shown = rows[rows["note"] != NO_RESULTS].drop(columns=LEFT_OUT)
+    shown = rows[rows["note"].map(str) != NO_RESULTS].drop(columns=LEFT_OUT)
     return shown.to_csv(index=False, float_format="%.6g")
 
 
@@ -44,7 +44,7 @@ def test_the_verdicts_on_committed_tables_are_as_before(rows):
 
 def test_clearance_tells_on_which_side_of_the_margin_an_interval_lies(rows):
     """Beyond 1 it lies wholly on one side, below it holds the margin, or is near it."""
-    clear = rows[(rows["models"] != "") & ~rows["note"].str.contains("against|doubted")]
+    clear = rows[(rows["models"] != "") & ~rows["note"].map(str).str.contains("against|doubted")]
     by_verdict = clear.groupby("verdict")["clearance"]
     assert by_verdict.min()[Verdict.SUPPORTED] > 1
     assert by_verdict.max().get(Verdict.CONTRADICTED, -2) < -1

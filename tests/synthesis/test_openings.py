@@ -12,12 +12,19 @@ from helpers.networks import zoo, zoo_records
 from helpers.papers import PAPERS
 from helpers.scores.calibration import softmax
 from synthesis import front, openings
-from synthesis.effects import Verdict
+from synthesis.effects import Effect, Verdict, Wording, number
 from synthesis.ledger import PUBLISHED, ledger
+from synthesis.reasons import Kind, Note, Reason, remark
 from tests.mistakes import beside
 
 EXAMPLES = beside(__file__, "sentences.yaml")
 LINE, SENTENCES = EXAMPLES["line"], EXAMPLES["sentences"]
+WORDINGS = {
+    "plain": ("A", None),
+    "difference": ("d", Wording("B is better than A by {size}", "A is better than B by {size}", " AURC")),
+    "points": ("p", Wording("compared with ERM, A raises the accuracy by {size}",
+                            "compared with ERM, A lowers the accuracy by {size}", " points", 100, 1)),
+}  # fmt: skip
 NETWORK = "resnet20.akamaster_cifar10"
 
 
@@ -71,9 +78,24 @@ def test_a_table_of_main_claims_names_other_tiers_with_another_verdict(judged, t
 
 @pytest.mark.parametrize("sentence", SENTENCES)
 def test_an_effect_is_a_sentence_with_its_interval(sentence):
-    line = LINE | SENTENCES[sentence]
+    line = {"prevented": (), **LINE, **SENTENCES[sentence]}
+    reasons = [Reason(Kind.UNTESTABLE, text) for text in line.pop("prevented")]
+    line["note"] = Note((remark("one run: images resampled"), *reasons))
     line["verdict"] = Verdict(line["verdict"])
-    assert sentence in openings.measured(SimpleNamespace(**line))
+    name, wording = WORDINGS[line["decided_by"]]
+    effect = Effect(name, number("aurc", "a"), ">", 0.0, wording=wording)
+    assert sentence in openings.measured(SimpleNamespace(**line), effect)
+
+
+def test_a_figure_names_each_reason_completely(judged, tmp_path):
+    """A semicolon or a parenthesis in a reason once cut the rest off."""
+    rows = judged["paper"].eq("openset_calibration") & judged["tier"].eq("small")
+    lines = openings.largest(judged[rows]).assign(effect=0.25, low=0.125, high=0.5, margin=0.0)
+    texts = ["there is one run", "a schedule (40 epochs; the paper has 100) is short", "an example"]
+    weak = [Reason(Kind.WEAKNESS, text) for text in texts]
+    notes = [Note((remark("one run"), *weak[:2])), Note((weak[0], weak[2])), Note(), Note()]
+    caption = openings.figure(lines.assign(relation=">", note=notes), tmp_path)
+    assert [caption.count(text) for text in texts] == [1, 1, 1]
 
 
 def test_the_predictions_are_those_of_the_network_on_images_of_median_confidence():

@@ -5,14 +5,14 @@ import pytest
 
 from helpers.files import project_root
 from helpers.papers import PAPERS
-from synthesis import preconditions
-from synthesis.effects import Claim, Effect, Term
-from synthesis.paper_claims import Claims, Second
+from synthesis.effects import Claim, Effect, number
 from synthesis.preconditions import FINE_TUNED, LEAST_RIGHT, PLAIN, mark, unlearnt
+from synthesis.reasons import Kind, Reason, in_words
+from synthesis.verdicts import Claims, Second
 from tests.synthesis.claim_tables import named, noisy
 
-GAIN = Effect("b minus a", (Term(1, "b", "auroc"), Term(-1, "a", "auroc")), ">", 0.0)
-CLAIMS = Claims("toy", (Claim("better", "B is better.", "", "", (GAIN,)),))
+GAIN = Effect("b minus a", number("auroc", "b") - number("auroc", "a"), ">", 0.0)
+CLAIMS = Claims("toy", claims=[Claim("better", "B is better.", "", "", (GAIN,))])
 GAINS = [(0.05, "supported"), (-0.05, "contradicted")]
 FILES = [file for file in project_root().glob("results/*/*.parquet") if file.stem in PAPERS]
 
@@ -28,7 +28,7 @@ def made_up(right, gain=0.05, *, method="network", tier="toy"):
 
 def changed(**claim):
     """Return the claims of the toy, whose only claim is changed."""
-    return replace(CLAIMS, claims=(replace(CLAIMS.claims[0], **claim),))
+    return replace(CLAIMS, claims=[replace(CLAIMS.claims[0], **claim)])
 
 
 def verdict(table, claims=CLAIMS):
@@ -52,13 +52,13 @@ def test_fine_tuned_networks_say_nothing_about_training(gain, decided, about):
     fine_tuned = made_up({"a8": 0.9}, gain, tier="pretrained")
     assert verdict(fine_tuned, claims) == ("not testable" if about else decided)
     if about:
-        assert claims.check(fine_tuned)["note"].str.contains(FINE_TUNED).all()
+        assert claims.check(fine_tuned)["note"].map(str).str.contains(FINE_TUNED).all()
 
 
 @pytest.mark.parametrize(("gain", "decided"), GAINS)
 @pytest.mark.parametrize("tier", ["mini", "rehearsal", "leaky"])
 def test_a_tier_that_shows_methods_or_leaks_gives_no_verdict(monkeypatch, gain, decided, tier):
-    monkeypatch.setitem(preconditions.LEAKS, "leaky/toy", "networks of tier `leaky` know them")
+    monkeypatch.setitem(CLAIMS.leaks, "leaky", "networks of tier `leaky` know them")
     assert judged(gain)[0] == decided
     verdict, note = judged(gain, tier=tier)
     assert verdict == "not testable" and f"tier `{tier}`" in note
@@ -77,13 +77,15 @@ def test_a_second_reading_must_agree(gain, expected):
 def judged(gain, *, tier="toy", right=None, **claim):
     """Return the verdict on the toy claim, changed, by a table of the toy tier, and its note."""
     claims, table = changed(**claim), made_up(right or {"a8": 0.9}, gain, tier=tier)
-    return verdict(table, claims), claims.check(table).query("data_set == 'all'")["note"].item()
+    return verdict(table, claims), str(
+        claims.check(table).query("data_set == 'all'")["note"].item()
+    )
 
 
 @pytest.mark.parametrize(("gain", "free"), GAINS)
 def test_a_short_schedule_tests_no_training_and_contradicts_nothing(monkeypatch, gain, free):
     reason, training = "the schedule is short (ten epochs)", {"about": ("training",)}
-    monkeypatch.setitem(preconditions.SHORT, "short/toy", reason)
+    monkeypatch.setitem(CLAIMS.short, "short", reason)
     assert judged(gain) == judged(gain, **training) == (free, "")
     verdict, note = judged(gain, tier="short", **training)
     assert verdict == "not testable" and note.endswith(reason)
@@ -131,7 +133,7 @@ def test_an_interval_near_the_margin_decides_nothing():
 @pytest.mark.parametrize(("printed", "blocked"), [(0.79, "not testable"), (0.70, "supported")])
 def test_a_method_that_classifies_worse_than_printed_is_not_judged(monkeypatch, printed, blocked):
     """Method b is five points behind the baseline; in the paper it is 1 or 10 points behind."""
-    gain = replace(GAIN, terms=(GAIN.terms[0], Term(-1, "baseline", "auroc")))
+    gain = replace(GAIN, number=number("auroc", "b") - number("auroc", "baseline"))
 
     def table(right):
         values = {("baseline", "accuracy"): 0.8, ("b", "accuracy"): right,
@@ -164,7 +166,8 @@ def test_no_network_of_a_committed_table_passes_unasked(path):
 def test_numbers_over_several_networks_go_by_the_median():
     reasons = unlearnt(made_up({"a8": 0.2, "b8": 0.3, "c8": 0.9}))
     assert set(reasons) == {("d", "a8"), ("d", "b8"), ("d", "")}
-    rows = {"data_set": "d", "backbone": ["all models", "c8"], "untestable": ["x", ""]}
-    marked = mark(pd.DataFrame(rows), reasons)["untestable"].tolist()
+    before = [(Reason(Kind.UNTESTABLE, "x"),), ()]
+    rows = {"data_set": "d", "backbone": ["all models", "c8"], "reasons": before}
+    marked = mark(pd.DataFrame(rows), reasons)["reasons"].map(in_words).tolist()
     assert marked == ["x; right on less than 50 % of the test images", ""]
     assert ("d", "") not in unlearnt(made_up({"a8": 0.2, "b8": 0.8, "c8": 0.9}))

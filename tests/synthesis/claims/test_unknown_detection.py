@@ -14,6 +14,6 @@ def test_a_stand_in_contradicts_no_sentence_about_the_set_itself(svhn, low):
         table = table.assign(test_set=table["test_set"].replace({"digits": svhn}))
         checks = CLAIMS.check(table)
         assert verdicts("unknown_detection", table, checks)["outlier-exposure-sets"] == verdict
-        notes = checks.set_index("check")["note"]
+        notes = checks.set_index("check")["note"].map(str)
         named = notes.index[notes.str.contains("digits in place of SVHN")]
         assert named.str.contains("against SVHN").all() and bool(len(named)) == (svhn == "digits")

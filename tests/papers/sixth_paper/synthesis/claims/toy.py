@@ -1,6 +1,11 @@
-from synthesis.effects import Claim, Effect, Term
-from synthesis.paper_claims import Claims
+from synthesis.effects import Effect, number
+from synthesis.verdicts import Claims
 
-GAIN = Effect("accuracy, b minus a", (Term(1, "b", "accuracy"), Term(-1, "a", "accuracy")), ">", 0)
-CLAIM = Claim("better", "B is more accurate than A.", "Table 1", "b minus a is > 0", (GAIN,))
-CLAIMS = Claims("toy", (CLAIM,), printed=lambda numbers: numbers)
+CLAIMS = Claims("toy", printed=lambda numbers: numbers)
+
+
+@CLAIMS.add(source="Table 1", check="b minus a is > 0")
+def better():
+    """B is more accurate than A."""
+    gain = number("accuracy", "b") - number("accuracy", "a")
+    return [Effect("accuracy, b minus a", gain, ">", 0)]

@@ -1,0 +1,306 @@
+"""The claims of a whole paper, checked on a results table and on the paper's printed numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pandas as pd
+
+from helpers.checks import known_name
+from helpers.tables import published
+from helpers.tables.table import number
+from synthesis import preconditions
+from synthesis.effects import (
+    ALL,
+    CELL,
+    Claim,
+    Effect,
+    Judged,
+    Verdict,
+    as_table,
+    evaluate,
+    refuse_duplicates,
+    summarise,
+)
+from synthesis.preconditions import Conditions, networks_in_words
+from synthesis.reasons import Evidence, Kind, Reason, in_words, join_texts, remark
+
+
+@dataclass(frozen=True)
+class Second:
+    """Second numbers that must agree before an effect is supported or contradicted.
+
+    They are of a `variant`, if a table has it; an effect without numbers of this variant is decided
+    by the deciding variant alone.  Or `compute` returns them from the deciding rows; an effect that
+    then lacks numbers is undecided, unless these numbers have no `intervals`.
+    """
+
+    name: str
+    variant: str = ""
+    compute: Callable[[pd.DataFrame], pd.DataFrame] | None = None
+    intervals: bool = True
+
+    def rows(self, table: pd.DataFrame, deciding: pd.DataFrame, usual: bool) -> pd.DataFrame | None:
+        """Return these second numbers for the deciding rows of the usual or another variant."""
+        if self.compute:
+            return self.compute(deciding)
+        rows = table[table["variant"] == self.variant]
+        return rows if usual and len(rows) else None
+
+    def agree(self, judged: Judged, other: Judged) -> Judged:
+        """Return an effect that is only settled as the effect by the second numbers is."""
+        lacking = other.verdict == Verdict.NO_DATA
+        alone = bool(self.variant) or not self.intervals  # decides an effect without others
+        reasons = []
+        if lacking and not alone:
+            reasons.append(f"there are no numbers by the {self.name}")
+        elif not lacking and other.verdict != judged.verdict:
+            reasons.append(f"by the {self.name} it is {other.verdict}")
+        judged = judged.left_undecided(*(Reason(Kind.WEAKNESS, text) for text in reasons))
+        words = judged.second or ""
+        if not (np.isnan(other.size) or np.isclose(judged.size, other.size)):
+            size, low, high = (number(x, "+.3f") for x in (other.size, other.low, other.high))
+            bounds = "" if np.isnan(other.low) else f" [{low}, {high}]"
+            words = join_texts(words, f"by the {self.name} {size}{bounds}")
+        return replace(judged, second=words)
+
+
+@dataclass(frozen=True, eq=False)
+class Claims:
+    """A paper's claims in its order, and the numbers that test them.
+
+    `derive` computes from a results table the rows that `evaluate` takes.  Each claim is then
+    checked on all data sets and backbones with numbers for it.  The rows may have the columns
+    ``reasons`` (why a number is doubted or not testable), ``networks`` or ``evidence`` (source of
+    the numbers) and ``stand_in`` (images that replace the paper's images).  If `every_variant`, it
+    takes the rows of all variants.  `printed` does the equivalent with the paper's printed numbers
+    (`published.load`).
+
+    The variant `decides` if a table has it, otherwise "primary".  Methods without rows of this
+    variant use "primary".  `resampled` names the units that replicates resample.  `short` has, by
+    tier, the schedules that are shorter than the paper's; `leaks` the networks that have learned
+    the unknown classes.
+    """
+
+    paper: str
+    derive: Callable[[pd.DataFrame], pd.DataFrame] | None = None
+    every_variant: bool = False
+    seconds: tuple[Second, ...] = ()
+    decides: str = "primary"
+    resampled: str = "images"
+    printed: Callable[[pd.DataFrame], pd.DataFrame] | None = None
+    short: Mapping[str, str] = field(default_factory=dict)
+    leaks: Mapping[str, str] = field(default_factory=dict)
+    claims: list[Claim] = field(default_factory=list)
+
+    def add(self, source: str, check: str, about: str = "", names: Sequence[str] = (), **more):
+        """Return a decorator that adds a claim, whose effects a function returns.
+
+        The name of the function is the claim's name, and its docstring is the paper's sentence.
+        `about` names the sources of variation; for all other fields see `synthesis.effects.Claim`.
+        """
+
+        def add_claim(effects: Callable[[], Iterable[Effect]]) -> Callable[[], Iterable[Effect]]:
+            claim = Claim(
+                id=effects.__name__.replace("_", "-"),
+                text=" ".join((effects.__doc__ or "").split()),
+                source=source,
+                check=check,
+                effects=tuple(effects()),
+                about=tuple(about.split()),
+                names=tuple(names),
+                **more,
+            )
+            self.claims.append(claim)
+            return effects
+
+        return add_claim
+
+    def effect(self, claim: str, name: str) -> Effect:
+        """Return an effect by the names of its claim and itself."""
+        effects = {
+            (each.id, effect.name): effect for each in self.claims for effect in each.effects
+        }
+        return effects[claim, name]
+
+    def check(self, table: pd.DataFrame, *, variant: str = "") -> pd.DataFrame:
+        """Return the effects of the claims by the rows of this paper in a results table."""
+        table = table[table["paper"] == self.paper]
+        if table["tier"].nunique() > 1:
+            tiers = ", ".join(sorted(table["tier"].unique()))
+            raise ValueError(f"table: one tier expected, but it has {tiers}; choose one of them")
+        variants = {*table["variant"].unique()}
+        usual = self.decides if self.decides in variants else "primary"
+        variant = variant or usual
+        if len(table):
+            known_name("variant", variant, {"primary"} if self.every_variant else variants)
+        rows = self._rows(table, variant)
+        conditions = self._conditions(table)
+        judged = self._judge(rows, conditions)
+        for second in self.seconds:
+            if (again := second.rows(table, rows, variant == usual)) is not None:
+                others = self._judge(again, conditions, intervals=second.intervals)
+                judged = _agree(second, judged, others)
+        return as_table(judged)
+
+    def check_published(self) -> pd.DataFrame | None:
+        """Return the effects by the paper's own printed numbers; None if unavailable.
+
+        They have no intervals.  An effect in the paper's text keeps its printed value.
+        """
+        if self.printed is None:
+            return None
+        numbers = published.load(self.paper)
+        numbers = numbers.assign(run=0, bootstrap=[()] * len(numbers))
+        judged = self._judge(self.printed(numbers), Conditions(), intervals=False)
+        rows = published.in_text(self.paper).itertuples(index=False)
+        in_text = {(claim, name): (value, source) for claim, name, value, source in rows}
+        for claim, name in in_text:
+            self.effect(claim, name)  # raises a KeyError if there is none
+        return as_table(_as_printed(each, in_text) for each in judged)
+
+    def verdicts(self, checks: pd.DataFrame) -> pd.DataFrame:
+        """Return a verdict for each claim; sentences end with the evidence, if there is any."""
+        summed = summarise(self.claims, checks)
+        if "evidence" not in checks:
+            return summed
+        evidence = summed["claim"].map(checks.groupby("claim")["evidence"].first())
+        words = [f" From {each}." if each else "" for each in evidence]
+        return summed.assign(sentence=summed["sentence"] + words, evidence=evidence)
+
+    def _rows(self, table: pd.DataFrame, variant: str) -> pd.DataFrame:
+        """Return the rows of a variant, and of "primary" for methods that lack it."""
+        if self.every_variant:
+            return table
+        rows = table[table["variant"] == variant]
+        if "primary" in (self.decides, variant):
+            return rows
+        both = pd.concat([table[table["variant"] == "primary"], rows])
+        last = both.groupby([*CELL, "run", "method"])["variant"].transform("last")
+        return both[both["variant"] == last]
+
+    def _conditions(self, table: pd.DataFrame) -> Conditions:
+        tier = table["tier"].iloc[0] if len(table) else ""
+        printed = published.load(self.paper) if self.printed else None
+        return Conditions(
+            tier,
+            preconditions.unlearnt(table),
+            preconditions.behind(table, printed),
+            self.short.get(tier, ""),
+            self.leaks.get(tier, ""),
+        )
+
+    def _judge(
+        self, table: pd.DataFrame, conditions: Conditions, *, intervals: bool = True
+    ) -> list[Judged]:
+        rows = self.derive(table) if self.derive else table
+        rows = preconditions.mark(rows, conditions.unlearnt)
+        pairs = pd.MultiIndex.from_frame(rows[["method", "metric"]])
+        judged = []
+        for claim in self.claims:
+            # without other rows, of which the claim would lack numbers
+            keys = (key for effect in claim.effects for key in effect.number.keys)
+            numbers = rows[pairs.isin({(key.method, key.metric) for key in keys})]
+            if claim.scope:
+                numbers = numbers[numbers["data_set"].map(claim.scope).astype(bool)]
+            numbers = preconditions.prevent(numbers, claim, conditions)
+            effects = evaluate([claim], numbers, intervals=intervals, resampled=self.resampled)
+            evidence = _evidence(numbers)
+            networks = evidence.networks if evidence else ()
+            networks = networks or tuple(table["backbone"].unique())
+            weaker = [
+                replace(each, evidence=evidence).left_undecided(
+                    *preconditions.weaknesses(each, networks, conditions)
+                )
+                for each in effects
+            ]
+            if claim.names and "stand_in" in numbers:
+                weaker = [_name_stand_ins(each, numbers) for each in weaker]
+            judged += _explain(weaker)
+        return judged
+
+
+def _evidence(numbers: pd.DataFrame) -> Evidence | None:
+    """Return what numbers of one claim are from, if their table says it."""
+    if "networks" in numbers:
+        networks = tuple(dict.fromkeys(numbers["networks"].explode().dropna()))
+        return Evidence(networks_in_words(networks) if networks else "", networks)
+    if "evidence" in numbers:
+        return Evidence(join_texts(*numbers["evidence"].unique()))
+    return None
+
+
+def _agree(second: Second, judged: Iterable[Judged], others: Iterable[Judged]) -> list[Judged]:
+    """Return effects that are only settled as others are, which may be of fewer cells."""
+    by_name = {(other.claim.id, other.effect.name, other.cell): other for other in others}
+    agreeing = []
+    for each in judged:
+        absent = Judged(each.claim, each.effect, each.cell)
+        other = by_name.get((each.claim.id, each.effect.name, each.cell), absent)
+        agreeing.append(second.agree(each, other))
+    return _explain(agreeing)
+
+
+def _explain(judged: Sequence[Judged]) -> list[Judged]:
+    """Return effects of claims, whose evidence names the first weakness that prevents a verdict."""
+    contradicted = {
+        each.claim.id
+        for each in judged
+        if each.verdict == Verdict.CONTRADICTED and each.cell == (ALL, ALL)
+    }
+    weak: dict[str, str] = {}
+    for each in judged:
+        reasons = each.note.of(Kind.WEAKNESS)
+        if reasons and each.claim.id not in contradicted:
+            weak.setdefault(each.claim.id, in_words(reasons))
+    return [
+        replace(each, evidence=replace(each.evidence, prevented=weak[each.claim.id]))
+        if each.evidence and each.claim.id in weak
+        else each
+        for each in judged
+    ]
+
+
+def _name_stand_ins(judged: Judged, rows: pd.DataFrame) -> Judged:
+    """Return an effect with its stand-ins, which cannot contradict its claim."""
+    used = {key.test_set for key in judged.effect.number.keys} & {*judged.claim.names}
+    texts = rows.loc[rows["test_set"].isin(used), "stand_in"].unique()
+    if judged.verdict == Verdict.CONTRADICTED:
+        return judged.left_undecided(*(Reason(Kind.WEAKNESS, text) for text in texts if text))
+    if np.isnan(judged.size):
+        return judged
+    remarks = tuple(remark(text) for text in texts if text)
+    return replace(judged, reasons=remarks + judged.reasons)
+
+
+def _as_printed(judged: Judged, in_text: Mapping[tuple[str, str], tuple[float, str]]) -> Judged:
+    """Return an effect over all cells with the value that the paper's text has, if it has one."""
+    name = (judged.claim.id, judged.effect.name)
+    if judged.cell != (ALL, ALL) or name not in in_text:
+        return judged
+    value, source = in_text[name]
+    verdict = judged.effect.verdict(value, value)
+    reasons = (remark(f"printed in the {source}"),)
+    return replace(judged, size=value, verdict=verdict, runs=1, reasons=reasons)
+
+
+def index_numbers(table: pd.DataFrame, levels: list[str]) -> pd.DataFrame:
+    """Return the numbers of a results table with their replicates, to derive others from them.
+
+    >>> table = pd.DataFrame({"method": ["a", "b"], "value": 1.0, "bootstrap": [[2.0], [3.0]]})
+    >>> index_numbers(table, ["method"]).loc["b"].to_numpy().ravel().tolist()
+    [1.0, 3.0]
+    """
+    refuse_duplicates(table, levels)
+    lengths = table["bootstrap"].map(len).unique()
+    if len(lengths) > 1:
+        raise ValueError(
+            "table: the numbers have different numbers of bootstrap replicates, which cannot be"
+            " paired"
+        )
+    numbers = zip(table["value"], table["bootstrap"], strict=True)
+    rows = [[value, *drawn] for value, drawn in numbers]
+    index = pd.MultiIndex.from_frame(table[levels])
+    return pd.DataFrame(rows, index, columns=range(1 + sum(lengths)), dtype=np.float64)

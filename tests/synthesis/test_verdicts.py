@@ -1,0 +1,53 @@
+"""A claim in ten lines, and the records of reasons."""
+
+import json
+from dataclasses import asdict
+
+import pytest
+
+from synthesis.effects import Effect, number
+from synthesis.reasons import Kind, Note, Reason, remark
+from synthesis.verdicts import Claims
+from tests.synthesis.claim_tables import named, noisy
+
+TOY = Claims("toy")
+
+
+@TOY.add(source="Table 1", check="AUROC of each rival is lower by > 0.02", about="training")
+def best():
+    """A detects unknown images better than all rivals."""
+    for rival in ("b", "c"):
+        gain = number("auroc", "a") - number("auroc", rival)
+        yield Effect(f"AUROC, a minus {rival}", gain, ">", 0.02)
+
+
+@pytest.mark.parametrize(("rival", "verdict"), [(0.7, "supported"), (0.79, "contradicted")])
+def test_a_claim_is_ten_lines(rival, verdict):
+    """A made-up table with three runs supports the claim, and another one contradicts it."""
+    values = {("a", "auroc"): 0.8, ("b", "auroc"): rival, ("c", "auroc"): 0.7}
+    values["network", "accuracy"] = 0.9
+    table = noisy("toy", named(values, "method", "metric"), runs=3, spread=0.001, tier="toy")
+    summed = TOY.verdicts(TOY.check(table)).iloc[0]
+    text = "A detects unknown images better than all rivals."
+    assert (summed["claim"], summed["text"], str(summed["verdict"])) == ("best", text, verdict)
+
+
+def test_an_effect_is_found_by_its_name():
+    assert TOY.effect("best", "AUROC, a minus b").margin == 0.02
+    with pytest.raises(KeyError, match="AUROC, a minus d"):
+        TOY.effect("best", "AUROC, a minus d")
+
+
+def test_a_note_is_printed_last_and_survives_json():
+    cells = (("d", "m"), ("e", "m"))
+    note = Note((
+        remark("no data for", *cells),
+        Reason(Kind.DOUBT, "short (ten epochs; the paper has 90)"),
+        Reason(Kind.WEAKNESS, "there is one run"),
+        Reason(Kind.UNTESTABLE, "x"),
+    ))  # fmt: skip
+    prevented = "short (ten epochs; the paper has 90); there is one run"
+    assert str(note) == f"no data for d, m; e, m; doubted: {prevented}; not testable: x"
+    assert note.prevented == f"{prevented}; x"
+    assert Note.of_dict(json.loads(json.dumps(asdict(note)))) == note
+    assert not Note() and str(Note()) == ""
