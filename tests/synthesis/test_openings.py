@@ -21,10 +21,21 @@ EXAMPLES = beside(__file__, "sentences.yaml")
 LINE, SENTENCES = EXAMPLES["line"], EXAMPLES["sentences"]
 WORDINGS = {
     "plain": ("A", None),
-    "difference": ("d", Wording("B is better than A by {size}", "A is better than B by {size}", " AURC")),
-    "points": ("p", Wording("compared with ERM, A raises the accuracy by {size}",
-                            "compared with ERM, A lowers the accuracy by {size}", " points", 100, 1)),
-}  # fmt: skip
+    "difference": (
+        "d",
+        Wording("B is better than A by {size}", "A is better than B by {size}", " AURC"),
+    ),
+    "points": (
+        "p",
+        Wording(
+            "compared with ERM, A raises the accuracy by {size}",
+            "compared with ERM, A lowers the accuracy by {size}",
+            " points",
+            100,
+            1,
+        ),
+    ),
+}
 NETWORK = "resnet20.akamaster_cifar10"
 
 
