@@ -22,7 +22,7 @@ KNOWN = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Audit(stages.Estimate):
+class Audit(stages.Estimates):
     """Numbers of an audit, its sentences and its files.
 
     The validation images and each OOD set are divided at random into two halves.  The *choosing*
@@ -196,7 +196,7 @@ def _left_aside(inputs: Inputs) -> list[str]:
     )
 
 
-def _rejector(audited: stages.Estimate) -> Rejector | None:
+def _rejector(audited: stages.Estimates) -> Rejector | None:
     """Return the chosen score with the deployed threshold; None without a threshold."""
     deployed = audited.threshold
     if deployed is None:

@@ -131,39 +131,28 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="store_true", help="print the version")
     parser.set_defaults(run=_version)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    demo = commands.add_parser(
-        "demo", help=f"audit a published network that comes with the package, into {DEMO}"
-    )
-    demo.set_defaults(run=_demo)
-    _add_audit(
-        commands.add_parser(
-            "audit",
-            help="from the outputs of a classifier to a report, audit.json and a rejector",
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-            epilog=inspect.getdoc(_audit),
-        )
-    )
-    _add_accept(
-        commands.add_parser(
-            "accept", help="judge new outputs with the rejector of an audit, as CSV"
-        )
-    )
-    _add_watch(
-        commands.add_parser(
+    for name, run, add_options, words in (
+        ("demo", _demo, None, f"audit a published network of the package, into {DEMO}"),
+        ("audit", _audit, _add_audit, "from outputs to a report, audit.json and a rejector"),
+        ("accept", _accept, _add_accept, "judge new outputs with the rejector of an audit, as CSV"),
+        (
             "watch",
-            help="count the images unlike the validation images, day by day, and raise an alarm",
-        )
-    )
-    _add_bench(
-        commands.add_parser(
-            "bench", help="rank your score among all others, on features of published networks"
-        )
-    )
+            _watch,
+            _add_watch,
+            "count images unlike the validation images, and raise an alarm",
+        ),
+        ("bench", _bench, _add_bench, "rank your score among all others, on published networks"),
+    ):
+        command = commands.add_parser(name, help=words)
+        command.set_defaults(run=run)
+        if add_options:
+            add_options(command)
     return parser
 
 
 def _add_audit(parser: argparse.ArgumentParser) -> None:
-    parser.set_defaults(run=_audit)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = inspect.getdoc(_audit)
     add = parser.add_argument
     add("file", nargs="?", type=Path, help="outputs of the classifier, see below")
     target = parser.add_mutually_exclusive_group()
@@ -220,13 +209,11 @@ def _add_audit(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_accept(parser: argparse.ArgumentParser) -> None:
-    parser.set_defaults(run=_accept)
     _add_rejector(parser)
     _add_out(parser, "CSV file to write (default: the screen)")
 
 
 def _add_watch(parser: argparse.ArgumentParser) -> None:
-    parser.set_defaults(run=_watch)
     _add_rejector(parser)
     parser.add_argument(
         "--share",
@@ -244,7 +231,6 @@ def _add_watch(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_bench(parser: argparse.ArgumentParser) -> None:
-    parser.set_defaults(run=_bench)
     parser.add_argument(
         "file", type=Path, help="a Python file that registers a score; it is executed"
     )

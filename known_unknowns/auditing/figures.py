@@ -99,8 +99,16 @@ def reliability(audit: Audit) -> np.ndarray:
         gap = curve.confidence - curve.accuracy
         bars: dict[str, Any] = {"width": width, "align": "edge", "linewidth": 0.6}
         ax.bar(left, curve.accuracy, color=BLUE, label="accuracy", **bars)
-        box: dict[str, Any] = {"color": to_rgba(RED, 0.25), "edgecolor": RED, "hatch": "////"}
-        ax.bar(left, gap, bottom=curve.accuracy, label="gap", **box, **bars)
+        ax.bar(
+            left,
+            gap,
+            bottom=curve.accuracy,
+            color=to_rgba(RED, 0.25),
+            edgecolor=RED,
+            hatch="////",
+            label="gap",
+            **bars,
+        )
         ax.plot([0, 1], [0, 1], "--", color=GREY, linewidth=1, label="perfect")
         ax.set_title(f"{when} scaling: ECE {share @ np.abs(gap):.3f}")
         below.bar(left, share, color=GREY, **bars)
@@ -128,8 +136,16 @@ def score_ranking(audit: Audit) -> Axes:
         heights = [names.index(score) + 0.24 * number - 0.12 for score in rows["score"]]
         # the value may be outside the percentiles of its own replicates
         ends = np.abs(rows[["low", "high"]].sub(rows["value"], axis=0).to_numpy().T)
-        look: dict[str, Any] = {"color": colour, "markersize": 4, "elinewidth": 1.2}
-        ax.errorbar(rows["value"], heights, xerr=ends, fmt=marker, label=label, **look)
+        ax.errorbar(
+            rows["value"],
+            heights,
+            xerr=ends,
+            fmt=marker,
+            color=colour,
+            markersize=4,
+            elinewidth=1.2,
+            label=label,
+        )
     ax.set(yticks=range(len(names)), ylim=(len(names) - 0.4, -0.6), xlabel="AURC, lower is better")
     ax.set_yticklabels(titles.values())
     ax.get_yticklabels()[names.index(audit.best[0])].set_fontweight("bold")
@@ -164,10 +180,18 @@ def selective_risk(audit: Audit) -> Axes:
     ideal = np.maximum(0, 1 - (1 - risk[-1]) / coverage)
     ax.plot(coverage, ideal, color=GREY, linewidth=1, linestyle="--", label="ideal order")
     ax.axhline(risk[-1], color=GREY, linewidth=1, linestyle=":", label="error rate")
-    look: dict[str, Any] = {"color": ORANGE, "markeredgecolor": "black", "markersize": 11}
     for (name, threshold), marker in zip(_guaranteed(audit).items(), "D*", strict=False):
-        point = threshold.coverage[0], threshold.risk[0]
-        ax.plot(*point, marker, linestyle="none", zorder=5, label=name, **look)
+        ax.plot(
+            threshold.coverage[0],
+            threshold.risk[0],
+            marker,
+            color=ORANGE,
+            label=name,
+            markeredgecolor="black",
+            markersize=11,
+            linestyle="none",
+            zorder=5,
+        )
     ax.set(xlim=(0, 1), ylim=(0, 1.1 * top or 1), xlabel="coverage", ylabel="risk")
     ax.legend(**_ABOVE, ncols=2)
     return ax

@@ -19,7 +19,7 @@ from known_unknowns import guarantees
 from known_unknowns.auditing.inputs import LEAST
 from known_unknowns.auditing.ranking import COMPARED, demands
 from known_unknowns.auditing.sentences import render
-from known_unknowns.auditing.stages import Estimate, Guarantee, risk_threshold
+from known_unknowns.auditing.stages import Estimates, Guarantee, threshold_for_risk
 from known_unknowns.auditing.thresholds import NOTHING, precision_and_recall, share
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ def _number(text: str) -> float:
         return np.nan
 
 
-def judge(audit: Estimate, requirements: Sequence[str]) -> list[dict]:
+def judge(audit: Estimates, requirements: Sequence[str]) -> list[dict]:
     """Return the verdicts on requirements.
 
     Without a rejector, no requirement for risk or coverage holds.  With several sets, the verdict
@@ -202,7 +202,7 @@ def judge(audit: Estimate, requirements: Sequence[str]) -> list[dict]:
     return judged
 
 
-def _numbers(audit: Estimate, required: Requirement) -> list[tuple[float, float, float]]:
+def _numbers(audit: Estimates, required: Requirement) -> list[tuple[float, float, float]]:
     """Return a number with the ends of its interval, once for each required set."""
     name = required.name
     if name == "accuracy":
@@ -214,7 +214,7 @@ def _numbers(audit: Estimate, required: Requirement) -> list[tuple[float, float,
         return [NOTHING if audit.threshold is None else getattr(audit.threshold, name)]
     if name == "coverage_at_risk":
         risk = audit.settings.risk if required.risk is None else required.risk
-        return [risk_threshold(audit, risk).coverage]
+        return [threshold_for_risk(audit, risk).coverage]
     rows = audit.confirmed[audit.confirmed["metric"].eq(name)]
     if name not in OF_SETS or required.set:  # the AURC is for the ID images, set ""
         rows = rows[rows["set"].eq(required.set)]

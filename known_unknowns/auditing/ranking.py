@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -129,7 +129,7 @@ BLOCK = 2048
 COMPARED = 1000
 
 
-def fitted(inputs: Inputs, names: Iterable[str]) -> tuple[dict[str, Score], dict[str, str]]:
+def fitted(inputs: Inputs) -> tuple[dict[str, Score], dict[str, str]]:
     """Return the fitted scores that the inputs allow, and why other scores are left out."""
     absent = {
         "features": not inputs.validation.features.shape[1],
@@ -140,7 +140,7 @@ def fitted(inputs: Inputs, names: Iterable[str]) -> tuple[dict[str, Score], dict
     missing = WITHHELD | {need: reason for need, reason in _ABSENT.items() if absent[need]}
     usable = {}
     left_out = {}
-    for name in names:
+    for name in scores.names():
         score = scores.create(name, **ARGUMENTS.get(name, {}))
         reasons = [reason for need, reason in missing.items() if need in score.info.needs]
         if reasons:

@@ -249,15 +249,10 @@ class Rejector:
         packing = Packing()
         state = packing.pack(vars(self.score), name)
         known = packing.pack(self.known, "known")
-        checkpoints.save(
-            path,
-            packing.tensors,
-            rejector=_VERSION,
-            score=name,
-            state=state,
-            known=known,
-            **{field: getattr(self, field) for field in _SAVED},
-        )
+        saved = {field: getattr(self, field) for field in _SAVED}
+        saved["threshold"] = float(self.threshold)  # JSON has no numbers of NumPy
+        information = {"rejector": _VERSION, "score": name, "state": state, "known": known}
+        checkpoints.save(path, packing.tensors, **information, **saved)
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> Rejector:

@@ -15,7 +15,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from helpers import metrics, scores
+from helpers import metrics
 from helpers.checks import known_name, open_share, whole_number
 from helpers.metrics.bootstrap import weighted_calibration_error
 from helpers.outputs import Outputs
@@ -120,7 +120,7 @@ class Guarantee(Measurement):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Estimate(Guarantee):
+class Estimates(Guarantee):
     """Estimates for the unlabelled images; None without such images."""
 
     unlabelled: dict | None
@@ -134,7 +134,7 @@ def choose(inputs: Inputs, settings: Settings, tell: Callable[[str], object]) ->
     choosing, measuring = _divide(inputs, settings.seed)
     temperature, warned = _fit_temperature(inputs.validation, choosing[ID].places[:FITTED])
     tell("fits the scores")
-    usable, left_out = ranking.fitted(inputs, scores.names())
+    usable, left_out = ranking.fitted(inputs)
     tell(f"compares {len(usable)} scores")
     compared = {
         name: Half(half.outputs, half.places[: ranking.COMPARED]) for name, half in choosing.items()
@@ -249,7 +249,7 @@ def guarantee(measured: Measurement) -> Guarantee:
     known = measured.samples["validation"]
     correct = measured.correct
     thresholds = {
-        "risk": risk_threshold(measured, settings.risk),
+        "risk": threshold_for_risk(measured, settings.risk),
         "coverage": rules.promise_coverage(
             known, correct, measured.unknown, settings.coverage, settings.confidence
         ),
@@ -291,7 +291,7 @@ def guarantee(measured: Measurement) -> Guarantee:
     )
 
 
-def risk_threshold(measured: Measurement, risk: float) -> Threshold:
+def threshold_for_risk(measured: Measurement, risk: float) -> Threshold:
     """Return the threshold that guarantees a risk, for the stated share of unknown images."""
     settings = measured.settings
     return rules.promise_risk(
@@ -314,12 +314,12 @@ def _deployed(thresholds: dict[str, Threshold], settings: Settings) -> str:
     return next((kind for kind in kinds if not thresholds[kind].problem), "")
 
 
-def estimate(guaranteed: Guarantee) -> Estimate:
+def estimate(guaranteed: Guarantee) -> Estimates:
     """Estimate what changes on the unlabelled images, if there are any."""
     inputs = guaranteed.inputs
     production = inputs.production
     if production is None:
-        return Estimate(**vars(guaranteed), unlabelled=None, drift=None)
+        return Estimates(**vars(guaranteed), unlabelled=None, drift=None)
     values = getattr(inputs.validation, inputs.richest)
     other_values = getattr(production, inputs.richest)
     axes = prediction.principal_directions(
@@ -334,7 +334,7 @@ def estimate(guaranteed: Guarantee) -> Estimate:
     unlabelled = look_at(guaranteed, production, guaranteed.samples["production"])
     more = doubts.doubt_share(unlabelled["least"], guaranteed.settings.unknown_share)
     fields = vars(guaranteed) | {"doubts": guaranteed.doubts + more}
-    return Estimate(**fields, unlabelled=unlabelled, drift=drift)
+    return Estimates(**fields, unlabelled=unlabelled, drift=drift)
 
 
 def look_at(guaranteed: Guarantee, production: Outputs, scored: np.ndarray | None = None) -> dict:

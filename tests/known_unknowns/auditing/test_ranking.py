@@ -12,7 +12,7 @@ from known_unknowns.auditing.ranking import ID, Groups, Half, Wish, fitted
 
 
 def test_in_blocks_a_score_says_the_same(inputs, monkeypatch):
-    usable, _ = fitted(inputs, scores.names())
+    usable, _ = fitted(inputs)
     places = np.random.default_rng(0).permutation(len(inputs.validation))[:150]
     monkeypatch.setattr(ranking, "BLOCK", 64)
     found = ranking.score_halves(usable, {"some": Half(inputs.validation, places)})
@@ -22,17 +22,17 @@ def test_in_blocks_a_score_says_the_same(inputs, monkeypatch):
 
 
 def test_every_score_is_ranked_or_left_out_for_what_is_not_given(inputs, arrays, write):
-    usable, left_out = fitted(inputs, scores.names())
+    usable, left_out = fitted(inputs)
     assert set(usable) | set(left_out) == set(scores.names())
     assert not set(usable) & set(left_out)
     assert set(left_out) == {"jacobian", "jsd", "native", "odin", "tta"}
     few = read_outputs(write({name: arrays[name] for name in ("logits", "labels")}))
-    usable, left_out = fitted(few, scores.names())
+    usable, left_out = fitted(few)
     assert set(usable) == {"energy", "entropy", "gap", "gen", "max_logit", "msp"}
     assert "features" in left_out["vim"]
     assert "head's weights" in left_out["vim"]
     assert "training images" in left_out["openmax"]
-    _, left_out = fitted(replace(inputs, level=False), scores.names())
+    _, left_out = fitted(replace(inputs, level=False))
     of_the_level = {"energy", "max_logit", "nnguide", "openmax", "scale", "vim"}
     assert {name for name in left_out if "lost their level" in left_out[name]} == of_the_level
 

@@ -209,3 +209,9 @@ def test_other_files_and_parts_are_refused(path):
     with pytest.raises(ValueError, match=r"^score: react\.more\.set is a set"):
         rule.save(path.with_name("new"))
     assert not path.with_name("new").exists()
+
+
+def test_a_threshold_in_single_precision_is_saved(path):
+    rule = replace(rejector("msp"), threshold=np.float32(0.5))
+    rule.save(path)
+    assert Rejector.load(path).threshold == 0.5
