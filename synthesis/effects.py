@@ -106,7 +106,7 @@ class Wording(NamedTuple):
 class Effect:
     """A number and its `relation` (<, > or >=) to a margin.
 
-    An effect that does not decide is shown, but has no influence on the verdict.
+    An effect that does not decide is shown and does not influence the verdict.
     """
 
     name: str
@@ -138,8 +138,8 @@ class Effect:
 class Claim:
     """A testable sentence of a paper: `text`, its `source`, and the `check` in one line.
 
-    `scope` says whether the claim is about a data set; `needs` are required in a table if the
-    effects are derived.  `about` is the source of variation: "training", "models", "families" or
+    `scope` is true for the data sets of the claim; `needs` are required in a table if the effects
+    are derived.  `about` is the source of variation: "training", "models", "families" or
     "runs".  A claim that one example proves ("depends on") is `existential`.  `names` are test sets
     without stand-ins; `departure` describes how our method differs from the paper's.
     """
@@ -285,7 +285,9 @@ def refuse_duplicates(table: pd.DataFrame, levels: list[str]) -> None:
     twice = table.loc[table.duplicated(levels), levels]
     if len(twice):
         names = ", ".join(f"{name} {value}" for name, value in twice.iloc[0].items() if value != "")
-        raise ValueError(f"table: a number is there twice: {names}")
+        raise ValueError(
+            f"table: one row for each number expected, but it has two rows for {names}"
+        )
 
 
 class _Entry(NamedTuple):
@@ -425,7 +427,7 @@ def _decide(measured: Judged, intervals: bool) -> Judged:
     if not measured.runs:
         needs = measured.claim.needs
         return replace(measured, reasons=(remark(f"needs {needs}"),)) if needs else measured
-    low, high = _NAN, _NAN
+    low = high = _NAN
     if intervals and measured.draws is not None:
         low, high = np.quantile(measured.draws, [0.025, 0.975]).tolist()
     reasons = measured.reasons
