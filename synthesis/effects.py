@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from helpers.checks import known_name
 from synthesis.reasons import Cell, Evidence, Kind, Note, Reason, in_words, remark
 
 #: `data_set` and `backbone` of an effect that is the mean over all of them.
@@ -27,6 +28,8 @@ _DRAWS = 4000  # the ends of an interval then move by about one per cent of its 
 _NEAR = 0.1
 _HOLDS = {"<": operator.lt, ">": operator.gt, ">=": operator.ge}
 CELL = ["data_set", "backbone"]
+#: The sources of variation of a claim.
+SUBJECTS = ("training", "models", "families", "runs")
 _KEY = ["method", "calibration", "metric", "test_set"]
 _NAN = float("nan")
 
@@ -116,6 +119,9 @@ class Effect:
     decides: bool = True
     wording: Wording | None = None
 
+    def __post_init__(self) -> None:
+        known_name("relation", self.relation, _HOLDS)
+
     def verdict(self, low: float, high: float) -> Verdict:
         """Return the verdict for an interval: the side of the margin with the whole interval.
 
@@ -155,6 +161,15 @@ class Claim:
     names: tuple[str, ...] = ()
     existential: bool = False
     departure: str = ""
+
+    def __post_init__(self) -> None:
+        for word in self.about:
+            known_name("about", word, SUBJECTS)
+        names = [effect.name for effect in self.effects]
+        if not names or len({*names}) < len(names):
+            raise ValueError(
+                f"claim {self.id}: effects with different names expected, got {names or 'none'}"
+            )
 
 
 @dataclass(frozen=True)

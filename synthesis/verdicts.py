@@ -113,6 +113,11 @@ class Claims:
                 names=tuple(names),
                 **more,
             )
+            if not claim.text or claim.id in {each.id for each in self.claims}:
+                raise ValueError(
+                    f"claim {claim.id}: a new name and a docstring with the sentence of the"
+                    f" paper expected"
+                )
             self.claims.append(claim)
             return effects
 

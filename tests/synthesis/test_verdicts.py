@@ -32,6 +32,39 @@ def test_a_claim_is_ten_lines(rival, verdict):
     assert (summed["claim"], summed["text"], str(summed["verdict"])) == ("best", text, verdict)
 
 
+def claim_of(*effects):
+    """Return a function for a claim with these effects."""
+
+    def best():
+        """A sentence."""
+        return effects
+
+    return best
+
+
+GAIN = Effect("gain", number("auroc", "a"), ">", 0)
+
+
+@pytest.mark.parametrize(("function", "about", "message"), [
+    (claim_of(), "", "claim best: effects with different names expected, got none"),
+    (claim_of(GAIN, GAIN), "", r"different names expected, got \['gain', 'gain'\]"),
+    (claim_of(GAIN), "trainings", "unknown about 'trainings'; did you mean 'training'"),
+    (lambda: [GAIN], "", "a docstring with the sentence of the paper expected"),
+])  # fmt: skip
+def test_a_claim_that_could_not_be_tested_is_refused(function, about, message):
+    with pytest.raises(ValueError, match=message):
+        Claims("toy").add(source="", check="", about=about)(function)
+
+
+def test_two_claims_of_one_name_and_an_unknown_relation_are_refused():
+    toy = Claims("toy")
+    toy.add(source="", check="")(claim_of(GAIN))
+    with pytest.raises(ValueError, match="claim best: a new name"):
+        toy.add(source="", check="")(claim_of(GAIN))
+    with pytest.raises(ValueError, match="unknown relation '=>'"):
+        Effect("gain", number("auroc", "a"), "=>", 0)
+
+
 def test_an_effect_is_found_by_its_name():
     assert TOY.effect("best", "AUROC, a minus b").margin == 0.02
     with pytest.raises(KeyError, match="AUROC, a minus d"):
