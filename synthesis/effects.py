@@ -72,6 +72,8 @@ class Number:
     compute: Callable[..., np.ndarray] = np.asarray
 
     def __sub__(self, other: Number) -> Number:
+        if not isinstance(other, Number):
+            return NotImplemented
         return combine(operator.sub, self, other)
 
 
@@ -121,6 +123,9 @@ class Effect:
 
     def __post_init__(self) -> None:
         known_name("relation", self.relation, _HOLDS)
+        for text in self.words[:2]:
+            if "{size}" not in text:
+                raise ValueError(f"wording: a sentence with {{size}} expected, got {text!r}")
 
     def verdict(self, low: float, high: float) -> Verdict:
         """Return the verdict for an interval: the side of the margin with the whole interval.
@@ -349,7 +354,13 @@ def _measure(empty: Judged, runs: _Runs, resampled: str) -> Judged:
                 f"table: the numbers of {', '.join(empty.cell)}, run {run} have different numbers"
                 f" of bootstrap replicates, which cannot be paired"
             )
-        values = number.compute(*arrays)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            values = number.compute(*arrays)
+        if np.shape(values) != (max(map(len, arrays)),):
+            raise ValueError(
+                f"effect {empty.effect.name!r}: its function must return an array of the value and"
+                f" its replicates, got the shape {np.shape(values)}"
+            )
         if np.isfinite(values).all():
             computed[run] = values
             used += zip(number.keys, entries, strict=True)
