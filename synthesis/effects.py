@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from helpers.checks import known_name
 from synthesis.reasons import Cell, Evidence, Kind, Note, Reason, in_words, remark
 
 #: `data_set` and `backbone` of an effect that is the mean over all of them.
@@ -27,6 +28,8 @@ _DRAWS = 4000  # the ends of an interval then move by about one per cent of its 
 _NEAR = 0.1
 _HOLDS = {"<": operator.lt, ">": operator.gt, ">=": operator.ge}
 CELL = ["data_set", "backbone"]
+#: The sources of variation of a claim.
+SUBJECTS = ("training", "models", "families", "runs")
 _KEY = ["method", "calibration", "metric", "test_set"]
 _NAN = float("nan")
 
@@ -69,6 +72,8 @@ class Number:
     compute: Callable[..., np.ndarray] = np.asarray
 
     def __sub__(self, other: Number) -> Number:
+        if not isinstance(other, Number):
+            return NotImplemented
         return combine(operator.sub, self, other)
 
 
@@ -106,7 +111,7 @@ class Wording(NamedTuple):
 class Effect:
     """A number and its `relation` (<, > or >=) to a margin.
 
-    An effect that does not decide is shown, but has no influence on the verdict.
+    An effect that does not decide is shown and does not influence the verdict.
     """
 
     name: str
@@ -115,6 +120,12 @@ class Effect:
     margin: float
     decides: bool = True
     wording: Wording | None = None
+
+    def __post_init__(self) -> None:
+        known_name("relation", self.relation, _HOLDS)
+        for text in self.words[:2]:
+            if "{size}" not in text:
+                raise ValueError(f"wording: a sentence with {{size}} expected, got {text!r}")
 
     def verdict(self, low: float, high: float) -> Verdict:
         """Return the verdict for an interval: the side of the margin with the whole interval.
@@ -138,8 +149,8 @@ class Effect:
 class Claim:
     """A testable sentence of a paper: `text`, its `source`, and the `check` in one line.
 
-    `scope` says whether the claim is about a data set; `needs` are required in a table if the
-    effects are derived.  `about` is the source of variation: "training", "models", "families" or
+    `scope` is true for the data sets of the claim; `needs` are required in a table if the effects
+    are derived.  `about` is the source of variation: "training", "models", "families" or
     "runs".  A claim that one example proves ("depends on") is `existential`.  `names` are test sets
     without stand-ins; `departure` describes how our method differs from the paper's.
     """
@@ -155,6 +166,15 @@ class Claim:
     names: tuple[str, ...] = ()
     existential: bool = False
     departure: str = ""
+
+    def __post_init__(self) -> None:
+        for word in self.about:
+            known_name("about", word, SUBJECTS)
+        names = [effect.name for effect in self.effects]
+        if not names or len({*names}) < len(names):
+            raise ValueError(
+                f"claim {self.id}: effects with different names expected, got {names or 'none'}"
+            )
 
 
 @dataclass(frozen=True)
@@ -285,7 +305,9 @@ def refuse_duplicates(table: pd.DataFrame, levels: list[str]) -> None:
     twice = table.loc[table.duplicated(levels), levels]
     if len(twice):
         names = ", ".join(f"{name} {value}" for name, value in twice.iloc[0].items() if value != "")
-        raise ValueError(f"table: a number is there twice: {names}")
+        raise ValueError(
+            f"table: one row for each number expected, but it has two rows for {names}"
+        )
 
 
 class _Entry(NamedTuple):
@@ -332,7 +354,13 @@ def _measure(empty: Judged, runs: _Runs, resampled: str) -> Judged:
                 f"table: the numbers of {', '.join(empty.cell)}, run {run} have different numbers"
                 f" of bootstrap replicates, which cannot be paired"
             )
-        values = number.compute(*arrays)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            values = number.compute(*arrays)
+        if np.shape(values) != (max(map(len, arrays)),):
+            raise ValueError(
+                f"effect {empty.effect.name!r}: its function must return an array of the value and"
+                f" its replicates, got the shape {np.shape(values)}"
+            )
         if np.isfinite(values).all():
             computed[run] = values
             used += zip(number.keys, entries, strict=True)
@@ -425,7 +453,7 @@ def _decide(measured: Judged, intervals: bool) -> Judged:
     if not measured.runs:
         needs = measured.claim.needs
         return replace(measured, reasons=(remark(f"needs {needs}"),)) if needs else measured
-    low, high = _NAN, _NAN
+    low = high = _NAN
     if intervals and measured.draws is not None:
         low, high = np.quantile(measured.draws, [0.025, 0.975]).tolist()
     reasons = measured.reasons

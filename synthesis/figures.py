@@ -158,7 +158,8 @@ def tally_bars(counts: pd.DataFrame, *, titles: Mapping[str, str]) -> Axes:
     ax = plt.subplots(figsize=size, layout="constrained")[1]
     left = np.zeros(len(counts))
     for verdict, (_, colour, hatch) in VERDICTS.items():
-        widths, edge = counts[str(verdict)].to_numpy(), "white" if hatch else style.GREY
+        widths = counts[str(verdict)].to_numpy()
+        edge = "white" if hatch else style.GREY
         look: dict[str, Any] = {"color": colour, "hatch": hatch, "edgecolor": edge}
         look |= {"label": verdict, "linewidth": 0.6}
         bars = ax.barh(range(len(counts)), widths, 0.82, left=left, **look)

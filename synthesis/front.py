@@ -39,7 +39,8 @@ def accepted_shares(packs: Iterable[FeaturePack]) -> dict:
 
     Each share has a 95 % interval: images are resampled within each pack, equally for all scores.
     """
-    packs, accepted = list(packs), {}
+    packs = list(packs)
+    accepted = {}
     for score in SCORES:
         shares = [resample_shares(pack, score) for pack in packs]
         means = {kind: np.mean([each[kind] for each in shares], axis=0) for kind in KINDS}
@@ -56,7 +57,9 @@ def resample_shares(pack: FeaturePack, score: str) -> dict[str, np.ndarray]:
     Near and far shares are means over sets.  Shapes are [1 + REPLICATES]; the share is first.
     """
     values = values_on(pack, scores.create_as_published(score, pack.id_set))
-    test, correct, weights = values.pop("test"), pack.test.correct, weigh(len(pack.test))
+    test = values.pop("test")
+    correct = pack.test.correct
+    weights = weigh(len(pack.test))
     order = np.argsort(-test[correct], kind="stable")
     kept = np.cumsum(weights[:, correct][:, order], axis=1, dtype=float)
     enough = kept >= KEEP * kept[:, -1:] - 1e-9
@@ -101,8 +104,8 @@ def write(numbers: Mapping, path: Path = PICTURE) -> None:
         shares = {"accuracy": 100 * numbers["accuracy"], "keep": 100 * KEEP}
         values = {**numbers, **shares, "claims": sum(numbers["verdicts"].values())}
         for x, y, title, text in _PARTS:
-            title, text = title.format_map(values), text.format_map(values)
-            figure.text(x, y, title, fontsize=18, weight="bold", va="center")
+            text = text.format_map(values)
+            figure.text(x, y, title.format_map(values), fontsize=18, weight="bold", va="center")
             figure.text(x, y - 0.046, text, color="#595959", va="center")
         note = _NOTE.format_map(values)
         figure.text(0.02, 0.016, note, fontsize=10.5, color="#595959", va="center")
@@ -125,7 +128,8 @@ def draw_accepted(ax: Axes, accepted: Mapping) -> None:
     """Draw the accepted shares of each score as a line with intervals."""
     for index, (score, kinds) in enumerate(accepted.items()):
         middle, low, high = 100 * np.array([kinds[kind] for kind in KINDS]).T
-        bold, colour = score in _COLOURS, _COLOURS.get(score, GREY)
+        bold = score in _COLOURS
+        colour = _COLOURS.get(score, GREY)
         shape = {"lw": 3, "ms": 8, "zorder": 3} if bold else {"lw": 1.5, "ms": 5, "alpha": 0.6}
         x = np.arange(len(KINDS)) + 0.07 * (index - 1.5)
         ax.errorbar(x, middle, [middle - low, high - middle], fmt="o-" if bold else "s--",

@@ -52,12 +52,14 @@ def read(
     papers: Iterable[str], runs: str | os.PathLike, larger_tiers: Sequence[str]
 ) -> dict[tuple, pd.DataFrame]:
     """Read the results tables of papers, if available."""
-    root, tables, papers = project_root(), {}, list(papers)
-    runs = root / runs
-    for tier in dict.fromkeys([runs.name, *larger_tiers]):
-        for paper in papers:
+    root = project_root()
+    folder = root / runs
+    names = list(papers)
+    tables: dict[tuple, pd.DataFrame] = {}
+    for tier in dict.fromkeys([folder.name, *larger_tiers]):
+        for paper in names:
             committed = root / "results" / tier / f"{paper}.parquet"
-            file = runs / paper / "results.parquet" if tier == runs.name else committed
+            file = folder / paper / "results.parquet" if tier == folder.name else committed
             if file.exists():
                 table = tables[tier, paper] = results.read(file)
                 for column, value in (("tier", tier), ("paper", paper)):
@@ -210,13 +212,15 @@ def anchor(heading: str) -> str:
 def _decisive(checks: pd.DataFrame, verdict: Verdict) -> dict:
     """Return the effect with least clearance among the effects with the claim's verdict."""
     effects = checks[(checks["data_set"] == ALL) & checks["decides"]]
-    count, missing = len(effects), effects["effect"].isna()
+    count = len(effects)
+    missing = effects["effect"].isna()
     if not (effects["verdict"] == verdict).any():  # numbers, but not all
         text = f"some numbers are missing: {effects.loc[missing, 'check'].iloc[0]}"
         note = Note((Reason(Kind.UNTESTABLE, text),))
         effects = effects[~missing].assign(verdict=verdict, note=note)
     effects = effects[effects["verdict"] == verdict]
-    size, side = effects["effect"], np.where(effects["relation"] == "<", -1.0, 1.0)
+    size = effects["effect"]
+    side = np.where(effects["relation"] == "<", -1.0, 1.0)
     ahead = side * (size - effects["margin"])
     # equal draws equal the effect up to rounding
     facing = np.where(side * ahead > 0, size - effects["low"], effects["high"] - size).clip(min=0)

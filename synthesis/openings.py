@@ -111,7 +111,8 @@ def main_claims(claims: pd.DataFrame, tables: Mapping, chapter: str) -> str:
     rows = []
     for line in findings(claims).itertuples():
         link = chapter.format(title=TITLES[line.paper], paper=line.paper)
-        verdict, words = f"**{line.verdict}**", "no tier has results yet"
+        verdict = f"**{line.verdict}**"
+        words = "no tier has results yet"
         if parts := evidence(line, tables):
             words = "{measured} (`{tier}`: {scale}){missing}".format(tier=line.tier, **parts)
         others = claims[(claims["paper"] == line.paper) & (claims["claim"] == line.claim)]
@@ -178,12 +179,13 @@ def networks(table: pd.DataFrame, models: str = "", runs: int = 0) -> str:
     `models` and `runs` of the ledger, if there are any, are the ones behind the shown effect.
     """
     cards = ((name, data.find(name)) for name in table["data_set"].unique())
-    kinds, runs = table["backbone"].unique(), runs or table["run"].nunique()
+    kinds = table["backbone"].unique()
+    runs = runs or table["run"].nunique()
     if "famil" not in models:
         titles = " and ".join(card.title if card else f"`{name}`" for name, card in cards)
         models = f"`{kinds[0]}`" if len(kinds) == 1 else networks_in_words(kinds)
         models = f"{titles}; {models}"
-    return f"{models}, {runs} run{'s' * (runs > 1)}"
+    return f"{models}, {runs} run{'s' if runs > 1 else ''}"
 
 
 def figure(claims: pd.DataFrame, folder: Path) -> str:
@@ -204,7 +206,9 @@ def figure(claims: pd.DataFrame, folder: Path) -> str:
 
 
 def _save(folder: Path, name: str) -> None:
+    """Save the figure that was drawn last."""
     # the same numbers give the same file, and text as text makes it a fifth as large
+    figure = plt.gcf()
     with plt.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
-        plt.savefig(folder / f"{name}_found.svg", metadata={"Date": None})
-    plt.close()
+        figure.savefig(folder / f"{name}_found.svg", metadata={"Date": None})
+    plt.close(figure)

@@ -40,11 +40,11 @@ PLURALS = {"network": "networks", "architecture": "architectures", "family": "fa
 
 @dataclass(frozen=True)
 class Conditions:
-    """What a results table says about its networks, and what its tier is known for.
+    """Facts about the networks of a results table and about its tier.
 
     `unlearnt` and `behind` are the results of the functions of this name.  `short` describes a
     schedule that is shorter than the paper's, and `leak` images of unknown classes in the training
-    data.  Printed numbers have no tier, and no precondition applies to them.
+    data.  Printed numbers are without a tier, and preconditions do not apply to them.
     """
 
     tier: str = ""

@@ -60,7 +60,8 @@ def section(paper: str, tier: str, table: pd.DataFrame, judged: pd.DataFrame) ->
 def filled(text: str) -> str:
     """Return a README's text with the blocks between the markers renewed."""
     for name, write in (("front", picture), ("results", block)):
-        start, end = f"<!-- {name}:start -->", f"<!-- {name}:end -->"
+        start = f"<!-- {name}:start -->"
+        end = f"<!-- {name}:end -->"
         head, _, rest = text.partition(start)
         text = f"{head}{start}\n{write()}\n{end}{rest.partition(end)[2]}"
     return text

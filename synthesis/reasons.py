@@ -1,4 +1,4 @@
-"""Why an effect has its verdict: objects until they are printed, which is the last step."""
+"""The reasons for verdicts: objects until they are printed, which is the last step."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Cell = tuple[str, str]
 
 
 class Kind(StrEnum):
-    """What a reason does: a remark decides nothing, and the others prevent a verdict."""
+    """Kinds of reasons: all except a remark prevent a verdict."""
 
     REMARK = "remark"
     DOUBT = "doubt"  # of a number
@@ -62,7 +62,7 @@ class Note:
 
     @classmethod
     def of_dict(cls, note: Mapping[str, Any]) -> Note:
-        """Return a note from its dataclass as a dictionary, which may come from JSON."""
+        """Return a note from a dictionary of its fields, for example from JSON."""
         reasons = []
         for reason in note["reasons"]:
             cells = tuple((data_set, backbone) for data_set, backbone in reason["cells"])
@@ -76,7 +76,7 @@ class Note:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What stands behind all effects of a claim: networks, or the quality of predictions."""
+    """The evidence for all effects of a claim: networks, or the quality of predictions."""
 
     text: str
     networks: tuple[str, ...] = ()
@@ -91,7 +91,7 @@ class Evidence:
 
 
 def remark(text: str, *cells: Cell) -> Reason:
-    """Return a reason that prevents nothing."""
+    """Return a reason that does not prevent a verdict."""
     return Reason(Kind.REMARK, text, cells)
 
 

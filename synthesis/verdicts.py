@@ -113,6 +113,11 @@ class Claims:
                 names=tuple(names),
                 **more,
             )
+            if not claim.text or claim.id in {each.id for each in self.claims}:
+                raise ValueError(
+                    f"claim {claim.id}: a new name and a docstring with the sentence of the"
+                    f" paper expected"
+                )
             self.claims.append(claim)
             return effects
 
@@ -148,7 +153,7 @@ class Claims:
     def check_published(self) -> pd.DataFrame | None:
         """Return the effects by the paper's own printed numbers; None if unavailable.
 
-        They have no intervals.  An effect in the paper's text keeps its printed value.
+        They are without intervals.  An effect in the paper's text keeps its printed value.
         """
         if self.printed is None:
             return None
@@ -200,7 +205,7 @@ class Claims:
         pairs = pd.MultiIndex.from_frame(rows[["method", "metric"]])
         judged = []
         for claim in self.claims:
-            # without other rows, of which the claim would lack numbers
+            # other rows would count as cells that lack the numbers of the claim
             keys = (key for effect in claim.effects for key in effect.number.keys)
             numbers = rows[pairs.isin({(key.method, key.metric) for key in keys})]
             if claim.scope:
@@ -223,7 +228,7 @@ class Claims:
 
 
 def _evidence(numbers: pd.DataFrame) -> Evidence | None:
-    """Return what numbers of one claim are from, if their table says it."""
+    """Return the source of the numbers of one claim, if their table has it."""
     if "networks" in numbers:
         networks = tuple(dict.fromkeys(numbers["networks"].explode().dropna()))
         return Evidence(networks_in_words(networks) if networks else "", networks)

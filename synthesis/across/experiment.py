@@ -195,8 +195,11 @@ def rows(parameters: Parameters, part: Part, outputs: ModelOutputs, draw: Draw) 
 
 def classifier_rows(parameters: Parameters, outputs: ModelOutputs) -> Iterator[dict]:
     """Yield the rows of a model that do not depend on a score."""
-    test, bins = outputs.outputs["test"], parameters.bins
-    plain, labels, scaled = test.probabilities, test.labels, outputs.scaled(test)
+    test = outputs.outputs["test"]
+    bins = parameters.bins
+    plain = test.probabilities
+    labels = test.labels
+    scaled = outputs.scaled(test)
     logits = Outputs(logarithms(test), test.features, labels)
     before: dict[str, Any] = {"method": outputs.model.name}
     after = {**SCALED, **before}
@@ -229,10 +232,12 @@ def score_rows(
     def open_set(answer: Callable[..., tuple], *arguments, **columns) -> Iterator[dict]:
         """Yield calibration measures of K + 1 probabilities; the last is for "unknown"."""
         if outputs.near:
-            (whole, answers), labels = answer(outputs, *arguments), outputs.join(lambda o: o.labels)
-            given = whole[:, :-1], whole[:, -1], labels
-            brier = metrics.open_set_brier(*given)
-            ece = metrics.open_set_ece(*given, answers, bins=parameters.bins)
+            whole, answers = answer(outputs, *arguments)
+            labels = outputs.join(lambda each: each.labels)
+            known = whole[:, :-1]
+            last = whole[:, -1]
+            brier = metrics.open_set_brier(known, last, labels)
+            ece = metrics.open_set_ece(known, last, labels, answers, bins=parameters.bins)
             yield row("near", "open_set_brier", brier, len(labels)) | columns
             yield row("near", "open_set_ece", ece, len(labels)) | columns
 

@@ -49,9 +49,11 @@ def agreement(table: pd.DataFrame, *, among: str = "cells", draws: int = 200) ->
     known_name("among", among, AMONG)
     everything = _wide(_one_benchmark(table), "value")
     values = _complete(everything[[name for name in COMPARED if name in everything]], among)
-    names, runs = list(values.columns), values.index.unique("run").size
+    names = list(values.columns)
+    runs = values.index.unique("run").size
     points = values.to_numpy().reshape(runs, -1, len(names))
-    means, ranked = points.mean(axis=0), points.shape[1]
+    means = points.mean(axis=0)
+    ranked = points.shape[1]
     replicates = {
         name: np.stack(drawn.tolist()).reshape(runs, ranked, -1)
         for name, drawn in _wide(table, "bootstrap").loc[values.index, names].items()
@@ -65,7 +67,8 @@ def agreement(table: pd.DataFrame, *, among: str = "cells", draws: int = 200) ->
     value = correlate()
     low = high = np.full_like(value, np.nan)
     if draws and (runs > 1 or replicates):
-        rng, drawn = np.random.default_rng(0), []
+        rng = np.random.default_rng(0)
+        drawn = []
         spread = np.sqrt(runs / max(1, runs - 1))  # draws of so few runs vary too little
         for number in range(draws):
             which = rng.integers(0, runs, runs)
@@ -77,7 +80,8 @@ def agreement(table: pd.DataFrame, *, among: str = "cells", draws: int = 200) ->
             drawn.append(correlate(noise))
         noise = np.quantile(np.array(drawn) - np.mean(drawn, axis=0), [0.025, 0.975], axis=0)
         low, high = np.clip(value + noise, -1, 1)
-        low, high = np.minimum(low, value), np.maximum(high, value)
+        low = np.minimum(low, value)
+        high = np.maximum(high, value)
     pairs = pd.MultiIndex.from_product([names, names], names=["first", "second"])
     columns = {"correlation": value.ravel(), "low": low.ravel(), "high": high.ravel()}
     return pd.DataFrame(columns, pairs).reset_index().assign(ranked=ranked, runs=runs)

@@ -58,7 +58,7 @@ _REPLICATES = 1000
 _CLEAR = 0.3  # below it a line explains less than a tenth of the variance: no clear sign
 _TURNS = (Reason(Kind.DOUBT, "the sign is not stable over divisions"),)
 _STRONG = 0.8  # the margin of a strong correlation
-#: What the least correlation is over, and the metric of `derive`.
+#: Names of `derive` for the least correlation over networks or variants.
 _LEAST = {
     "networks": "networks",
     "sizes": "sizes",
@@ -127,8 +127,8 @@ def _quantities(table: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame, s
         for detector, numbers in values.groupby(level="detector", sort=False):
             doubted = {network for network, name in turning[metric] if name == detector}
             yield f"{detector}/{_PROPOSED}", f"correlation_{metric}", numbers.droplevel(3), doubted
-        doubted, mean = {network for network, _ in turning[metric]}, _mean(values, detectors)
-        yield _PROPOSED, f"correlation_{metric}", mean, doubted
+        doubted = {network for network, _ in turning[metric]}
+        yield _PROPOSED, f"correlation_{metric}", _mean(values, detectors), doubted
     gain = (single["fpr95"] - single["auroc"]).dropna()
     doubted = {network for metric in _TITLES for network, _ in turning[metric]}
     yield _PROPOSED, "correlation_gain", _mean(gain, detectors), doubted
@@ -205,7 +205,8 @@ def _correlations(primary, sets: dict, draws: np.ndarray, metric: str) -> pd.Dat
     methods = [f"{detector}/{_PROPOSED}" for detector in DETECTORS]
     chosen = primary["metric"].eq(f"pearson_{metric}") & primary["method"].isin(methods)
     pearson = primary[chosen].set_index([*_PLACE, "detector"])
-    sign, replicates = 1 if metric == "auroc" else -1, {}
+    sign = 1 if metric == "auroc" else -1
+    replicates = {}
     values = sign * pearson["value"].to_frame(0)
     if not draws.size or pearson.empty:
         return values
@@ -263,7 +264,8 @@ def _pearson(weights: np.ndarray, pairs: np.ndarray) -> np.ndarray:
     """Return the correlation of pairs [N, 2] under weightings [B, N]; 0 if one is constant."""
     weights = weights / np.maximum(weights.sum(axis=1, keepdims=True), 1)
     x, y = (pairs - pairs.mean(axis=0)).T
-    first, second = weights @ x, weights @ y
+    first = weights @ x
+    second = weights @ y
     norm = np.sqrt(np.maximum((weights @ x**2 - first**2) * (weights @ y**2 - second**2), 0))
     least = 1e-9 * np.linalg.norm(x) * np.linalg.norm(y)  # below it, rounding alone
     shared = weights @ (x * y) - first * second
@@ -397,8 +399,8 @@ def backbones():
 )
 def sizes():
     """Gscore correlates strongly with FPR95 on test sets of down to 50 images."""
-    # The paper has no margin for small sets. A correlation of the sets that a line is fitted to
-    # says nothing of its predictions, so we ask whether they are better than a constant.
+    # The paper does not report a margin for small sets. A correlation of the sets that a line is
+    # fitted to does not test its predictions, so we test if they are better than a constant.
     name = "least skill of the predicted FPR95 of MSP over sizes"
     skill = _of_sets(name, "least_skill_of_sizes", _MSP, 0)
     return [skill, replace(_least("sizes"), decides=False)]

@@ -39,7 +39,10 @@ PAPER_SETS = (1, 3, 4)  # how many sets of each of `KINDS` the paper's average h
 
 # numbers of a network
 _NUMBERS = [*((score, "der99", "average") for score in SCORES), ("network", "accuracy", "test")]
-_MSP, _ERRORS, _ACCURACY = 0, slice(0, len(SCORES)), -1  # places in `_NUMBERS`
+# places in `_NUMBERS`
+_MSP = 0
+_ERRORS = slice(0, len(SCORES))
+_ACCURACY = -1
 
 
 class Quantity(NamedTuple):
@@ -75,7 +78,8 @@ def derive(table: pd.DataFrame) -> pd.DataFrame:
     """
     rows = []
     for data_set, part in table.groupby("data_set", sort=False):
-        numbers, counted = read_numbers(part), part[part["metric"] == "parameters"]
+        numbers = read_numbers(part)
+        counted = part[part["metric"] == "parameters"]
         sizes = dict(zip(counted["backbone"], counted["value"], strict=True))
         complete = {
             m for (_, m), values in numbers.items() if not np.isnan(values[_ERRORS, 0]).any()
@@ -201,7 +205,8 @@ def control_pairs(models: Iterable[str], strategy: str) -> list[tuple[str, str]]
     >>> control_pairs(["a8", "a8+finetuned", "a8+distilled", "b8", "b8+distilled"], "distilled")
     [('a8+finetuned', 'a8+distilled'), ('b8', 'b8+distilled')]
     """
-    parsed, pairs = {name: ModelName.parse(name) for name in models}, []
+    parsed = {name: ModelName.parse(name) for name in models}
+    pairs = []
     for architecture in dict.fromkeys(model.architecture for model in parsed.values()):
         kinds = {n: m.strength for n, m in parsed.items() if m[:2] == (architecture, strategy)}
         controls = [n for n in (f"{architecture}+finetuned", architecture) if n in parsed]

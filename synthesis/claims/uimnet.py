@@ -38,7 +38,8 @@ _APART = 0.3
 _OTHERS = ("mixup", "mc_dropout", "mimo", "soft_labels")
 _STUDENTS = ("rnd", "oc")
 _PAPERS = ("erm", *_OTHERS, *_STUDENTS, "rbf")
-_GOOD, _POOR = ("entropy", "msp", "gap"), ("jacobian", "tta", "native")
+_GOOD = ("entropy", "msp", "gap")
+_POOR = ("jacobian", "tta", "native")
 _TITLES = TEXTS["claimed"]
 _OUT = ("auroc", "out_as_out", "in_as_in")
 _ENSEMBLE = "ensemble minus single"
@@ -205,7 +206,8 @@ def _against_erm(before: pd.DataFrame, after: pd.DataFrame) -> Iterator[tuple[st
 
 def _at(numbers: pd.DataFrame, **chosen: str) -> pd.DataFrame:
     """Return the numbers with these values of levels of the index, without the levels."""
-    index, kept = numbers.index, np.ones(len(numbers), bool)
+    index = numbers.index
+    kept = np.ones(len(numbers), bool)
     for level, value in chosen.items():  # codes are integers, and faster than strings
         position = index.names.index(level)
         kept &= index.codes[position] == index.levels[position].get_indexer([value])

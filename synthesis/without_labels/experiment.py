@@ -74,7 +74,8 @@ def outputs(parameters: Parameters, part: Part, roles: Suite, models: Network) -
 
 def rows(parameters: Parameters, part: Part, outputs: Outputs, draw: Draw) -> Iterator[dict]:
     """Yield the rows of `rows_of_protocols`, then the rows of `rows_of_answers`."""
-    first, scores_of = parameters.detectors[0], outputs.detectors
+    first = parameters.detectors[0]
+    scores_of = outputs.detectors
     sets = len(scores_of[first].sets)
     divisions = [divide(sets, run, parameters) for run in range(parameters.repeats)]
     yield from rows_of_protocols(scores_of, divisions, parameters)
@@ -92,7 +93,8 @@ class Protocol:
 
 def choose_images(detector: DetectorScores, protocol: Protocol, seed: int) -> Places:
     """Return the images of each set's mixture; mixtures with fewer than 50 images are left out."""
-    places, known = {}, len(detector.known[protocol.known])
+    places = {}
+    known = len(detector.known[protocol.known])
     for name, values in detector.sets.items():
         share = draw_share(np.random.default_rng([seed, zlib.crc32(name.encode())]))
         ours, others = counts_at_share(known, len(values), share, protocol.size)
@@ -114,7 +116,8 @@ def rows_of_protocols(
     The first detector is also tested in one division by size, under a shift, and on each kind of
     sets after a fit to the other kinds.
     """
-    first, plain = parameters.detectors[0], [Protocol()]
+    first = parameters.detectors[0]
+    plain = [Protocol()]
     further = [
         *(Protocol(f"{DRAWN}, size {n}", size=n) for n in parameters.sizes if n >= FEWEST),
         *(Protocol(f"{DRAWN}, shift {shift}", known=shift) for shift in parameters.shifts),

@@ -69,7 +69,7 @@ def test_no_rows_and_rows_of_others(paper):
     pd.testing.assert_frame_equal(claims.check(both), checks)
     for more, message in (
         (table.assign(tier="small"), "one tier expected"),
-        (table, "there twice"),
+        (table, "two rows for"),
     ):
         with pytest.raises(ValueError, match=message):
             claims.check(pd.concat([table, more]))

@@ -86,5 +86,7 @@ def test_a_detector_that_lacks_something_is_in_no_mean(table):
     assert not {f"energy/{UDE}", UDE} & methods
     by_claim = verdicts("gscore", constant)
     assert (by_claim["detectors"], by_claim["correlation"]) == ("not testable", "no data")
-    with pytest.raises(ValueError, match="twice: data_set cifar10_mini, backbone resnet8, run 0"):
+    with pytest.raises(
+        ValueError, match="two rows for data_set cifar10_mini, backbone resnet8, run 0"
+    ):
         derive(pd.concat([table, table]))
