@@ -39,7 +39,8 @@ def list_images(root: Path) -> list[str]:
     """
     every = sorted(_images(os.fspath(root), "", follow=True), key=lambda file: file.split("/"))
     files = [file for file in every if is_image(Path(file))]
-    if unread := [file for file in every if is_unread(Path(file))]:
+    unread = [file for file in every if is_unread(Path(file))]
+    if unread:
         log.warning(
             "%s: %d images are left out, the first is %s; convert them to PNG or JPEG",
             root, len(unread), unread[0],

@@ -159,7 +159,7 @@ class Images(Labelled):
             for start in range(0, len(self), batch_size):
                 block = self.images[start : start + batch_size]
                 if transform is not None:
-                    pictures = (Image.fromarray(image) for image in block)
+                    pictures = map(Image.fromarray, block)
                     changed = pool.map(lambda picture: channels_last(transform(picture)), pictures)
                     block = np.stack(list(changed))
                 yield torch.from_numpy(block).permute(0, 3, 1, 2)
@@ -191,22 +191,31 @@ def concatenate(sets: Sequence[Images], name: str) -> Images:
             raise ValueError(
                 f"sets: {part} and {sets[0]} differ in size; bring them to one with resize()"
             )
-    class_names = tuple(dict.fromkeys(label for part in sets for label in part.class_names))
+    class_names = merge_class_names(sets)
     labels = [renumber(part.labels, part.class_names, class_names) for part in sets]
-    words = {wnid: word for part in sets for wnid, word in (part.words or {}).items()}
-    fields = dict.fromkeys(field for part in sets for field in part.origin)
+    words: dict[str, str] = {}
+    texts: dict[str, dict[str, None]] = {}  # of each field of the origins, each text once
+    for part in sets:
+        words |= part.words or {}
+        for title, value in part.origin.items():
+            texts.setdefault(title, {})[str(value)] = None
     return Images(
         np.concatenate([part.images for part in sets]),
         np.concatenate(labels),
         class_names,
         name,
         "+".join(dict.fromkeys(part.split for part in sets)),
-        {
-            field: "; ".join(dict.fromkeys(str(p.origin[field]) for p in sets if field in p.origin))
-            for field in fields
-        },
+        {title: "; ".join(values) for title, values in texts.items()},
         words=words or None,
     )
+
+
+def merge_class_names(sets: Iterable[Labelled]) -> tuple[str, ...]:
+    """Return the names of the classes of several sets, each once, in the order of appearance."""
+    names: dict[str, None] = {}
+    for part in sets:
+        names |= dict.fromkeys(part.class_names)
+    return tuple(names)
 
 
 def renumber(labels: np.ndarray, class_names: Sequence[str], names: Sequence[str]) -> np.ndarray:
@@ -223,7 +232,8 @@ def renumber(labels: np.ndarray, class_names: Sequence[str], names: Sequence[str
             f"class_names: each name once expected, got {len(names) - len(number)} more than once"
         )
     # -1 selects the last entry
-    return np.array([*(number.get(name, -1) for name in class_names), -1], np.int64)[labels]
+    numbers = [number.get(name, -1) for name in class_names] + [-1]
+    return np.array(numbers, np.int64)[labels]
 
 
 def _check_labels(argument: str, labels, names_argument: str, names, length: int) -> None:

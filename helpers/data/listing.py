@@ -10,7 +10,7 @@ from typing import Self
 
 import numpy as np
 
-from helpers.data.images import Labelled, renumber
+from helpers.data.images import Labelled, merge_class_names, renumber
 from helpers.data.sources import listing
 
 
@@ -66,15 +66,17 @@ class Listing(Labelled):
         if not parts:
             raise ValueError("parts: none given; at least one is needed")
         root = Path(os.path.commonpath([part.root for part in parts]))
-        names = tuple(dict.fromkeys(label for part in parts for label in part.class_names))
+        names = merge_class_names(parts)
         files: list[str] = []
+        labels = []
         for part in parts:
+            labels.append(renumber(part.labels, part.class_names, names))
             folder = part.root.relative_to(root).as_posix()
             files += [file if folder == "." else f"{folder}/{file}" for file in part.files]
         return Listing(
             root=root,
             files=tuple(files),
-            labels=np.concatenate([renumber(p.labels, p.class_names, names) for p in parts]),
+            labels=np.concatenate(labels),
             class_names=names,
             name=name,
             split="+".join(dict.fromkeys(part.split for part in parts)),

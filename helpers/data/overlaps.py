@@ -26,7 +26,7 @@ def find(images: Images, data_set: str, external: Iterable[str] = ()) -> tuple[s
                 f"data set '{images.name}': whether its classes overlap with those of "
                 f"'{data_set}' cannot be told, since the nouns of these are not known"
             )
-        others = [*known, *(name for name in external if _are_wnids([name]))]
+        others = [*known] + [name for name in external if _are_wnids([name])]
         graph = Hypernyms.span([*images.class_names, *others])
         hit = set(wordnet_rules.find_covered(images.class_names, others, graph))
     elif known:
@@ -55,7 +55,7 @@ def find_related(images: Images, data_set: str) -> tuple[str, ...]:
             )
     graph = Hypernyms.span([*nouns, *classes])
     hit = {nouns[wnid] for wnid in wordnet_rules.find_covered(nouns, classes, graph)}
-    above = set().union(*(graph.ancestors(wnid) for wnid in classes))
+    above = set().union(*map(graph.ancestors, classes))
     hit |= {name for wnid, name in nouns.items() if wnid in above}
     return tuple(name for name in images.class_names if name in hit)
 
@@ -86,7 +86,9 @@ def check_disjoint(external: Sequence[Images], tests: Mapping[str, Images]) -> N
     Outlier Exposure, ODIN and OpenMax would be too good.
     """
     classes = set(external[0].class_names)
-    images = {_digest(image) for subset in external for image in subset.images}
+    images: set[bytes] = set()
+    for subset in external:
+        images.update(map(_digest, subset.images))
     for name, test in tests.items():
         shared = sorted(classes & set(test.class_names))
         if shared:

@@ -43,7 +43,7 @@ import os
 import re
 import zipfile
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -183,9 +183,14 @@ def write_pack(
     if len({*class_names}) != len(class_names):
         raise ValueError(f"class_names: each name once expected, got {list(class_names)}")
     meta: dict = {
-        "name": name, "class_names": list(class_names), "cols": COLUMNS, "per_sheet": PER_SHEET,
-        "origin": dict(origin), "splits": {}, "sha256": {},
-    }  # fmt: skip
+        "name": name,
+        "class_names": list(class_names),
+        "cols": COLUMNS,
+        "per_sheet": PER_SHEET,
+        "origin": dict(origin),
+        "splits": {},
+        "sha256": {},
+    }
     if coarse_class_names is not None:
         meta["coarse_class_names"] = list(coarse_class_names)
     for split, (images, *labels) in splits.items():
@@ -235,10 +240,14 @@ def _describe(name: str, split: str, images, labels: list, meta: dict) -> dict:
     arrays = [np.asarray(values) for values in labels]
     arrays = [a.astype(np.int64) if a.dtype.kind in "iu" else a for a in arrays]
     Images(
-        images, arrays[0], meta["class_names"], name, split,
+        images,
+        arrays[0],
+        meta["class_names"],
+        name,
+        split,
         coarse_labels=arrays[1] if arrays[1:] else None,
         coarse_class_names=meta.get("coarse_class_names"),
-    )  # fmt: skip
+    )
     part["labels"] = arrays[0].tolist()
     if arrays[1:]:
         part["coarse_labels"] = arrays[1].tolist()
@@ -315,7 +324,8 @@ def _check_meta(path: Path, meta: dict, split: str) -> None:
         "origin that is no mapping": not isinstance(meta.get("origin", {}), dict),
         "neither name nor origin": "origin" not in meta and "name" not in meta,
     }
-    if broken := [name for name, is_wrong in wrong.items() if is_wrong]:
+    broken = [name for name, is_wrong in wrong.items() if is_wrong]
+    if broken:
         raise _damaged(path, f"meta.json, split '{split}': {broken[0]}")
 
 
@@ -337,8 +347,12 @@ def _read_images(
             f"but has {count} labels and {len(present)} members",
         )
     if part["kind"] == "files":
-        opened = ((m, _open(path, m, _member(path, archive, m, digests))) for m in expected)
-        return stack(opened, size, f"{path}, split '{split}'", antialias=antialias)
+
+        def opened() -> Iterator[tuple[str, Image.Image]]:
+            for member in expected:
+                yield member, _open(path, member, _member(path, archive, member, digests))
+
+        return stack(opened(), size, f"{path}, split '{split}'", antialias=antialias)
     tile = part["size"]
     images = np.empty((count, tile, tile, 3), np.uint8)
     for index, member in enumerate(expected):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from helpers.checks import float_array, open_share
-from helpers.metrics import resample_weights
+from helpers.metrics.bootstrap import REPLICATES, resample_weights
 from helpers.metrics.inputs import share_array
 
 _COARSE = 0.1
@@ -40,7 +40,8 @@ class Regression:
         as-many-th largest :math:`\hat p_{-i} - r_i`, for the level γ.
         """
         sets = len(self.gscores)
-        if sets < (needed := fewest_sets(level)):
+        needed = fewest_sets(level)
+        if sets < needed:
             raise ValueError(
                 f"level: an interval of {level:g} needs at least {needed} meta-training sets, got "
                 f"{sets}; lower the level or add sets"
@@ -60,7 +61,9 @@ class Regression:
         shifts = left_out * (1 / sets + np.outer(gscores - self.gscores.mean(), centred) / spread)
         predictions = self.predict(gscores)[:, None] - shifts
         if redrawn is not None:
-            again, truths = (float_array("redrawn", values, length=sets) for values in redrawn)
+            new_gscores, new_truths = redrawn
+            again = float_array("redrawn", new_gscores, length=sets)
+            truths = float_array("redrawn", new_truths, length=sets)
             shift = 1 / sets + (again - self.gscores.mean()) * centred / spread
             left_out = truths - (self.predict(again) - left_out * shift)
         low = np.sort(predictions - np.abs(left_out), axis=1)[:, sets - rank]
@@ -156,7 +159,7 @@ def skill_of_errors(errors, guessed, *, level: float = 0.95) -> Estimate:
 
 @lru_cache(maxsize=4)  # tables need equal sets again and again
 def _weights(sets: int) -> np.ndarray:
-    return resample_weights(sets, replicates=1000, seed=0).astype(float)
+    return resample_weights(sets, replicates=REPLICATES, seed=0).astype(float)
 
 
 def describe_skill(estimate: Estimate) -> str:

@@ -17,7 +17,9 @@ from helpers.metrics.inputs import correct_array
 from helpers.metrics.ranking import required_count
 from helpers.metrics.selective import harmonic_numbers
 
-_ROWS, _CELLS = 256, 2**18  # images, and counts, held at a time: about the size of a CPU's cache
+# Images and counts that are held at a time: about the size of a CPU's cache.
+_ROWS = 256
+_CELLS = 2**18
 
 
 def _count_array(name: str, weights, length: int) -> tuple[np.ndarray, np.ndarray]:
@@ -57,7 +59,8 @@ class _Segments(NamedTuple):
         ranked = scores[order]
         positive = positive[order]
         ends = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True)) + 1
-        size, true = (np.diff(c, prepend=0) for c in (ends, np.cumsum(positive)[ends - 1]))
+        size = np.diff(ends, prepend=0)
+        true = np.diff(np.cumsum(positive)[ends - 1], prepend=0)
         mixed = (0 < true) & (true < size)
         negative = true < size
         # a run of one group can be cut anywhere: at the end of a block, too

@@ -79,8 +79,10 @@ class Bank:
         for part in _split(len(rows), queries.shape[1]):
             i = rows[part]
             j = columns[part]
-            bank, factors, offsets = (array[places[i, j]] for array in self.exact)
-            table[i, j] = np.vecdot(queries[i], bank.astype(np.float64)) * factors + offsets
+            near = places[i, j]
+            bank, factors, offsets = self.exact
+            products = np.vecdot(queries[i], bank[near].astype(np.float64))
+            table[i, j] = products * factors[near] + offsets[near]
         largest = np.sort(table, axis=1)[:, -k:]
         # If the smallest stored product may be one of the largest, further ones may be, too.
         short = (values.min(axis=1, keepdims=True) >= middle - margin) & (margin > 0)

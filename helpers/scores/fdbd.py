@@ -19,7 +19,8 @@ class DecisionBoundaryDistance(BlockwiseScore):
     """
 
     def _learn(self, train_outputs, head):
-        self.normals = cdist(*2 * (head.weight.astype(np.float64),))
+        weight = head.weight.astype(np.float64)
+        self.normals = cdist(weight, weight)
         np.fill_diagonal(self.normals, np.inf)  # no boundary with itself: a distance of 0
         if len(self.normals) < 2 or not self.normals.all():
             raise ValueError("head: two or more classes, each with weights of its own, expected")

@@ -57,7 +57,8 @@ def moments(outputs: Outputs, *, normalised: bool = False) -> Moments:
         means, counts = class_means(
             outputs, lambda part: (rows(part), part.labels % (classes + 1)), classes + 1
         )
-        within = np.zeros((means.shape[1],) * 2)
+        width = means.shape[1]
+        within = np.zeros((width, width))
         for part in parts(outputs):
             centred = rows(part) - means[part.labels]
             within = within + centred.T @ centred

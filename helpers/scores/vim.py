@@ -12,7 +12,11 @@ from helpers.scores.moments import moments
 
 def principal_dimensions(width: int) -> int:
     """Return the default dimension of the principal subspace of `width` features."""
-    return 1000 if width >= 2048 else 512 if width >= 768 else width // 2
+    if width >= 2048:
+        return 1000
+    if width >= 768:
+        return 512
+    return width // 2
 
 
 @recorded("vim")

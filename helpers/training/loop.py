@@ -107,8 +107,8 @@ def train(
         outliers = None
     elif outliers is None:
         raise ValueError(f"outliers: objective '{recipe.objective}' needs them, got none")
-    elif (size := _size(images, recipe)) != _size(outliers, recipe):
-        raise ValueError(f"outliers: images of {size} pixels expected")
+    elif _size(images, recipe) != _size(outliers, recipe):
+        raise ValueError(f"outliers: images of {_size(images, recipe)} pixels expected")
     if recipe.backbone in PATCHES and set(_size(images, recipe)) != {recipe.image_size}:
         raise ValueError(
             f"image_size: the images are {_size(images, recipe)[0]} pixels high, and the network's "

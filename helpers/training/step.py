@@ -57,7 +57,8 @@ class Step:
 
     def _record(self, batch: Batch) -> torch.cuda.CUDAGraph:
         """Record a step without doing it, and return the record."""
-        self.kept = Batch(*(tensor.clone() for tensor in vars(batch).values()))
+        copies = {name: tensor.clone() for name, tensor in vars(batch).items()}
+        self.kept = Batch(**copies)
         self.optimiser.zero_grad(set_to_none=True)
         torch.cuda.synchronize()
         graph = torch.cuda.CUDAGraph()
