@@ -69,7 +69,7 @@ def load(
     ValueError: unknown data set 'digist'; did you mean 'digits'? There are: arrows, ...
     """
     if not isinstance(name, str):
-        raise ValueError(f"name: that of a data set expected, got {name!r}")
+        raise ValueError(f"name: the name of a data set expected, got {name!r}")
     sources.check_size(size)
     if name.startswith("folder:"):
         path = name.removeprefix("folder:")

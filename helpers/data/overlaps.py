@@ -23,8 +23,8 @@ def find(images: Images, data_set: str, external: Iterable[str] = ()) -> tuple[s
     if _are_wnids(images.class_names):
         if not known:
             raise ValueError(
-                f"data set '{images.name}': whether its classes overlap with those of "
-                f"'{data_set}' cannot be told, since the nouns of these are not known"
+                f"data set '{images.name}': no rule can decide whether its classes overlap with "
+                f"the classes of '{data_set}', since the nouns of '{data_set}' are not known"
             )
         others = [*known] + [name for name in external if _are_wnids([name])]
         graph = Hypernyms.span([*images.class_names, *others])
@@ -50,8 +50,8 @@ def find_related(images: Images, data_set: str) -> tuple[str, ...]:
     for name, known in ((images.name, all_known), (data_set, classes)):
         if not known:
             raise ValueError(
-                f"data set '{name}': which classes '{images.name}' and '{data_set}' share cannot "
-                "be told, since the nouns of its classes are not known"
+                f"data set '{name}': no rule can decide which classes '{images.name}' and "
+                f"'{data_set}' share, since the nouns of its classes are not known"
             )
     graph = Hypernyms.span([*nouns, *classes])
     hit = {nouns[wnid] for wnid in wordnet_rules.find_covered(nouns, classes, graph)}
@@ -72,9 +72,9 @@ def check_names(images: Images, *, nouns: bool) -> None:
         odd = odd or [name for name in named if not wordnet.knows(name)]
     if odd:
         raise ValueError(
-            f"data set '{images.name}': whether {len(odd)} of its {len(images.class_names)} "
-            f"classes overlap with known ones cannot be told, since they are called neither by "
-            f"wnids nor by nouns of WordNet ({', '.join(odd[:5])}); rename the folders of its "
+            f"data set '{images.name}': no rule can decide whether {len(odd)} of its "
+            f"{len(images.class_names)} classes overlap with known classes, since their names are "
+            f"not wnids or nouns of WordNet ({', '.join(odd[:5])}); rename the folders of its "
             "classes. Tiny ImageNet is read as its archive has it, with val/val_annotations.txt"
         )
 

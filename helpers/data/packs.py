@@ -81,7 +81,9 @@ def read_pack(
     if row:
         status = path.stat()
         if _digest(path, status.st_size, status.st_mtime_ns) != row["sha256"]:
-            raise _damaged(path, "its SHA-256 is not the one in the DATASETS.md beside it")
+            raise _damaged(
+                path, "its SHA-256 differs from the entry in the DATASETS.md of its folder"
+            )
     try:
         with open(path, "rb") as file, zipfile.ZipFile(file) as archive:
             meta = _read_meta(path, archive)
@@ -216,7 +218,7 @@ def _describe(name: str, split: str, images, labels: list, meta: dict) -> dict:
     if not re.fullmatch(r"[a-z][a-z0-9_]*", split):
         raise ValueError(f"splits: '{split}' is not a name of small letters, digits and _")
     if len(images) == 0:
-        raise ValueError(f"splits: '{split}' has no images")
+        raise ValueError(f"splits: at least one image of '{split}' expected, got none")
     part: dict = {"n": len(images)}
     if isinstance(images, np.ndarray):
         size = images.shape[1] if images.ndim == 4 else 0
@@ -230,8 +232,8 @@ def _describe(name: str, split: str, images, labels: list, meta: dict) -> dict:
         for index, data in enumerate(images):
             if isinstance(data, np.ndarray):
                 raise ValueError(
-                    f"splits: images of '{split}' are arrays one by one; numpy.stack makes the one "
-                    "array [N, S, S, 3] that is expected"
+                    f"splits: one array [N, S, S, 3] of all images of '{split}' expected, got an "
+                    "array for each image; stack them with numpy.stack"
                 )
             if not isinstance(data, bytes) or not data.startswith(b"\xff\xd8\xff"):
                 raise ValueError(f"splits: image {index} of '{split}' is not a JPEG file's bytes")
@@ -296,7 +298,7 @@ def _read_meta(path: Path, archive: zipfile.ZipFile) -> dict:
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise _damaged(path, f"meta.json is not JSON ({error})") from error
     if "sha256" in meta and meta["sha256"]["meta.json"] != _meta_digest(meta):
-        raise _damaged(path, "meta.json is not what its SHA-256 says")
+        raise _damaged(path, "meta.json differs from its SHA-256")
     return meta
 
 
@@ -381,7 +383,7 @@ def _member(
     except zipfile.BadZipFile as error:
         raise _damaged(path, f"member {member}: {error}") from error
     if digests is not None and digests.get(member) != hashlib.sha256(data).hexdigest():
-        raise _damaged(path, f"member {member} is not what its SHA-256 says")
+        raise _damaged(path, f"member {member} differs from its SHA-256")
     return data
 
 

@@ -216,9 +216,9 @@ def _validation_classes(path: Path) -> dict[str, str]:
     odd = sorted(there ^ set(classes))
     if odd:
         raise ValueError(
-            f"image folder {path / 'val' / 'images'}: {len(odd)} images or lines of {table.name} "
-            f"without the other, {odd[0]} for one; unpack the archive again, or remove "
-            f"{table.name} if the images were put into a folder for each class"
+            f"image folder {path / 'val' / 'images'}: {len(odd)} images are not in "
+            f"{table.name}, or are missing, for example {odd[0]}; unpack the archive again, "
+            f"or remove {table.name} if the images were put into a folder for each class"
         )
     return classes
 

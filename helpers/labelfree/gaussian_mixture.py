@@ -88,7 +88,9 @@ def _em_step(parameters: np.ndarray, powers: np.ndarray, totals: list) -> np.nda
     shares = expit(np.subtract(first_log, second_log) @ powers)
     first_sums = (powers @ shares).tolist()
     second_sums = [total - first for total, first in zip(totals, first_sums, strict=True)]
-    counts, means, variances = [], [], []
+    counts = []
+    means = []
+    variances = []
     for count, total, squares in (first_sums, second_sums):
         divisor = max(count, 1e-15)
         mean = total / divisor

@@ -53,8 +53,8 @@ class Regression:
         leverages = 1 / sets + centred**2 / spread
         if leverages.max() > 1 - 1e-9:
             raise ValueError(
-                "gscores: all meta-training sets but one have the same Gscore, and without that "
-                "one there is no line; add sets"
+                "gscores: only one meta-training set differs from the others in its Gscore, and "
+                "without this set there is no line; add sets"
             )
         left_out = self.residuals / (1 - leverages)
         # decrease of the line at each new Gscore if a set is left out, [M, S]
@@ -144,9 +144,9 @@ def skill_of_errors(errors, guessed, *, level: float = 0.95) -> Estimate:
     errors = float_array("errors", errors)
     guessed = float_array("guessed", guessed, length=len(errors))
     if len(errors) < 3:
-        raise ValueError(f"errors: those of at least 3 sets expected, got {len(errors)}")
+        raise ValueError(f"errors: the errors of at least 3 sets expected, got {len(errors)}")
     if not guessed.any():
-        raise ValueError("guessed: the constant has no error; there is nothing to be better at")
+        raise ValueError("guessed: the error of the constant is 0, and no prediction can be better")
     weights = _weights(len(errors))
     with np.errstate(divide="ignore", invalid="ignore"):
         replicates = 1 - (weights @ errors) / (weights @ guessed)

@@ -130,7 +130,7 @@ def check_spread(name: str, values) -> np.ndarray:
         raise ValueError(f"{name}: at least 2 images expected, got 1")
     if array.min() == array.max():
         raise ValueError(
-            f"{name}: all {len(array)} are {array[0]:g}; constant scores have no two parts to "
-            "tell apart and no spread"
+            f"{name}: all {len(array)} are {array[0]:g}; constant scores cannot be split into "
+            "two parts"
         )
     return array

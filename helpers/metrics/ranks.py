@@ -207,4 +207,4 @@ def _ranks(values: pd.DataFrame, lower_is_better: bool) -> pd.DataFrame:
 
 def _refuse_duplicates(name: str, kind: str, index: pd.Index) -> None:
     if not index.is_unique:
-        raise ValueError(f"{name}: {kind} {index[index.duplicated()][0]} is there twice")
+        raise ValueError(f"{name}: {kind} {index[index.duplicated()][0]} appears twice")

@@ -216,8 +216,8 @@ class Classifier(nn.Module):
             return None
         if not isinstance(layer, nn.Linear):
             raise ValueError(
-                f"backbone: no linear head, but {type(layer).__name__}; scores of features and "
-                "head cannot be had"
+                f"backbone: a linear head expected, got {type(layer).__name__}; choose scores that "
+                "do not read features or the head"
             )
         return Head(
             weight=layer.weight.detach().float().cpu().numpy(),

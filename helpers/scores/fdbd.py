@@ -23,7 +23,7 @@ class DecisionBoundaryDistance(BlockwiseScore):
         self.normals = cdist(weight, weight)
         np.fill_diagonal(self.normals, np.inf)  # no boundary with itself: a distance of 0
         if len(self.normals) < 2 or not self.normals.all():
-            raise ValueError("head: two or more classes, each with weights of its own, expected")
+            raise ValueError("head: two or more classes with different weights expected")
         self.mean = mean_features(train_outputs)
 
     def _scores(self, part):

@@ -110,7 +110,9 @@ class OpenMax:
             right[part] = values.argmax(axis=1) == labels[part]
             np.add.at(mean, labels[part][right[part]], values[right[part]])
         if not right.any():
-            raise ValueError("labels: no image is classified correctly, so nothing can be fitted")
+            raise ValueError(
+                "labels: no image is classified correctly, so OpenMax cannot be fitted"
+            )
         correct = np.bincount(labels[right], minlength=classes)
         mean /= np.maximum(correct, 1)[:, None]
 

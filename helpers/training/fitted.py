@@ -194,7 +194,7 @@ def fit(
         if os.environ.get("TRAINING") == "refused":
             raise cache.MissingError(
                 f"{path}: not there, and TRAINING=refused; the network of {images.name} with "
-                f"{recipe} and seed {seed} is trained by a step before this one, unless data, "
+                f"{recipe} and seed {seed} is trained by an earlier step, unless data, "
                 "parameters, code or versions differ; TRAINING=allowed trains it here"
             )
         precision_on(device, recipe.precision)  # refused before anything is computed

@@ -111,8 +111,8 @@ def train(
         raise ValueError(f"outliers: images of {_size(images, recipe)} pixels expected")
     if recipe.backbone in PATCHES and set(_size(images, recipe)) != {recipe.image_size}:
         raise ValueError(
-            f"image_size: the images are {_size(images, recipe)[0]} pixels high, and the network's "
-            f"patches those of images of {recipe.image_size}"
+            f"image_size: images of {recipe.image_size} pixels expected, whose patches the network "
+            f"has, got {_size(images, recipe)[0]} pixels"
         )
     if objective.needs_teacher:
         if teacher is None:
