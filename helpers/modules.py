@@ -170,12 +170,12 @@ def _canonical(node: object) -> str:
         return repr(node)
     fields = {name: value for name, value in ast.iter_fields(node) if value not in (None, [])}
     if isinstance(node, ast.JoinedStr):
-        fields["values"] = [part for part in node.values if getattr(part, "value", None) != ""]
+        fields["values"] = [value for value in node.values if getattr(value, "value", None) != ""]
     body = fields.get("body")
     if isinstance(body, list):
         fields["body"] = [statement for statement in body if not _is_text(statement)]
-    shown = ", ".join(f"{name}={_canonical(value)}" for name, value in fields.items())
-    return f"{type(node).__name__}({shown})"
+    field_texts = ", ".join(f"{name}={_canonical(value)}" for name, value in fields.items())
+    return f"{type(node).__name__}({field_texts})"
 
 
 def _is_text(node: ast.AST) -> bool:

@@ -88,9 +88,9 @@ def load(
     )
 
 
-def open_stream(name: str, split: str, **chosen) -> ImageStream:
+def open_stream(name: str, split: str, **options) -> ImageStream:
     """Open a data set stored as a folder of images among the packs; load no images into memory."""
-    return ImageStream.open(list_stream(name, split, **chosen))
+    return ImageStream.open(list_stream(name, split, **options))
 
 
 def list_stream(

@@ -100,15 +100,15 @@ class Hypernyms:
         >>> graph.prune(["c", "e"]).parents
         {'b': (), 'c': ('b',), 'e': ('b',)}
         """
-        part = set(keep).union(*map(self.ancestors, keep))
+        remaining = set(keep).union(*map(self.ancestors, keep))
         first: dict[str, dict[str, None]] = {}  # remaining nodes for each node: itself, or below
         parents: dict[str, tuple[str, ...]] = {}
         for node in reversed(self._from_above):
-            if node not in part:
+            if node not in remaining:
                 continue
             below: dict[str, None] = {}
             for child in self._children[node]:
-                if child in part:
+                if child in remaining:
                     below |= first[child]
             deeper = frozenset().union(*map(self.descendants, below))  # seen by a shorter way, too
             below = {lower: None for lower in below if lower not in deeper}

@@ -96,8 +96,8 @@ def read_pack(
         "title": row.get("what", meta["name"]),
         **{key: row[column] for key, column in ROW_TO_ORIGIN.items() if column in row},
     }
-    part = meta["splits"][split]
-    coarse_labels = part.get("coarse_labels")
+    entry = meta["splits"][split]
+    coarse_labels = entry.get("coarse_labels")
     coarse_names = meta.get("coarse_class_names")
     try:
         loaded = Images(
@@ -106,7 +106,7 @@ def read_pack(
             split=split,
             origin=origin,
             words=meta.get("words"),
-            labels=np.array(part["labels"], np.int64),
+            labels=np.array(entry["labels"], np.int64),
             class_names=tuple(meta["class_names"]),
             coarse_labels=None if coarse_labels is None else np.array(coarse_labels, np.int64),
             coarse_class_names=None if coarse_names is None else tuple(coarse_names),
@@ -132,11 +132,11 @@ def jpeg_files(path: Path, split: str) -> tuple[list[bytes], dict[str, list]]:
     Both are empty if the pack has sheets.
     """
     with zipfile.ZipFile(path) as archive:
-        part = _read_meta(path, archive)["splits"][split]
-        if part["kind"] == "sheets":
+        entry = _read_meta(path, archive)["splits"][split]
+        if entry["kind"] == "sheets":
             return [], {}
-        files = [_member(path, archive, member) for member in _member_names(split, part)]
-    return files, {column: part[column] for column in ("author", "page") if column in part}
+        files = [_member(path, archive, member) for member in _member_names(split, entry)]
+    return files, {column: entry[column] for column in ("author", "page") if column in entry}
 
 
 def write_pack(
@@ -219,7 +219,7 @@ def _describe(name: str, split: str, images, labels: list, meta: dict) -> dict:
         raise ValueError(f"splits: '{split}' is not a name of small letters, digits and _")
     if len(images) == 0:
         raise ValueError(f"splits: at least one image of '{split}' expected, got none")
-    part: dict = {"n": len(images)}
+    entry: dict = {"n": len(images)}
     if isinstance(images, np.ndarray):
         size = images.shape[1] if images.ndim == 4 else 0
         if images.shape[1:] != (size, size, 3) or not 1 <= size <= LARGEST_TILE:
@@ -227,7 +227,7 @@ def _describe(name: str, split: str, images, labels: list, meta: dict) -> dict:
                 f"splits: images of '{split}' must be [N, S, S, 3] with S at most {LARGEST_TILE}, "
                 f"got {list(images.shape)}; larger ones are kept as JPEG files"
             )
-        part |= {"kind": "sheets", "size": size}
+        entry |= {"kind": "sheets", "size": size}
     else:
         for index, data in enumerate(images):
             if isinstance(data, np.ndarray):
@@ -237,7 +237,7 @@ def _describe(name: str, split: str, images, labels: list, meta: dict) -> dict:
                 )
             if not isinstance(data, bytes) or not data.startswith(b"\xff\xd8\xff"):
                 raise ValueError(f"splits: image {index} of '{split}' is not a JPEG file's bytes")
-        part |= {"kind": "files", "files": [f"{i:06d}.jpg" for i in range(len(images))]}
+        entry |= {"kind": "files", "files": [f"{i:06d}.jpg" for i in range(len(images))]}
         images = np.zeros((len(images), 1, 1, 3), np.uint8)  # for the checks of Images only
     arrays = [np.asarray(values) for values in labels]
     arrays = [a.astype(np.int64) if a.dtype.kind in "iu" else a for a in arrays]
@@ -250,16 +250,16 @@ def _describe(name: str, split: str, images, labels: list, meta: dict) -> dict:
         coarse_labels=arrays[1] if arrays[1:] else None,
         coarse_class_names=meta.get("coarse_class_names"),
     )
-    part["labels"] = arrays[0].tolist()
+    entry["labels"] = arrays[0].tolist()
     if arrays[1:]:
-        part["coarse_labels"] = arrays[1].tolist()
-    return part
+        entry["coarse_labels"] = arrays[1].tolist()
+    return entry
 
 
-def _member_names(split: str, part: dict, per_sheet: int = PER_SHEET) -> list[str]:
-    if part["kind"] == "files":
-        return [f"{split}/{file}" for file in part["files"]]
-    return [f"{split}_{index:04d}.webp" for index in range(math.ceil(part["n"] / per_sheet))]
+def _member_names(split: str, entry: dict, per_sheet: int = PER_SHEET) -> list[str]:
+    if entry["kind"] == "files":
+        return [f"{split}/{file}" for file in entry["files"]]
+    return [f"{split}_{index:04d}.webp" for index in range(math.ceil(entry["n"] / per_sheet))]
 
 
 def _encode(tiles: np.ndarray) -> bytes:
@@ -304,15 +304,15 @@ def _read_meta(path: Path, archive: zipfile.ZipFile) -> dict:
 
 def _check_meta(path: Path, meta: dict, split: str) -> None:
     """Refuse numbers and names that no valid pack has, before any further processing."""
-    part = meta["splits"][split]
+    entry = meta["splits"][split]
     names = meta["class_names"]
-    sheets = part["kind"] == "sheets"
-    size = part["size"] if sheets else 1
+    sheets = entry["kind"] == "sheets"
+    size = entry["size"] if sheets else 1
     columns = meta.get("cols", COLUMNS)
-    labels = part["labels"] + part.get("coarse_labels", [])
-    count = len(part["labels"])
+    labels = entry["labels"] + entry.get("coarse_labels", [])
+    count = len(entry["labels"])
     wrong = {
-        f"should be {part['n']} images, but has {count} labels": part["n"] != count,
+        f"should be {entry['n']} images, but has {count} labels": entry["n"] != count,
         "labels that are no whole numbers": any(type(label) is not int for label in labels),
         "cols, per_sheet below 1": any(
             type(n) is not int or n < 1 for n in (columns, meta.get("per_sheet", PER_SHEET))
@@ -334,12 +334,12 @@ def _check_meta(path: Path, meta: dict, split: str) -> None:
 def _read_images(
     path: Path, archive: zipfile.ZipFile, meta: dict, split: str, size: int | None, antialias: bool
 ) -> np.ndarray:
-    part = meta["splits"][split]
+    entry = meta["splits"][split]
     digests = meta.get("sha256")
     columns = meta.get("cols", COLUMNS)
     per_sheet = meta.get("per_sheet", PER_SHEET)
-    count = part["n"]
-    expected = _member_names(split, part, per_sheet)
+    count = entry["n"]
+    expected = _member_names(split, entry, per_sheet)
     of_split = re.compile(rf"{re.escape(split)}(_\d+\.webp|/.+)")
     present = [member for member in archive.namelist() if of_split.fullmatch(member)]
     if sorted(present) != sorted(expected):
@@ -348,14 +348,14 @@ def _read_images(
             f"split '{split}' should be {count} images in {len(expected)} members, "
             f"but has {count} labels and {len(present)} members",
         )
-    if part["kind"] == "files":
+    if entry["kind"] == "files":
 
         def opened() -> Iterator[tuple[str, Image.Image]]:
             for member in expected:
                 yield member, _open(path, member, _member(path, archive, member, digests))
 
         return stack(opened(), size, f"{path}, split '{split}'", antialias=antialias)
-    tile = part["size"]
+    tile = entry["size"]
     images = np.empty((count, tile, tile, 3), np.uint8)
     for index, member in enumerate(expected):
         target = images[index * per_sheet : (index + 1) * per_sheet]

@@ -163,8 +163,8 @@ def _interpolate(images: np.ndarray, size: int) -> np.ndarray:
     down = down[:, np.newaxis, np.newaxis]
     across = across[:, np.newaxis]
 
-    def row(chosen: np.ndarray) -> np.ndarray:
-        lines = images[:, chosen]
+    def row(rows: np.ndarray) -> np.ndarray:
+        lines = images[:, rows]
         return lines[:, :, left] * (1 - across) + lines[:, :, right] * across
 
     return np.rint(row(above) * (1 - down) + row(below) * down).astype(np.uint8)

@@ -42,15 +42,15 @@ def digits(split: str, *, size: int | None = None, antialias: bool = True) -> Im
     from sklearn.datasets import load_digits
 
     grey, labels = load_digits(return_X_y=True)  # values 0 to 16
-    chosen = np.zeros(len(labels), bool)
+    in_split = np.zeros(len(labels), bool)
     for label in np.unique(labels):
         (indices,) = np.nonzero(labels == label)
         first = -(-4 * len(indices) // 5)
-        chosen[indices[:first] if split == "train" else indices[first:]] = True
-    pixels = np.rint(grey[chosen].reshape(-1, 8, 8, 1) * (255 / 16)).astype(np.uint8)
+        in_split[indices[:first] if split == "train" else indices[first:]] = True
+    pixels = np.rint(grey[in_split].reshape(-1, 8, 8, 1) * (255 / 16)).astype(np.uint8)
     images = resize(np.repeat(pixels, 3, axis=3), 32)
     images = images if size is None else resize(images, size, antialias=antialias)
-    numbers = labels[chosen].astype(np.int64)
+    numbers = labels[in_split].astype(np.int64)
     return Images(images, numbers, tuple("0123456789"), "digits", split, card_of("digits").record)
 
 

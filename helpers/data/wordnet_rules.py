@@ -112,8 +112,8 @@ def draw_near(candidates: Iterable[str], count: int, *, seed: int) -> tuple[str,
     candidates = list(candidates)
     if not 0 <= count <= len(candidates):
         raise ValueError(f"count: 0 to {len(candidates)} candidates expected, got {count}")
-    drawn = np.random.default_rng(seed).choice(len(candidates), count, replace=False)
-    return tuple(candidates[index] for index in np.sort(drawn))
+    positions = np.random.default_rng(seed).choice(len(candidates), count, replace=False)
+    return tuple(candidates[index] for index in np.sort(positions))
 
 
 def named_nodes(names: Iterable[str], graph: Hypernyms) -> dict[str, str]:

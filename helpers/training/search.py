@@ -126,13 +126,13 @@ def trials(
         seeds = {name: [seed, trial, zlib.crc32(name.encode())] for name in space}
         return {name: np.random.default_rng(seeds[name]) for name in space}
 
-    drawn = [dict(defaults)]
+    trials_drawn = [dict(defaults)]
     for trial in range(1, count):
         values = dict(defaults)
         for name, generator in generators(trial).items():
             values[name] = _drawn(space[name], generator)
-        drawn.append(values)
-    return drawn
+        trials_drawn.append(values)
+    return trials_drawn
 
 
 def check_space(
@@ -180,12 +180,12 @@ def applied(recipe: Recipe, values: Mapping[str, object]) -> Recipe:
     >>> recipe.learning_rate, recipe.width, recipe.objective_arguments
     (0.02, 8, {'width': 64})
     """
-    taken = arguments_of(recipe.objective)
-    names = {*taken} | {field.name for field in fields(Recipe)}
+    of_objective = arguments_of(recipe.objective)
+    names = {*of_objective} | {field.name for field in fields(Recipe)}
     for name in values:
         known_name("hyper-parameter", name, names)
-    arguments = {name: value for name, value in values.items() if name in taken}
-    settings = {name: value for name, value in values.items() if name not in taken}
+    arguments = {name: value for name, value in values.items() if name in of_objective}
+    settings = {name: value for name, value in values.items() if name not in of_objective}
     merged = {**recipe.objective_arguments, **arguments}
     return Recipe.from_parameters(recipe.as_dict() | {"objective_arguments": merged}, **settings)
 
