@@ -64,7 +64,7 @@ class Listing(Labelled):
         Classes with equal names become one class; `root` is the folder that contains all roots.
         """
         if not listings:
-            raise ValueError("parts: none given; at least one is needed")
+            raise ValueError("listings: none given; at least one is needed")
         root = Path(os.path.commonpath([listed.root for listed in listings]))
         names = merge_class_names(listings)
         files: list[str] = []
