@@ -87,7 +87,7 @@ def plain_array(name: str, values) -> np.ndarray:
     ValueError: scores: no array (setting an array element with a sequence. ...)
     """
     if isinstance(values, np.ma.MaskedArray):
-        raise ValueError(f"{name}: an array without a mask expected; leave out what is masked")
+        raise ValueError(f"{name}: an array without a mask expected; leave out the masked values")
     try:
         return np.asarray(values)
     except (ValueError, TypeError, RuntimeError) as error:  # the last two of tensors

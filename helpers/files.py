@@ -168,10 +168,10 @@ def check_free(path: Path, replaces: Collection[str] | None = None) -> None:
         return
     if replaces is None:
         raise FileExistsError(
-            f"{path} is there already; name another folder, or have it replaced (--force)"
+            f"{path} exists already; name another folder, or replace it with --force"
         )
     if not path.is_dir() or path.is_symlink():
-        raise FileExistsError(f"{path} is no folder; name another one")
+        raise FileExistsError(f"{path} is not a folder; name another path")
     if others := sorted({entry.name for entry in path.iterdir()} - {*replaces}):
         raise FileExistsError(
             f"{path} holds other files ({', '.join(others[:3])}), so it is left as it is; name "

@@ -17,8 +17,14 @@ ROOT = Path(__file__).resolve().parents[__name__.count(".")]
 PACKAGES = ("helpers", "known_unknowns", "pictures", "synthesis")
 #: Modules that store or load content that keys contain; the code of these modules does not count.
 BY_CONTENT = {
-    *(f"helpers.{name}" for name in ("cache", "checkpoints", "files", "modules")),
-    *(f"helpers.data{name}" for name in ("", ".cards", ".packs", ".sources")),
+    "helpers.cache",
+    "helpers.checkpoints",
+    "helpers.data",
+    "helpers.data.cards",
+    "helpers.data.packs",
+    "helpers.data.sources",
+    "helpers.files",
+    "helpers.modules",
 }
 TABLES = (".css", ".csv", ".html", ".jinja", ".txt", ".yaml")
 
@@ -42,13 +48,16 @@ def read(name: str, root: Path = ROOT) -> Module | None:
 
 @functools.cache
 def _parse(name: str, root: Path, file: Path, changed: int) -> Module:
-    tree = ast.parse(source := file.read_text("utf-8"))
+    source = file.read_text("utf-8")
+    tree = ast.parse(source)
     imports = set(_imported(tree, root))
-    # "__path__" is the folder in which a package looks for its modules
-    lookups = [n for n in tree.body if "__path__" in source and "'__path__'" in ast.dump(n)]
-    neighbours = {f"{name}.{stem}" for stem in _stems(file.parent)} if lookups else set()
-    if not all(isinstance(node, ast.FunctionDef) for node in lookups):
-        imports |= neighbours
+    neighbours: set[str] = set()
+    if "__path__" in source:  # the folder in which a package looks for its modules
+        lookups = [node for node in tree.body if "'__path__'" in ast.dump(node)]
+        if lookups:
+            neighbours = {f"{name}.{stem}" for stem in _stems(file.parent)}
+        if not all(isinstance(node, ast.FunctionDef) for node in lookups):
+            imports |= neighbours  # the package imports them when it is imported itself
     return Module(file, _canonical(tree), frozenset(imports), frozenset(neighbours))
 
 
@@ -76,8 +85,11 @@ def files(source: str, *names: str) -> list[Path]:
     imported = {name for name in _imported(ast.parse(source), ROOT) if read(name)}
     modules = _closure({*imported, *names}, ROOT, on_demand=True).values()
     code_files = {module.file for module in modules}
-    namesakes = {file.with_suffix(suffix) for file in code_files for suffix in TABLES}
-    return sorted({*code_files, *_tables(modules), *filter(Path.is_file, namesakes)})
+    needed = code_files | {*_tables(modules)}
+    for file in code_files:
+        namesakes = [file.with_suffix(suffix) for suffix in TABLES]
+        needed.update(filter(Path.is_file, namesakes))
+    return sorted(needed)
 
 
 def _closure(
@@ -94,17 +106,24 @@ def _closure(
     beyond = beyond - set(waiting)
     while waiting:
         name = waiting.pop()
-        if name not in {*reached, *beyond} and (module := read(name, root)):
-            reached[name] = module
-            waiting += module.imports | (module.on_demand if on_demand else frozenset())
+        if name in reached or name in beyond:
+            continue
+        module = read(name, root)
+        if module is None:
+            continue
+        reached[name] = module
+        waiting += module.imports
+        if on_demand:
+            waiting += module.on_demand
     return reached
 
 
 def _whole(package: str, root: Path) -> list[str]:
     """Return all modules of a package of `PACKAGES`."""
     files = root.joinpath(package).rglob("*.py")
-    parts = [file.relative_to(root).with_suffix("").parts for file in files]
-    return [".".join(part for part in each if part != "__init__") for each in parts]
+    paths = [file.relative_to(root).with_suffix("") for file in files]
+    modules = [path.parent if path.name == "__init__" else path for path in paths]
+    return [".".join(path.parts) for path in modules]
 
 
 def _stems(folder: Path) -> set[str]:
@@ -117,7 +136,10 @@ def _tables(modules: Iterable[Module]) -> list[Path]:
     """Return the tables, lists and templates next to an ``__init__``."""
     folders = {module.file.parent for module in modules if module.file.name == "__init__.py"}
     folders |= {folder / "templates" for folder in folders if (folder / "templates").is_dir()}
-    return sorted(file for folder in folders for file in folder.iterdir() if file.suffix in TABLES)
+    tables: list[Path] = []
+    for folder in folders:
+        tables += [file for file in folder.iterdir() if file.suffix in TABLES]
+    return sorted(tables)
 
 
 def _imported(tree: ast.AST, root: Path) -> Iterator[str]:
@@ -148,11 +170,12 @@ def _canonical(node: object) -> str:
         return repr(node)
     fields = {name: value for name, value in ast.iter_fields(node) if value not in (None, [])}
     if isinstance(node, ast.JoinedStr):
-        fields["values"] = [part for part in node.values if getattr(part, "value", None) != ""]
-    if isinstance(body := fields.get("body"), list):
-        fields["body"] = [each for each in body if not _is_text(each)]
-    shown = ", ".join(f"{name}={_canonical(value)}" for name, value in fields.items())
-    return f"{type(node).__name__}({shown})"
+        fields["values"] = [value for value in node.values if getattr(value, "value", None) != ""]
+    body = fields.get("body")
+    if isinstance(body, list):
+        fields["body"] = [statement for statement in body if not _is_text(statement)]
+    field_texts = ", ".join(f"{name}={_canonical(value)}" for name, value in fields.items())
+    return f"{type(node).__name__}({field_texts})"
 
 
 def _is_text(node: ast.AST) -> bool:

@@ -34,8 +34,8 @@ class Head:
 
     def restricted(self, classes: Sequence[int]) -> Head:
         """Return the head of a model that knows only these of its classes, in this order."""
-        chosen = distinct_classes(classes, len(self.bias))
-        return Head(self.weight[chosen], self.bias[chosen])
+        columns = distinct_classes(classes, len(self.bias))
+        return Head(self.weight[columns], self.bias[columns])
 
 
 @dataclass(frozen=True)
@@ -83,15 +83,15 @@ class Outputs:
             array = getattr(self, name)
             if array is None and name in ("members", "native"):
                 continue
-            given = plain_array(name, array)
-            if name == "labels" and given.dtype.kind not in "iu":
-                raise ValueError(f"labels: integers expected, got dtype {given.dtype}")
-            if given.dtype.kind not in "biuf":
-                raise ValueError(f"{name}: real numbers expected, got dtype {given.dtype}")
-            if given.dtype == np.uint64 and given.size and given.max() > np.iinfo(np.int64).max:
-                raise ValueError(f"{name}: numbers below 2 ** 63 expected, got {given.max()}")
+            plain = plain_array(name, array)
+            if name == "labels" and plain.dtype.kind not in "iu":
+                raise ValueError(f"labels: integers expected, got dtype {plain.dtype}")
+            if plain.dtype.kind not in "biuf":
+                raise ValueError(f"{name}: real numbers expected, got dtype {plain.dtype}")
+            if plain.dtype == np.uint64 and plain.size and plain.max() > np.iinfo(np.int64).max:
+                raise ValueError(f"{name}: numbers below 2 ** 63 expected, got {plain.max()}")
             # contiguous rows in memory, or the last bit of a row's sum depends on the other rows
-            array = given.astype(kind, order="C", copy=_is_writeable(given))
+            array = plain.astype(kind, order="C", copy=_is_writeable(plain))
             array.flags.writeable = False
             object.__setattr__(self, name, array)
             if array.ndim != ndim:
@@ -156,15 +156,15 @@ class Outputs:
         """Return the outputs of some images: an index array, a mask or a slice."""
         if not len(labels := self.labels[indices]):
             raise ValueError("indices: no image")
-        part = object.__new__(Outputs)  # checked arrays are not checked again
-        part.__dict__.update(
+        subset = object.__new__(Outputs)  # checked arrays are not checked again
+        subset.__dict__.update(
             logits=self.logits[indices],
             features=self.features[indices],
             labels=labels,
             members=None if self.members is None else self.members[:, indices],
             native=None if self.native is None else self.native[indices],
         )
-        return part
+        return subset
 
     def restricted(self, classes: Sequence[int]) -> Outputs:
         """Return the outputs of a model that knows only these of its classes.
@@ -190,10 +190,10 @@ class Outputs:
         """
         if self.members is not None:
             raise ValueError("members: outputs without members expected")
-        chosen = distinct_classes(classes, self.num_classes)
+        columns = distinct_classes(classes, self.num_classes)
         number = np.full(self.num_classes + 1, -1)  # the last entry is what -1 picks
-        number[chosen] = np.arange(len(chosen))
-        return Outputs(self.logits[:, chosen], self.features, number[self.labels])
+        number[columns] = np.arange(len(columns))
+        return Outputs(self.logits[:, columns], self.features, number[self.labels])
 
     def save(self, path: str | os.PathLike) -> None:
         """Write a safetensors file that knows its own checksum, whole or not at all."""
@@ -272,14 +272,14 @@ def distinct_classes(classes: Sequence[int], total: int) -> list[int]:
         ...
     ValueError: classes: each class once expected, got [0, 0, 1]; leave out the duplicates
     """
-    chosen = [int(whole_number("classes", number, least=0)) for number in classes]
-    if not chosen or max(chosen) >= total:
-        raise ValueError(f"classes: numbers from 0 to {total - 1} expected, got {chosen}")
-    if len(set(chosen)) < len(chosen):
+    columns = [int(whole_number("classes", number, least=0)) for number in classes]
+    if not columns or max(columns) >= total:
+        raise ValueError(f"classes: numbers from 0 to {total - 1} expected, got {columns}")
+    if len(set(columns)) < len(columns):
         raise ValueError(
-            f"classes: each class once expected, got {chosen}; leave out the duplicates"
+            f"classes: each class once expected, got {columns}; leave out the duplicates"
         )
-    return chosen
+    return columns
 
 
 def ensemble(members: Sequence[Outputs]) -> Outputs:

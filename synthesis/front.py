@@ -16,7 +16,7 @@ from matplotlib.axes import Axes
 from PIL import Image
 
 from helpers import data, scores
-from helpers.metrics.bootstrap import resample_weights
+from helpers.metrics.bootstrap import REPLICATES, resample_weights
 from helpers.modules import ROOT
 from helpers.papers import content_of
 from helpers.tables.figures.style import BLUE, GREEN, GREY, LIGHT, RED
@@ -27,7 +27,6 @@ from synthesis.rendering import render
 PICTURE = ROOT / "book" / "_static" / "front.png"
 SETS, SCORES, KINDS, _PARTS, _NOTE = content_of(__file__, "front").values()
 KEEP = 0.95
-REPLICATES = 1000
 _KEY = "numbers"  # of the picture's metadata
 _COLOURS = {"msp": "#1a1a1a", "knn": GREEN}
 _BARS = dict(zip(map(str, Verdict), (BLUE, RED, GREY, LIGHT, "#dddddd"), strict=True))

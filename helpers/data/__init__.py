@@ -69,7 +69,7 @@ def load(
     ValueError: unknown data set 'digist'; did you mean 'digits'? There are: arrows, ...
     """
     if not isinstance(name, str):
-        raise ValueError(f"name: that of a data set expected, got {name!r}")
+        raise ValueError(f"name: the name of a data set expected, got {name!r}")
     sources.check_size(size)
     if name.startswith("folder:"):
         path = name.removeprefix("folder:")
@@ -88,9 +88,9 @@ def load(
     )
 
 
-def open_stream(name: str, split: str, **chosen) -> ImageStream:
+def open_stream(name: str, split: str, **options) -> ImageStream:
     """Open a data set stored as a folder of images among the packs; load no images into memory."""
-    return ImageStream.open(list_stream(name, split, **chosen))
+    return ImageStream.open(list_stream(name, split, **options))
 
 
 def list_stream(

@@ -101,7 +101,7 @@ def cards() -> tuple[Card, ...]:
         Card(**_slice(fields, whole[fields["slice_of"]]) if "slice_of" in fields else fields)
         for fields in entries
     ]
-    drawn = [
+    generated = [
         Card(
             name=family.name,
             title=family.title,
@@ -115,7 +115,7 @@ def cards() -> tuple[Card, ...]:
         )
         for family in pictures.FAMILIES.values()
     ]
-    return (*written, *drawn)
+    return (*written, *generated)
 
 
 def _slice(fields: dict, whole: dict) -> dict:
@@ -126,8 +126,8 @@ def _slice(fields: dict, whole: dict) -> dict:
         "what": f"{whole['what']} Here {counts}: {fields['rule']}, in the set's order.",
         "origin": f"{whole['origin']}; embedded in this repository",
     }
-    kept = ("classes", "size", "licence", "citation_key")
-    return {name: whole[name] for name in kept if name in whole} | description | fields
+    copied = ("classes", "size", "licence", "citation_key")
+    return {name: whole[name] for name in copied if name in whole} | description | fields
 
 
 def find(name: str) -> Card | None:

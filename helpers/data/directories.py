@@ -37,9 +37,10 @@ def list_images(root: Path) -> list[str]:
     a loop.  Hidden folders and files are left out: programs keep small copies there.  Images of
     other formats are left out with a warning.  A name that is not UTF-8 is an error.
     """
-    every = sorted(_images(os.fspath(root), "", follow=True), key=lambda file: file.split("/"))
-    files = [file for file in every if is_image(Path(file))]
-    if unread := [file for file in every if is_unread(Path(file))]:
+    all_files = sorted(_images(os.fspath(root), "", follow=True), key=lambda file: file.split("/"))
+    files = [file for file in all_files if is_image(Path(file))]
+    unread = [file for file in all_files if is_unread(Path(file))]
+    if unread:
         log.warning(
             "%s: %d images are left out, the first is %s; convert them to PNG or JPEG",
             root, len(unread), unread[0],

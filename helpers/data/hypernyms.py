@@ -61,7 +61,8 @@ class Hypernyms:
         first = list(wnids)
         key = cache.key(wnids=first, code=_CODE)  # the code includes the version of WordNet
         stored = cache.value("hypernyms", key, functools.partial(_span, first))
-        return cls(*({node: tuple(values) for node, values in each.items()} for each in stored))
+        parents, names = stored
+        return cls(_tuples(parents), _tuples(names))
 
     def ancestors(self, node: str) -> frozenset[str]:
         """Return all nodes above `node`, through any of its parents."""
@@ -77,9 +78,10 @@ class Hypernyms:
 
     def siblings(self, node: str) -> tuple[str, ...]:
         """Return the other children of the parents of `node`."""
-        parents = self.parents[self._check(node)]
-        children = (child for parent in parents for child in self._children[parent])
-        return tuple(dict.fromkeys(child for child in children if child != node))
+        children: dict[str, None] = {}
+        for parent in self.parents[self._check(node)]:
+            children |= dict.fromkeys(self._children[parent])
+        return tuple(child for child in children if child != node)
 
     def name(self, node: str) -> str:
         """Return what `node` is usually called."""
@@ -98,15 +100,16 @@ class Hypernyms:
         >>> graph.prune(["c", "e"]).parents
         {'b': (), 'c': ('b',), 'e': ('b',)}
         """
-        part = {above for node in keep for above in (node, *self.ancestors(node))}
+        remaining = set(keep).union(*map(self.ancestors, keep))
         first: dict[str, dict[str, None]] = {}  # remaining nodes for each node: itself, or below
         parents: dict[str, tuple[str, ...]] = {}
         for node in reversed(self._from_above):
-            if node not in part:
+            if node not in remaining:
                 continue
-            below = dict.fromkeys(
-                lower for child in self._children[node] if child in part for lower in first[child]
-            )
+            below: dict[str, None] = {}
+            for child in self._children[node]:
+                if child in remaining:
+                    below |= first[child]
             deeper = frozenset().union(*map(self.descendants, below))  # seen by a shorter way, too
             below = {lower: None for lower in below if lower not in deeper}
             if node in keep or len(below) > 1:
@@ -140,7 +143,7 @@ class Hypernyms:
         above: dict[str, frozenset[str]] = {}
         for node in self._from_above:
             parents = self.parents[node]
-            above[node] = frozenset(parents).union(*(above[parent] for parent in parents))
+            above[node] = frozenset(parents).union(*map(above.__getitem__, parents))
         return above
 
     @functools.cached_property
@@ -148,7 +151,7 @@ class Hypernyms:
         below: dict[str, frozenset[str]] = {}
         for node in reversed(self._from_above):
             children = self._children[node]
-            below[node] = frozenset(children).union(*(below[child] for child in children))
+            below[node] = frozenset(children).union(*map(below.__getitem__, children))
         return below
 
     @functools.cached_property
@@ -158,6 +161,10 @@ class Hypernyms:
             for name in self.names.get(node, (node,)):
                 named.setdefault(wordnet.spelling(name), {})[node] = None
         return {name: tuple(nodes) for name, nodes in named.items()}
+
+
+def _tuples(lists: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
+    return {node: tuple(values) for node, values in lists.items()}
 
 
 def _span(wnids: Sequence[str]) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
@@ -171,7 +178,10 @@ def _span(wnids: Sequence[str]) -> tuple[dict[str, list[str]], dict[str, list[st
             above = synset.hypernyms() + synset.instance_hypernyms()
             parents[wnid] = [wordnet.wnid(hypernym) for hypernym in above]
             names[wnid] = [name.replace("_", " ") for name in synset.lemma_names()]
-        level = [up for wnid in level for up in parents[wnid] if up not in parents]
+        next_level: list[str] = []
+        for wnid in level:
+            next_level += [above for above in parents[wnid] if above not in parents]
+        level = next_level
     return parents, names
 
 

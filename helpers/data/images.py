@@ -39,8 +39,8 @@ class Labelled:
         """Return the images of these classes only, numbered in this order."""
         for name in class_names:
             known_name(f"class of {self.name}", name, self.class_names)
-        chosen = self.renumber(dict.fromkeys(class_names))
-        return chosen.subset(chosen.labels >= 0)
+        renumbered = self.renumber(dict.fromkeys(class_names))
+        return renumbered.subset(renumbered.labels >= 0)
 
     def renumber(self, class_names: Iterable[str]) -> Self:
         """Return the same images with their classes numbered as a model numbers its own.
@@ -141,8 +141,8 @@ class Images(Labelled):
 
     def pictures(self, indices, *, size: int | None = None) -> np.ndarray:
         """Return some of the images to look at, uint8 [M, H, W, 3]; `ImageStream` can do it too."""
-        chosen = self.images[np.asarray(indices)]
-        return chosen if size is None else resize(chosen, size)
+        images = self.images[np.asarray(indices)]
+        return images if size is None else resize(images, size)
 
     def in_order(
         self,
@@ -159,7 +159,7 @@ class Images(Labelled):
             for start in range(0, len(self), batch_size):
                 block = self.images[start : start + batch_size]
                 if transform is not None:
-                    pictures = (Image.fromarray(image) for image in block)
+                    pictures = map(Image.fromarray, block)
                     changed = pool.map(lambda picture: channels_last(transform(picture)), pictures)
                     block = np.stack(list(changed))
                 yield torch.from_numpy(block).permute(0, 3, 1, 2)
@@ -186,27 +186,36 @@ def concatenate(sets: Sequence[Images], name: str) -> Images:
     """
     if not sets:
         raise ValueError("sets: none given; at least one is needed")
-    for part in sets:
-        if part.images.shape[1:] != sets[0].images.shape[1:]:
+    for subset in sets:
+        if subset.images.shape[1:] != sets[0].images.shape[1:]:
             raise ValueError(
-                f"sets: {part} and {sets[0]} differ in size; bring them to one with resize()"
+                f"sets: {subset} and {sets[0]} differ in size; bring them to one with resize()"
             )
-    class_names = tuple(dict.fromkeys(label for part in sets for label in part.class_names))
-    labels = [renumber(part.labels, part.class_names, class_names) for part in sets]
-    words = {wnid: word for part in sets for wnid, word in (part.words or {}).items()}
-    fields = dict.fromkeys(field for part in sets for field in part.origin)
+    class_names = merge_class_names(sets)
+    labels = [renumber(subset.labels, subset.class_names, class_names) for subset in sets]
+    words: dict[str, str] = {}
+    texts: dict[str, dict[str, None]] = {}  # of each field of the origins, each text once
+    for subset in sets:
+        words |= subset.words or {}
+        for title, value in subset.origin.items():
+            texts.setdefault(title, {})[str(value)] = None
     return Images(
-        np.concatenate([part.images for part in sets]),
+        np.concatenate([subset.images for subset in sets]),
         np.concatenate(labels),
         class_names,
         name,
-        "+".join(dict.fromkeys(part.split for part in sets)),
-        {
-            field: "; ".join(dict.fromkeys(str(p.origin[field]) for p in sets if field in p.origin))
-            for field in fields
-        },
+        "+".join(dict.fromkeys(subset.split for subset in sets)),
+        {title: "; ".join(values) for title, values in texts.items()},
         words=words or None,
     )
+
+
+def merge_class_names(sets: Iterable[Labelled]) -> tuple[str, ...]:
+    """Return the names of the classes of several sets, each once, in the order of appearance."""
+    names: dict[str, None] = {}
+    for subset in sets:
+        names |= dict.fromkeys(subset.class_names)
+    return tuple(names)
 
 
 def renumber(labels: np.ndarray, class_names: Sequence[str], names: Sequence[str]) -> np.ndarray:
@@ -223,13 +232,14 @@ def renumber(labels: np.ndarray, class_names: Sequence[str], names: Sequence[str
             f"class_names: each name once expected, got {len(names) - len(number)} more than once"
         )
     # -1 selects the last entry
-    return np.array([*(number.get(name, -1) for name in class_names), -1], np.int64)[labels]
+    numbers = [number.get(name, -1) for name in class_names] + [-1]
+    return np.array(numbers, np.int64)[labels]
 
 
 def _check_labels(argument: str, labels, names_argument: str, names, length: int) -> None:
     if getattr(labels, "dtype", None) != np.int64 or labels.shape != (length,):
-        given = f"{getattr(labels, 'dtype', type(labels).__name__)} {list(np.shape(labels))}"
-        raise ValueError(f"{argument}: int64 [{length}] expected, got {given}")
+        description = f"{getattr(labels, 'dtype', type(labels).__name__)} {list(np.shape(labels))}"
+        raise ValueError(f"{argument}: int64 [{length}] expected, got {description}")
     if length and not (-1 <= labels.min() and labels.max() < len(names)):
         raise ValueError(
             f"{argument}: values -1 to {len(names) - 1} expected ({len(names)} {names_argument}), "

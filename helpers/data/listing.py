@@ -10,7 +10,7 @@ from typing import Self
 
 import numpy as np
 
-from helpers.data.images import Labelled, renumber
+from helpers.data.images import Labelled, merge_class_names, renumber
 from helpers.data.sources import listing
 
 
@@ -58,26 +58,28 @@ class Listing(Labelled):
         return cls(root, tuple(files), **description)
 
     @staticmethod
-    def join(parts: Sequence[Listing], name: str) -> Listing:
+    def join(listings: Sequence[Listing], name: str) -> Listing:
         """Concatenate several listings in their order, as `concatenate` does with images.
 
         Classes with equal names become one class; `root` is the folder that contains all roots.
         """
-        if not parts:
-            raise ValueError("parts: none given; at least one is needed")
-        root = Path(os.path.commonpath([part.root for part in parts]))
-        names = tuple(dict.fromkeys(label for part in parts for label in part.class_names))
+        if not listings:
+            raise ValueError("listings: none given; at least one is needed")
+        root = Path(os.path.commonpath([listed.root for listed in listings]))
+        names = merge_class_names(listings)
         files: list[str] = []
-        for part in parts:
-            folder = part.root.relative_to(root).as_posix()
-            files += [file if folder == "." else f"{folder}/{file}" for file in part.files]
+        labels = []
+        for listed in listings:
+            labels.append(renumber(listed.labels, listed.class_names, names))
+            folder = listed.root.relative_to(root).as_posix()
+            files += [file if folder == "." else f"{folder}/{file}" for file in listed.files]
         return Listing(
             root=root,
             files=tuple(files),
-            labels=np.concatenate([renumber(p.labels, p.class_names, names) for p in parts]),
+            labels=np.concatenate(labels),
             class_names=names,
             name=name,
-            split="+".join(dict.fromkeys(part.split for part in parts)),
+            split="+".join(dict.fromkeys(listed.split for listed in listings)),
             origin={"title": f"image folder {root.name}", "source": "folders of images"},
         )
 
@@ -86,6 +88,6 @@ class Listing(Labelled):
 
     def subset(self, indices) -> Self:
         """Return the images at `indices` (integers in any order, or a boolean mask [N])."""
-        chosen = np.arange(len(self))[indices]
-        files = tuple(self.files[index] for index in chosen)
-        return replace(self, files=files, labels=self.labels[chosen])
+        positions = np.arange(len(self))[indices]
+        files = tuple(self.files[index] for index in positions)
+        return replace(self, files=files, labels=self.labels[positions])

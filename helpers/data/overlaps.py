@@ -23,10 +23,10 @@ def find(images: Images, data_set: str, external: Iterable[str] = ()) -> tuple[s
     if _are_wnids(images.class_names):
         if not known:
             raise ValueError(
-                f"data set '{images.name}': whether its classes overlap with those of "
-                f"'{data_set}' cannot be told, since the nouns of these are not known"
+                f"data set '{images.name}': no rule can decide whether its classes overlap with "
+                f"the classes of '{data_set}', since the nouns of '{data_set}' are not known"
             )
-        others = [*known, *(name for name in external if _are_wnids([name]))]
+        others = [*known] + [name for name in external if _are_wnids([name])]
         graph = Hypernyms.span([*images.class_names, *others])
         hit = set(wordnet_rules.find_covered(images.class_names, others, graph))
     elif known:
@@ -50,12 +50,12 @@ def find_related(images: Images, data_set: str) -> tuple[str, ...]:
     for name, known in ((images.name, all_known), (data_set, classes)):
         if not known:
             raise ValueError(
-                f"data set '{name}': which classes '{images.name}' and '{data_set}' share cannot "
-                "be told, since the nouns of its classes are not known"
+                f"data set '{name}': no rule can decide which classes '{images.name}' and "
+                f"'{data_set}' share, since the nouns of its classes are not known"
             )
     graph = Hypernyms.span([*nouns, *classes])
     hit = {nouns[wnid] for wnid in wordnet_rules.find_covered(nouns, classes, graph)}
-    above = set().union(*(graph.ancestors(wnid) for wnid in classes))
+    above = set().union(*map(graph.ancestors, classes))
     hit |= {name for wnid, name in nouns.items() if wnid in above}
     return tuple(name for name in images.class_names if name in hit)
 
@@ -72,9 +72,9 @@ def check_names(images: Images, *, nouns: bool) -> None:
         odd = odd or [name for name in named if not wordnet.knows(name)]
     if odd:
         raise ValueError(
-            f"data set '{images.name}': whether {len(odd)} of its {len(images.class_names)} "
-            f"classes overlap with known ones cannot be told, since they are called neither by "
-            f"wnids nor by nouns of WordNet ({', '.join(odd[:5])}); rename the folders of its "
+            f"data set '{images.name}': no rule can decide whether {len(odd)} of its "
+            f"{len(images.class_names)} classes overlap with known classes, since their names are "
+            f"not wnids or nouns of WordNet ({', '.join(odd[:5])}); rename the folders of its "
             "classes. Tiny ImageNet is read as its archive has it, with val/val_annotations.txt"
         )
 
@@ -86,7 +86,9 @@ def check_disjoint(external: Sequence[Images], tests: Mapping[str, Images]) -> N
     Outlier Exposure, ODIN and OpenMax would be too good.
     """
     classes = set(external[0].class_names)
-    images = {_digest(image) for subset in external for image in subset.images}
+    images: set[bytes] = set()
+    for subset in external:
+        images.update(map(_digest, subset.images))
     for name, test in tests.items():
         shared = sorted(classes & set(test.class_names))
         if shared:

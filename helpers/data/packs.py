@@ -43,7 +43,7 @@ import os
 import re
 import zipfile
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -81,7 +81,9 @@ def read_pack(
     if row:
         status = path.stat()
         if _digest(path, status.st_size, status.st_mtime_ns) != row["sha256"]:
-            raise _damaged(path, "its SHA-256 is not the one in the DATASETS.md beside it")
+            raise _damaged(
+                path, "its SHA-256 differs from the entry in the DATASETS.md of its folder"
+            )
     try:
         with open(path, "rb") as file, zipfile.ZipFile(file) as archive:
             meta = _read_meta(path, archive)
@@ -94,8 +96,8 @@ def read_pack(
         "title": row.get("what", meta["name"]),
         **{key: row[column] for key, column in ROW_TO_ORIGIN.items() if column in row},
     }
-    part = meta["splits"][split]
-    coarse_labels = part.get("coarse_labels")
+    entry = meta["splits"][split]
+    coarse_labels = entry.get("coarse_labels")
     coarse_names = meta.get("coarse_class_names")
     try:
         loaded = Images(
@@ -104,7 +106,7 @@ def read_pack(
             split=split,
             origin=origin,
             words=meta.get("words"),
-            labels=np.array(part["labels"], np.int64),
+            labels=np.array(entry["labels"], np.int64),
             class_names=tuple(meta["class_names"]),
             coarse_labels=None if coarse_labels is None else np.array(coarse_labels, np.int64),
             coarse_class_names=None if coarse_names is None else tuple(coarse_names),
@@ -130,11 +132,11 @@ def jpeg_files(path: Path, split: str) -> tuple[list[bytes], dict[str, list]]:
     Both are empty if the pack has sheets.
     """
     with zipfile.ZipFile(path) as archive:
-        part = _read_meta(path, archive)["splits"][split]
-        if part["kind"] == "sheets":
+        entry = _read_meta(path, archive)["splits"][split]
+        if entry["kind"] == "sheets":
             return [], {}
-        files = [_member(path, archive, member) for member in _member_names(split, part)]
-    return files, {column: part[column] for column in ("author", "page") if column in part}
+        files = [_member(path, archive, member) for member in _member_names(split, entry)]
+    return files, {column: entry[column] for column in ("author", "page") if column in entry}
 
 
 def write_pack(
@@ -183,9 +185,14 @@ def write_pack(
     if len({*class_names}) != len(class_names):
         raise ValueError(f"class_names: each name once expected, got {list(class_names)}")
     meta: dict = {
-        "name": name, "class_names": list(class_names), "cols": COLUMNS, "per_sheet": PER_SHEET,
-        "origin": dict(origin), "splits": {}, "sha256": {},
-    }  # fmt: skip
+        "name": name,
+        "class_names": list(class_names),
+        "cols": COLUMNS,
+        "per_sheet": PER_SHEET,
+        "origin": dict(origin),
+        "splits": {},
+        "sha256": {},
+    }
     if coarse_class_names is not None:
         meta["coarse_class_names"] = list(coarse_class_names)
     for split, (images, *labels) in splits.items():
@@ -211,8 +218,8 @@ def _describe(name: str, split: str, images, labels: list, meta: dict) -> dict:
     if not re.fullmatch(r"[a-z][a-z0-9_]*", split):
         raise ValueError(f"splits: '{split}' is not a name of small letters, digits and _")
     if len(images) == 0:
-        raise ValueError(f"splits: '{split}' has no images")
-    part: dict = {"n": len(images)}
+        raise ValueError(f"splits: at least one image of '{split}' expected, got none")
+    entry: dict = {"n": len(images)}
     if isinstance(images, np.ndarray):
         size = images.shape[1] if images.ndim == 4 else 0
         if images.shape[1:] != (size, size, 3) or not 1 <= size <= LARGEST_TILE:
@@ -220,35 +227,39 @@ def _describe(name: str, split: str, images, labels: list, meta: dict) -> dict:
                 f"splits: images of '{split}' must be [N, S, S, 3] with S at most {LARGEST_TILE}, "
                 f"got {list(images.shape)}; larger ones are kept as JPEG files"
             )
-        part |= {"kind": "sheets", "size": size}
+        entry |= {"kind": "sheets", "size": size}
     else:
         for index, data in enumerate(images):
             if isinstance(data, np.ndarray):
                 raise ValueError(
-                    f"splits: images of '{split}' are arrays one by one; numpy.stack makes the one "
-                    "array [N, S, S, 3] that is expected"
+                    f"splits: one array [N, S, S, 3] of all images of '{split}' expected, got an "
+                    "array for each image; stack them with numpy.stack"
                 )
             if not isinstance(data, bytes) or not data.startswith(b"\xff\xd8\xff"):
                 raise ValueError(f"splits: image {index} of '{split}' is not a JPEG file's bytes")
-        part |= {"kind": "files", "files": [f"{i:06d}.jpg" for i in range(len(images))]}
+        entry |= {"kind": "files", "files": [f"{i:06d}.jpg" for i in range(len(images))]}
         images = np.zeros((len(images), 1, 1, 3), np.uint8)  # for the checks of Images only
     arrays = [np.asarray(values) for values in labels]
     arrays = [a.astype(np.int64) if a.dtype.kind in "iu" else a for a in arrays]
     Images(
-        images, arrays[0], meta["class_names"], name, split,
+        images,
+        arrays[0],
+        meta["class_names"],
+        name,
+        split,
         coarse_labels=arrays[1] if arrays[1:] else None,
         coarse_class_names=meta.get("coarse_class_names"),
-    )  # fmt: skip
-    part["labels"] = arrays[0].tolist()
+    )
+    entry["labels"] = arrays[0].tolist()
     if arrays[1:]:
-        part["coarse_labels"] = arrays[1].tolist()
-    return part
+        entry["coarse_labels"] = arrays[1].tolist()
+    return entry
 
 
-def _member_names(split: str, part: dict, per_sheet: int = PER_SHEET) -> list[str]:
-    if part["kind"] == "files":
-        return [f"{split}/{file}" for file in part["files"]]
-    return [f"{split}_{index:04d}.webp" for index in range(math.ceil(part["n"] / per_sheet))]
+def _member_names(split: str, entry: dict, per_sheet: int = PER_SHEET) -> list[str]:
+    if entry["kind"] == "files":
+        return [f"{split}/{file}" for file in entry["files"]]
+    return [f"{split}_{index:04d}.webp" for index in range(math.ceil(entry["n"] / per_sheet))]
 
 
 def _encode(tiles: np.ndarray) -> bytes:
@@ -287,21 +298,21 @@ def _read_meta(path: Path, archive: zipfile.ZipFile) -> dict:
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise _damaged(path, f"meta.json is not JSON ({error})") from error
     if "sha256" in meta and meta["sha256"]["meta.json"] != _meta_digest(meta):
-        raise _damaged(path, "meta.json is not what its SHA-256 says")
+        raise _damaged(path, "meta.json differs from its SHA-256")
     return meta
 
 
 def _check_meta(path: Path, meta: dict, split: str) -> None:
     """Refuse numbers and names that no valid pack has, before any further processing."""
-    part = meta["splits"][split]
+    entry = meta["splits"][split]
     names = meta["class_names"]
-    sheets = part["kind"] == "sheets"
-    size = part["size"] if sheets else 1
+    sheets = entry["kind"] == "sheets"
+    size = entry["size"] if sheets else 1
     columns = meta.get("cols", COLUMNS)
-    labels = part["labels"] + part.get("coarse_labels", [])
-    count = len(part["labels"])
+    labels = entry["labels"] + entry.get("coarse_labels", [])
+    count = len(entry["labels"])
     wrong = {
-        f"should be {part['n']} images, but has {count} labels": part["n"] != count,
+        f"should be {entry['n']} images, but has {count} labels": entry["n"] != count,
         "labels that are no whole numbers": any(type(label) is not int for label in labels),
         "cols, per_sheet below 1": any(
             type(n) is not int or n < 1 for n in (columns, meta.get("per_sheet", PER_SHEET))
@@ -315,19 +326,20 @@ def _check_meta(path: Path, meta: dict, split: str) -> None:
         "origin that is no mapping": not isinstance(meta.get("origin", {}), dict),
         "neither name nor origin": "origin" not in meta and "name" not in meta,
     }
-    if broken := [name for name, is_wrong in wrong.items() if is_wrong]:
+    broken = [name for name, is_wrong in wrong.items() if is_wrong]
+    if broken:
         raise _damaged(path, f"meta.json, split '{split}': {broken[0]}")
 
 
 def _read_images(
     path: Path, archive: zipfile.ZipFile, meta: dict, split: str, size: int | None, antialias: bool
 ) -> np.ndarray:
-    part = meta["splits"][split]
+    entry = meta["splits"][split]
     digests = meta.get("sha256")
     columns = meta.get("cols", COLUMNS)
     per_sheet = meta.get("per_sheet", PER_SHEET)
-    count = part["n"]
-    expected = _member_names(split, part, per_sheet)
+    count = entry["n"]
+    expected = _member_names(split, entry, per_sheet)
     of_split = re.compile(rf"{re.escape(split)}(_\d+\.webp|/.+)")
     present = [member for member in archive.namelist() if of_split.fullmatch(member)]
     if sorted(present) != sorted(expected):
@@ -336,10 +348,14 @@ def _read_images(
             f"split '{split}' should be {count} images in {len(expected)} members, "
             f"but has {count} labels and {len(present)} members",
         )
-    if part["kind"] == "files":
-        opened = ((m, _open(path, m, _member(path, archive, m, digests))) for m in expected)
-        return stack(opened, size, f"{path}, split '{split}'", antialias=antialias)
-    tile = part["size"]
+    if entry["kind"] == "files":
+
+        def opened() -> Iterator[tuple[str, Image.Image]]:
+            for member in expected:
+                yield member, _open(path, member, _member(path, archive, member, digests))
+
+        return stack(opened(), size, f"{path}, split '{split}'", antialias=antialias)
+    tile = entry["size"]
     images = np.empty((count, tile, tile, 3), np.uint8)
     for index, member in enumerate(expected):
         target = images[index * per_sheet : (index + 1) * per_sheet]
@@ -367,7 +383,7 @@ def _member(
     except zipfile.BadZipFile as error:
         raise _damaged(path, f"member {member}: {error}") from error
     if digests is not None and digests.get(member) != hashlib.sha256(data).hexdigest():
-        raise _damaged(path, f"member {member} is not what its SHA-256 says")
+        raise _damaged(path, f"member {member} differs from its SHA-256")
     return data
 
 

@@ -41,7 +41,8 @@ def image_shape(images: np.ndarray, *, least: int = 0) -> tuple[int, ...]:
     dtype = getattr(images, "dtype", None)
     if dtype != np.uint8 or len(shape) != 4 or shape[3] != 3:
         raise ValueError(f"images: uint8 [N, H, W, 3] expected, got {dtype} {list(shape)}")
-    if (side := min(shape[1:3])) < least:
+    side = min(shape[1:3])
+    if side < least:
         raise ValueError(f"images: at least {least} pixels a side expected, got {side}")
     return shape
 
@@ -162,8 +163,8 @@ def _interpolate(images: np.ndarray, size: int) -> np.ndarray:
     down = down[:, np.newaxis, np.newaxis]
     across = across[:, np.newaxis]
 
-    def row(chosen: np.ndarray) -> np.ndarray:
-        lines = images[:, chosen]
+    def row(rows: np.ndarray) -> np.ndarray:
+        lines = images[:, rows]
         return lines[:, :, left] * (1 - across) + lines[:, :, right] * across
 
     return np.rint(row(above) * (1 - down) + row(below) * down).astype(np.uint8)

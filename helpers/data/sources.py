@@ -42,15 +42,15 @@ def digits(split: str, *, size: int | None = None, antialias: bool = True) -> Im
     from sklearn.datasets import load_digits
 
     grey, labels = load_digits(return_X_y=True)  # values 0 to 16
-    chosen = np.zeros(len(labels), bool)
+    in_split = np.zeros(len(labels), bool)
     for label in np.unique(labels):
         (indices,) = np.nonzero(labels == label)
         first = -(-4 * len(indices) // 5)
-        chosen[indices[:first] if split == "train" else indices[first:]] = True
-    pixels = np.rint(grey[chosen].reshape(-1, 8, 8, 1) * (255 / 16)).astype(np.uint8)
+        in_split[indices[:first] if split == "train" else indices[first:]] = True
+    pixels = np.rint(grey[in_split].reshape(-1, 8, 8, 1) * (255 / 16)).astype(np.uint8)
     images = resize(np.repeat(pixels, 3, axis=3), 32)
     images = images if size is None else resize(images, size, antialias=antialias)
-    numbers = labels[chosen].astype(np.int64)
+    numbers = labels[in_split].astype(np.int64)
     return Images(images, numbers, tuple("0123456789"), "digits", split, card_of("digits").record)
 
 
@@ -208,15 +208,17 @@ def _validation_classes(path: Path) -> dict[str, str]:
     """Return the class of each validation image of Tiny ImageNet, by the file's name."""
     table = _annotations(path)
     rows = [line.split("\t") for line in table.read_text(encoding="utf-8").splitlines()]
-    if bad := [number for number, row in enumerate(rows, 1) if len(row) < 2]:
+    bad = [number for number, row in enumerate(rows, 1) if len(row) < 2]
+    if bad:
         raise ValueError(f"{table}, line {bad[0]}: a file, a tab and a class expected")
     classes = {row[0]: row[1] for row in rows}
     there = {file.name for file in (path / "val" / "images").glob("*") if is_image(file)}
-    if odd := sorted(there ^ set(classes)):
+    odd = sorted(there ^ set(classes))
+    if odd:
         raise ValueError(
-            f"image folder {path / 'val' / 'images'}: {len(odd)} images or lines of {table.name} "
-            f"without the other, {odd[0]} for one; unpack the archive again, or remove "
-            f"{table.name} if the images were put into a folder for each class"
+            f"image folder {path / 'val' / 'images'}: {len(odd)} images are not in "
+            f"{table.name}, or are missing, for example {odd[0]}; unpack the archive again, "
+            f"or remove {table.name} if the images were put into a folder for each class"
         )
     return classes
 
@@ -233,24 +235,24 @@ def listing(path: str | os.PathLike, split: str) -> tuple[Path, list[str], dict]
     splits = folder_splits(path)
     known_name(f"split of {path}", split, splits)
     annotated = _validation_classes(path) if _annotations(path).is_file() else {}
-    names = sorted(
-        {
-            entry.name
-            for key, root in splits.items()
-            if not (annotated and key == "val")
-            for entry in root.iterdir()
-            if entry.is_dir() and not is_hidden(entry.name)
-        }
-        | set(annotated.values())
-    )
+    named = set(annotated.values())
+    for key, root in splits.items():
+        if not (annotated and key == "val"):
+            folders = [entry.name for entry in root.iterdir() if entry.is_dir()]
+            named.update(folder for folder in folders if not is_hidden(folder))
+    names = sorted(named)
     labels = {name: label for label, name in enumerate(names)}
     if annotated and split == "val":
         pairs = sorted((labels[name], f"images/{file}") for file, name in annotated.items())
     elif names:
         files = list_images(splits[split])
-        places = ((file.partition("/")[0], file) for file in files)
-        pairs = [(labels[name], file) for name, file in places if name in labels]
-        if pairs and (beside := len(files) - len(pairs)):
+        pairs = []
+        for file in files:
+            folder, _, _ = file.partition("/")
+            if folder in labels:
+                pairs.append((labels[folder], file))
+        beside = len(files) - len(pairs)
+        if pairs and beside:
             log.warning(
                 "%s: %d of %d images lie beside the subfolders, one a class, and are left out",
                 splits[split], beside, len(files),

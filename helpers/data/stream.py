@@ -132,9 +132,9 @@ class ImageStream(Listing):
 
     def subset(self, indices) -> Self:
         """Return the images at `indices` (integers in any order, or a boolean mask [N])."""
-        chosen = np.arange(len(self))[indices]
-        rest = super().subset(chosen)
-        return replace(rest, sizes=self.sizes[chosen], contents=self.contents[chosen])
+        positions = np.arange(len(self))[indices]
+        rest = super().subset(positions)
+        return replace(rest, sizes=self.sizes[positions], contents=self.contents[positions])
 
     def pictures(self, indices, *, size: int | None = None) -> np.ndarray:
         """Return some of the images to look at, uint8 [M, size, size, 3]; 64 pixels by default."""
@@ -193,10 +193,10 @@ class ImageStream(Listing):
             pin_memory=torch.cuda.is_available(),
             generator=torch.Generator(),  # or it would draw from torch's own
         )
-        for chosen, images, problem in loader:
+        for positions, images, problem in loader:
             if problem:
                 raise ValueError(problem)
-            yield chosen, images.permute(0, 3, 1, 2)
+            yield positions, images.permute(0, 3, 1, 2)
 
     def _verify(self) -> tuple[list[str], dict[str, str]]:
         """Return a digest of each file, and which cannot be decoded, and why."""
@@ -252,20 +252,20 @@ class _Batches:
 
     def __getitem__(self, number: int) -> tuple[np.ndarray, np.ndarray, str]:
         start = number * self.batch_size
-        chosen = self.indices[start : start + self.batch_size]
+        positions = self.indices[start : start + self.batch_size]
         images = []
-        for offset, index in enumerate(chosen):
+        for offset, index in enumerate(positions):
             path = self.root / self.files[index]
             try:
                 with Image.open(path) as opened:
                     image = rgb(opened)
             except Exception as error:
-                return chosen, np.empty(0, np.uint8), (
+                return positions, np.empty(0, np.uint8), (
                     f"image {path} cannot be read: {error}. "
                     "ImageStream.scan(..., verify=True) finds and skips such files"
                 )  # fmt: skip
             images.append(self.cut(image, start + offset))
-        return chosen, np.stack(images), ""
+        return positions, np.stack(images), ""
 
     def cut(self, image: Image.Image, position: int) -> np.ndarray:
         """Return the image's part at this position of the order, uint8 [size, size, 3]."""

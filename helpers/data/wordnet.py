@@ -182,5 +182,7 @@ def _spellings() -> dict[str, tuple[str, ...]]:
 
 @functools.cache
 def _senses(plain: str) -> tuple[Synset, ...]:
-    lemmas = (lemma for name in _spellings().get(plain, ()) for lemma in reader().lemmas(name, "n"))
-    return tuple(dict.fromkeys(lemma.synset() for lemma in lemmas))
+    synsets: dict[Synset, None] = {}
+    for name in _spellings().get(plain, ()):
+        synsets |= dict.fromkeys(lemma.synset() for lemma in reader().lemmas(name, "n"))
+    return tuple(synsets)

@@ -77,7 +77,9 @@ def near_candidates(
     >>> near_candidates(["plunger"], ["plunger", "can opener", "bee"], graph)
     {'can opener': ('tool',)}
     """
-    parents = dict.fromkeys(parent for node in known for parent in graph.parents[node])
+    parents: dict[str, None] = {}
+    for node in known:
+        parents |= dict.fromkeys(graph.parents[node])
     candidates = {}
     for name in classes:
         below = tuple(parent for parent in parents if parent in graph.ancestors(name))
@@ -110,8 +112,8 @@ def draw_near(candidates: Iterable[str], count: int, *, seed: int) -> tuple[str,
     candidates = list(candidates)
     if not 0 <= count <= len(candidates):
         raise ValueError(f"count: 0 to {len(candidates)} candidates expected, got {count}")
-    drawn = np.random.default_rng(seed).choice(len(candidates), count, replace=False)
-    return tuple(candidates[index] for index in np.sort(drawn))
+    positions = np.random.default_rng(seed).choice(len(candidates), count, replace=False)
+    return tuple(candidates[index] for index in np.sort(positions))
 
 
 def named_nodes(names: Iterable[str], graph: Hypernyms) -> dict[str, str]:
@@ -123,7 +125,8 @@ def named_nodes(names: Iterable[str], graph: Hypernyms) -> dict[str, str]:
     >>> named_nodes(["bridge", "dining_room"], graph)
     {'bridge': 'bridge'}
     """
-    return {name: nodes[0] for name in names if (nodes := graph.find(name))}
+    nodes = {name: graph.find(name) for name in names}
+    return {name: same[0] for name, same in nodes.items() if same}
 
 
 def overlaps(
@@ -155,7 +158,8 @@ def overlaps(
                 ("ii", siblings),
                 ("iii", graph.ancestors(node) | graph.descendants(node)),
             ):
-                if rule not in by_rule and (hits := classes & nodes):
+                hits = classes & nodes
+                if hits and rule not in by_rule:
                     by_rule[rule] = Overlap(rule, keyword, node, min(hits))
     return tuple(by_rule[rule] for rule in sorted(by_rule))
 

@@ -24,8 +24,8 @@ def frechet_distance(first, second) -> float:
     :math:`\|\mu_1 - \mu_2\|^2 + \operatorname{tr}(\Sigma_1 + \Sigma_2
     - 2 (\Sigma_1^{1/2} \Sigma_2 \Sigma_1^{1/2})^{1/2})`, the squared 2-Wasserstein distance.
     """
-    (mean, root) = first
-    (other_mean, other_root) = second
+    mean, root = first
+    other_mean, other_root = second
     shared = np.linalg.svd(root @ other_root, compute_uv=False).sum()
     spread = (root**2).sum() + (other_root**2).sum() - 2 * shared
     return float(((mean - other_mean) ** 2).sum() + max(spread, 0.0))

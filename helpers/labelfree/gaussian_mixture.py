@@ -49,7 +49,8 @@ def fit_mixture(scores) -> Mixture:
     for _ in range(_LONGEST):
         step = _em_step(parameters, powers, totals)
         parameters = parameters + step
-        if np.abs(step * np.exp([0, 0, 0, *parameters[3:] / 2])).max() <= _TOLERANCE:
+        deviations = np.exp(parameters[3:] / 2)
+        if np.abs(step * [1, 1, 1, *deviations]).max() <= _TOLERANCE:
             break
     odds, *means = parameters[:3]
     order = np.argsort(means)[::-1]
@@ -63,9 +64,16 @@ def fit_mixture(scores) -> Mixture:
 def _unbounded(counts, means, variances) -> np.ndarray:
     """Return the parameters of a mixture as log odds, means and log variances, free of bounds."""
     # a component without scores keeps a small weight
-    first, second = (max(float(count), 0.0) + 1e-15 for count in counts)
-    widths = (math.log(variance + _FLOOR) for variance in variances)
+    first, second = [max(float(count), 0.0) + 1e-15 for count in counts]
+    widths = [math.log(variance + _FLOOR) for variance in variances]
     return np.array([math.log(first / second), *means, *widths])
+
+
+def _log_density(odds: float, mean: float, width: float) -> tuple[float, float, float]:
+    """Return a weighted log density, less what both share, as coefficients of the powers."""
+    precision = math.exp(-width)
+    constant = -math.log1p(math.exp(-odds)) - (width + mean**2 * precision) / 2
+    return constant, mean * precision, -precision / 2
 
 
 def _em_step(parameters: np.ndarray, powers: np.ndarray, totals: list) -> np.ndarray:
@@ -74,20 +82,22 @@ def _em_step(parameters: np.ndarray, powers: np.ndarray, totals: list) -> np.nda
     `powers` [3, N] has 1, the score and its square, and `totals` [3] their sums.  The log odds of
     the components and all sums are products of `powers`, so a score costs one exponential.
     """
-    odds, *rest = parameters.tolist()
-    logs = []  # of each density, less what both share, as coefficients of the powers
-    for odd, mean, width in zip((odds, -odds), rest[:2], rest[2:], strict=True):
-        precision = math.exp(-width)
-        log = -math.log1p(math.exp(-odd)) - (width + mean**2 * precision) / 2
-        logs.append((log, mean * precision, -precision / 2))
-    first, second = logs
-    shares = expit(np.subtract(first, second) @ powers)
-    sums = (powers @ shares).tolist()
-    moments = []
-    for count, *powered in (sums, [a - b for a, b in zip(totals, sums, strict=True)]):
-        mean, square = (value / max(count, 1e-15) for value in powered)
-        moments.append((count, mean, max(square - mean**2, 0.0)))
-    return _unbounded(*zip(*moments, strict=True)) - parameters
+    odds, first_mean, second_mean, first_width, second_width = parameters.tolist()
+    first_log = _log_density(odds, first_mean, first_width)
+    second_log = _log_density(-odds, second_mean, second_width)
+    shares = expit(np.subtract(first_log, second_log) @ powers)
+    first_sums = (powers @ shares).tolist()
+    second_sums = [total - first for total, first in zip(totals, first_sums, strict=True)]
+    counts = []
+    means = []
+    variances = []
+    for count, total, squares in (first_sums, second_sums):
+        divisor = max(count, 1e-15)
+        mean = total / divisor
+        counts.append(count)
+        means.append(mean)
+        variances.append(max(squares / divisor - mean**2, 0.0))
+    return _unbounded(counts, means, variances) - parameters
 
 
 def mixture_parts(scores, mixture: Mixture, taus) -> Parts:

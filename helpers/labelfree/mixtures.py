@@ -17,8 +17,9 @@ def counts_in_ratio(
     times = min(Fraction(known, ratio[0]), Fraction(unknown, ratio[1]))
     if size is not None:
         times = min(times, Fraction(size, sum(ratio)))
-    first, second = (max(int(times * part), 1) for part in ratio)
-    return first, second
+    known_count = max(int(times * ratio[0]), 1)
+    unknown_count = max(int(times * ratio[1]), 1)
+    return known_count, unknown_count
 
 
 def counts_at_share(known: int, unknown: int, share: float, size: float = np.inf) -> list[int]:
@@ -28,13 +29,13 @@ def counts_at_share(known: int, unknown: int, share: float, size: float = np.inf
     ([150, 150], [198, 2])
     """
     total = min(size, unknown / share, known / (1 - share))
-    return [max(1, round(part * total)) for part in (1 - share, share)]
+    return [max(1, round((1 - share) * total)), max(1, round(share * total))]
 
 
-def draw_places(name: str, count: int, chosen: int, seed: int) -> np.ndarray:
-    """Return which of `count` images are chosen, int64 [chosen] in ascending order.
+def draw_places(name: str, count: int, size: int, seed: int) -> np.ndarray:
+    """Return which of `count` images are drawn, int64 [size] in ascending order.
 
     They are the first of a random order that follows from name and seed: fewer are a part of more.
     """
     order = np.random.default_rng([seed, zlib.crc32(name.encode())]).permutation(count)
-    return np.sort(order[:chosen])
+    return np.sort(order[:size])

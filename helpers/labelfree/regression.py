@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from helpers.checks import float_array, open_share
-from helpers.metrics import resample_weights
+from helpers.metrics.bootstrap import REPLICATES, resample_weights
 from helpers.metrics.inputs import share_array
 
 _COARSE = 0.1
@@ -40,7 +40,8 @@ class Regression:
         as-many-th largest :math:`\hat p_{-i} - r_i`, for the level γ.
         """
         sets = len(self.gscores)
-        if sets < (needed := fewest_sets(level)):
+        needed = fewest_sets(level)
+        if sets < needed:
             raise ValueError(
                 f"level: an interval of {level:g} needs at least {needed} meta-training sets, got "
                 f"{sets}; lower the level or add sets"
@@ -52,15 +53,17 @@ class Regression:
         leverages = 1 / sets + centred**2 / spread
         if leverages.max() > 1 - 1e-9:
             raise ValueError(
-                "gscores: all meta-training sets but one have the same Gscore, and without that "
-                "one there is no line; add sets"
+                "gscores: only one meta-training set differs from the others in its Gscore, and "
+                "without this set there is no line; add sets"
             )
         left_out = self.residuals / (1 - leverages)
         # decrease of the line at each new Gscore if a set is left out, [M, S]
         shifts = left_out * (1 / sets + np.outer(gscores - self.gscores.mean(), centred) / spread)
         predictions = self.predict(gscores)[:, None] - shifts
         if redrawn is not None:
-            again, truths = (float_array("redrawn", values, length=sets) for values in redrawn)
+            new_gscores, new_truths = redrawn
+            again = float_array("redrawn", new_gscores, length=sets)
+            truths = float_array("redrawn", new_truths, length=sets)
             shift = 1 / sets + (again - self.gscores.mean()) * centred / spread
             left_out = truths - (self.predict(again) - left_out * shift)
         low = np.sort(predictions - np.abs(left_out), axis=1)[:, sets - rank]
@@ -141,9 +144,9 @@ def skill_of_errors(errors, guessed, *, level: float = 0.95) -> Estimate:
     errors = float_array("errors", errors)
     guessed = float_array("guessed", guessed, length=len(errors))
     if len(errors) < 3:
-        raise ValueError(f"errors: those of at least 3 sets expected, got {len(errors)}")
+        raise ValueError(f"errors: the errors of at least 3 sets expected, got {len(errors)}")
     if not guessed.any():
-        raise ValueError("guessed: the constant has no error; there is nothing to be better at")
+        raise ValueError("guessed: the error of the constant is 0, and no prediction can be better")
     weights = _weights(len(errors))
     with np.errstate(divide="ignore", invalid="ignore"):
         replicates = 1 - (weights @ errors) / (weights @ guessed)
@@ -156,7 +159,7 @@ def skill_of_errors(errors, guessed, *, level: float = 0.95) -> Estimate:
 
 @lru_cache(maxsize=4)  # tables need equal sets again and again
 def _weights(sets: int) -> np.ndarray:
-    return resample_weights(sets, replicates=1000, seed=0).astype(float)
+    return resample_weights(sets, replicates=REPLICATES, seed=0).astype(float)
 
 
 def describe_skill(estimate: Estimate) -> str:

@@ -38,9 +38,8 @@ class SortedScores:
         centre = float(values.mean())
         scale = float(values.std())
         standard = (values - centre) / scale
-        sums, squares = (
-            np.concatenate([[0.0], np.cumsum(column)]) for column in (standard, standard**2)
-        )
+        sums = np.concatenate([[0.0], np.cumsum(standard)])
+        squares = np.concatenate([[0.0], np.cumsum(standard**2)])
         return cls(values, centre, scale, standard, sums, squares)
 
     def split(self, first, last) -> Parts:
@@ -50,11 +49,8 @@ class SortedScores:
         total = len(self.values)
         counts = np.stack([last - first, total - last + first], axis=-1)
         divisors = np.maximum(counts, 1)
-        means, squares = (
-            np.stack([part := running[last] - running[first], running[-1] - part], axis=-1)
-            / divisors
-            for running in (self.sums, self.squares)
-        )
+        means = _sums_of_parts(self.sums, first, last) / divisors
+        squares = _sums_of_parts(self.squares, first, last) / divisors
         deviations = np.sqrt(np.maximum(squares - means**2, 0))
         # Differences of running sums are about 1e-6 of the spread even if the true value is 0.
         lowest = np.stack([first, np.where(first > 0, 0, last)], axis=-1) % total
@@ -68,6 +64,12 @@ class SortedScores:
             np.where(empty, deviations[..., ::-1], deviations),
             counts,
         )
+
+
+def _sums_of_parts(running: np.ndarray, first, last) -> np.ndarray:
+    """Return the sums from `first` up to `last`, and of all others, from running sums."""
+    inside = running[last] - running[first]
+    return np.stack([inside, running[-1] - inside], axis=-1)
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,7 @@ def check_spread(name: str, values) -> np.ndarray:
         raise ValueError(f"{name}: at least 2 images expected, got 1")
     if array.min() == array.max():
         raise ValueError(
-            f"{name}: all {len(array)} are {array[0]:g}; constant scores have no two parts to "
-            "tell apart and no spread"
+            f"{name}: all {len(array)} are {array[0]:g}; constant scores cannot be split into "
+            "two parts"
         )
     return array

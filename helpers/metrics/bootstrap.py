@@ -12,6 +12,9 @@ from helpers.checks import float_array, plain_array, whole_number
 from helpers.metrics.calibration import bin_of
 from helpers.metrics.inputs import bin_count, correct_array, share_array
 
+#: Replicates of claims, skills and the front page; of the intervals in a results table there are
+#: as many as the parameter `replicates` says.
+REPLICATES = 1000
 _ROWS = 32  # replicates turned at a time, from rows into columns
 
 
@@ -45,9 +48,9 @@ def resample_weights(n: int, *, replicates: int, seed: int) -> np.ndarray:
     generator = np.random.default_rng(seed)
     weights = np.empty((n, replicates), dtype=np.uint16).T
     for start in range(0, replicates, _ROWS):
-        part = weights[start : start + _ROWS]
-        drawn = [np.bincount(generator.integers(n, size=n), minlength=n) for _ in part]
-        part[:] = np.array(drawn, dtype=np.uint16)
+        block_weights = weights[start : start + _ROWS]
+        counts = [np.bincount(generator.integers(n, size=n), minlength=n) for _ in block_weights]
+        block_weights[:] = np.array(counts, dtype=np.uint16)
     return weights
 
 
@@ -60,11 +63,11 @@ def _weighted_sums(terms: np.ndarray, weights, power: int = 1) -> tuple[np.ndarr
     sums = np.empty((len(weights), *terms.shape[1:]))
     totals = np.empty(len(weights))
     for first in range(0, len(weights), block):
-        part = float_array("weights", weights[first : first + block], ndim=2)
-        if part.min() < 0:
-            raise ValueError(f"weights: none below 0 expected, got {part.min():g}")
-        sums[first : first + block] = part**power @ terms
-        totals[first : first + block] = part.sum(axis=1)
+        block_weights = float_array("weights", weights[first : first + block], ndim=2)
+        if block_weights.min() < 0:
+            raise ValueError(f"weights: none below 0 expected, got {block_weights.min():g}")
+        sums[first : first + block] = block_weights**power @ terms
+        totals[first : first + block] = block_weights.sum(axis=1)
     if not totals.all():
         raise ValueError("weights: a row sums to 0")
     return sums, totals

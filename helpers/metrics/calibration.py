@@ -58,7 +58,7 @@ def accuracy(probabilities, labels, *, top: int = 1) -> float:
     >>> accuracy([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3]], [1, 1], top=2)
     1.0
     """
-    right = []
+    hits = []
     for block, own_labels in _blocks(probabilities, labels, unknown=True):
         classes = block.shape[1]
         column = own_labels[:, None]
@@ -66,8 +66,8 @@ def accuracy(probabilities, labels, *, top: int = 1) -> float:
             raise ValueError(f"top: 1 to {classes} expected, got {top}")
         p_true = np.take_along_axis(block, column, axis=1)  # of −1 the last, unused
         ahead = (block > p_true) | ((block == p_true) & (np.arange(classes) < column))
-        right.append((ahead.sum(axis=1) < top) & (own_labels >= 0))
-    return float(np.concatenate(right).mean())
+        hits.append((ahead.sum(axis=1) < top) & (own_labels >= 0))
+    return float(np.concatenate(hits).mean())
 
 
 def nll(probabilities, labels) -> float:
@@ -264,8 +264,8 @@ def calibration_error_floor(
     total = 0.0
     for first in range(0, replicates, block):
         shape = (min(block, replicates - first), len(confidence))
-        right = np.add.reduceat(generator.random(shape) < confidence, starts, axis=1, dtype=float)
-        total += np.abs(right - expected).sum()
+        hits = np.add.reduceat(generator.random(shape) < confidence, starts, axis=1, dtype=float)
+        total += np.abs(hits - expected).sum()
     return float(total / (replicates * len(confidence)))
 
 
@@ -320,10 +320,10 @@ def _blocks(probabilities, labels, *, unknown: bool = False) -> Iterator[tuple]:
     labels = label_array("labels", labels, classes=classes, length=length, unknown=unknown)
     rows = max(1, _BLOCK // classes)
     for start in range(0, length, rows):
-        part = slice(start, start + rows)
+        block_rows = slice(start, start + rows)
         try:
-            block = probability_array("probabilities", array[part])
+            block = probability_array("probabilities", array[block_rows])
         except ValueError:
             probability_array("probabilities", array)  # raises the error for all rows
             raise
-        yield block, labels[part]
+        yield block, labels[block_rows]

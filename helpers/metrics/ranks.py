@@ -191,11 +191,9 @@ def _ranks(values: pd.DataFrame, lower_is_better: bool) -> pd.DataFrame:
     """Return the ranks within each case, with mean ranks for ties; refuse invalid values."""
     _refuse_duplicates("values", "case", values.index)
     _refuse_duplicates("values", "method", values.columns)
-    missing = [
-        f"{method} of {case}"
-        for case, row in values.isna().iterrows()
-        for method in values.columns[row]
-    ]
+    missing: list[str] = []
+    for case, row in values.isna().iterrows():
+        missing += [f"{method} of {case}" for method in values.columns[row]]
     if missing:
         more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
         raise ValueError(
@@ -209,4 +207,4 @@ def _ranks(values: pd.DataFrame, lower_is_better: bool) -> pd.DataFrame:
 
 def _refuse_duplicates(name: str, kind: str, index: pd.Index) -> None:
     if not index.is_unique:
-        raise ValueError(f"{name}: {kind} {index[index.duplicated()][0]} is there twice")
+        raise ValueError(f"{name}: {kind} {index[index.duplicated()][0]} appears twice")

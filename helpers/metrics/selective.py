@@ -134,8 +134,8 @@ def eaurc(confidence, correct) -> float:
     """
     _, risk = risk_coverage_curve(confidence, correct)
     counts = np.arange(1, len(risk) + 1)
-    right = len(risk) - np.rint(risk[-1] * len(risk))
-    best = np.maximum(counts - right, 0) / counts
+    correct_count = len(risk) - np.rint(risk[-1] * len(risk))
+    best = np.maximum(counts - correct_count, 0) / counts
     return max(0.0, float(risk.mean() - best.mean()))  # below 0 only by rounding
 
 

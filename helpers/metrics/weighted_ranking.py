@@ -17,7 +17,9 @@ from helpers.metrics.inputs import correct_array
 from helpers.metrics.ranking import required_count
 from helpers.metrics.selective import harmonic_numbers
 
-_ROWS, _CELLS = 256, 2**18  # images, and counts, held at a time: about the size of a CPU's cache
+# Images and counts that are held at a time: about the size of a CPU's cache.
+_ROWS = 256
+_CELLS = 2**18
 
 
 def _count_array(name: str, weights, length: int) -> tuple[np.ndarray, np.ndarray]:
@@ -57,16 +59,17 @@ class _Segments(NamedTuple):
         ranked = scores[order]
         positive = positive[order]
         ends = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True)) + 1
-        size, true = (np.diff(c, prepend=0) for c in (ends, np.cumsum(positive)[ends - 1]))
+        size = np.diff(ends, prepend=0)
+        true = np.diff(np.cumsum(positive)[ends - 1], prepend=0)
         mixed = (0 < true) & (true < size)
         negative = true < size
         # a run of one group can be cut anywhere: at the end of a block, too
         inside = np.arange(_ROWS, len(scores), _ROWS)
         cut = inside[~mixed[np.searchsorted(ends, inside)]]
         goes_on = ~mixed[:-1] & ~mixed[1:] & (negative[:-1] == negative[1:])
-        kept = np.union1d(ends[np.append(~goes_on, True)], cut)
-        group = np.searchsorted(ends, kept)
-        return cls(order, positive, kept, mixed[group], negative[group])
+        segment_ends = np.union1d(ends[np.append(~goes_on, True)], cut)
+        group = np.searchsorted(ends, segment_ends)
+        return cls(order, positive, segment_ends, mixed[group], negative[group])
 
     def cumulate(
         self, columns: tuple[np.ndarray, np.ndarray], places: np.ndarray, most: int
@@ -84,8 +87,10 @@ class _Segments(NamedTuple):
         width = max(1, _CELLS // longest)
         for left in range(0, columns[0].shape[1], width):
             replicates = slice(left, left + width)
-            parts = [(np.ascontiguousarray(array[:, replicates]), *rest) for array, *rest in groups]
-            before = np.zeros((2, 1, parts[0][0].shape[1]), dtype=kind)
+            groups_of_block = [
+                (np.ascontiguousarray(array[:, replicates]), *rest) for array, *rest in groups
+            ]
+            before = np.zeros((2, 1, groups_of_block[0][0].shape[1]), dtype=kind)
             # Sums within the block, after a row of zeros; new memory would take longer than them.
             sums = np.zeros((longest + 1, before.shape[2]), dtype=kind)
             for first, stop, begin, end in zip(
@@ -93,7 +98,7 @@ class _Segments(NamedTuple):
             ):
                 ends = np.append(begin, self.ends[first:stop])
                 accepted = []
-                for start, (array, rows, rank) in zip(before, parts, strict=True):
+                for start, (array, rows, rank) in zip(before, groups_of_block, strict=True):
                     low = rank[begin]
                     high = rank[end]
                     out = sums[1 : high - low + 1]
@@ -139,17 +144,17 @@ def weighted_aurc(confidence, correct, weights) -> np.ndarray:
     areas = np.zeros(len(weights))
     segments = _Segments.of(confidence, correct)
     images = np.arange(len(confidence))
-    for rows, part, (right, wrong) in segments.cumulate(
+    for rows, block_segments, (hits, errors_so_far) in segments.cumulate(
         (weights.T, weights.T), images, totals.max()
     ):
         # of errors alone, e_g is the number of the places: the mean over them need not be taken
-        lost = np.diff(summed.take(right + wrong), axis=0)
-        for tied in np.flatnonzero(segments.mixed[part]):
-            errors = wrong[tied + 1] - wrong[tied]
-            size = errors + right[tied + 1] - right[tied]
+        lost = np.diff(summed.take(hits + errors_so_far), axis=0)
+        for tied in np.flatnonzero(segments.mixed[block_segments]):
+            errors = errors_so_far[tied + 1] - errors_so_far[tied]
+            size = errors + hits[tied + 1] - hits[tied]
             lost[tied] *= errors / np.maximum(size, 1)  # nothing drawn, no errors either
-        areas[rows] += (wrong[-1] - wrong[0]) * harmonic[totals[rows]]
-        areas[rows] -= segments.negative[part].astype(float) @ lost
+        areas[rows] += (errors_so_far[-1] - errors_so_far[0]) * harmonic[totals[rows]]
+        areas[rows] -= segments.negative[block_segments].astype(float) @ lost
     return areas / totals
 
 
@@ -227,7 +232,7 @@ def weighted_detection(
             f" {len(unknown_weights)}"
         )
     totals, which = np.unique(positives, return_inverse=True)  # few different ones, as a rule
-    kept = np.array([required_count("tpr", tpr, int(total)) for total in totals])[which]
+    needed = np.array([required_count("tpr", tpr, int(total)) for total in totals])[which]
     is_known = np.arange(len(known) + len(unknown)) < len(known)
     segments = _Segments.of(np.concatenate([known, unknown]), is_known)
     places = np.concatenate([np.arange(len(known)), np.arange(len(unknown))])
@@ -241,6 +246,6 @@ def weighted_detection(
         heights = true[1:] + true[:-1]
         doubled[rows] += np.einsum("ij,ij->j", steps, heights, dtype=np.float64)
         # the smallest number of unknown images accepted by a step that keeps enough known images
-        reached = np.where(true[1:] >= kept[rows], false[1:], accepted[rows])
+        reached = np.where(true[1:] >= needed[rows], false[1:], accepted[rows])
         accepted[rows] = np.minimum(accepted[rows], reached.min(axis=0))
     return doubled / (2.0 * negatives * positives), accepted / negatives

@@ -12,6 +12,7 @@ from torch import nn
 
 from helpers.networks import safe_convolutions, spectral
 from helpers.networks.heads import Backbone, ClassMaps, Native, equip
+from helpers.networks.normalisation import channel_statistics
 from helpers.networks.recipe import FOUR_STAGES, Recipe
 from helpers.outputs import Head
 
@@ -156,20 +157,21 @@ class Classifier(nn.Module):
         safe_convolutions.protect(backbone)
         self.backbone = backbone
         self.native = native
+        self.keeps_normalisation = False  # True for a network that others trained, fine-tuned here
         self.dropout = nn.Dropout(dropout)
         self.register_buffer("mean", torch.zeros(3, 1, 1))
         self.register_buffer("std", torch.ones(3, 1, 1))
 
     def set_normalisation(self, images: np.ndarray) -> None:
-        """Take the mean and standard deviation per channel from uint8 images [N, H, W, 3]."""
-        # float64 sums over counts of the 256 values: exact, and no float copy of the images
-        counts = np.stack([np.bincount(images[..., c].ravel(), minlength=256) for c in range(3)])
-        values = np.arange(256.0)
-        total = counts.sum(axis=1)
-        mean = counts @ values / total
-        variance = counts @ values**2 / total - mean**2
+        """Take the mean and standard deviation per channel from uint8 images [N, H, W, 3].
+
+        With `keeps_normalisation` nothing changes.
+        """
+        if self.keeps_normalisation:
+            return
+        mean, std = channel_statistics(images)
         self.mean.copy_(torch.from_numpy(mean).view(3, 1, 1))
-        self.std.copy_(torch.from_numpy(np.sqrt(variance) + 1e-6).view(3, 1, 1))
+        self.std.copy_(torch.from_numpy(std).view(3, 1, 1))
 
     def features(self, images: torch.Tensor) -> torch.Tensor:
         """Return the inputs of the head, [B, D], for uint8 images [B, 3, H, W].
@@ -186,7 +188,9 @@ class Classifier(nn.Module):
         return features, head(maps if isinstance(head, ClassMaps) else features)
 
     def _maps(self, images: torch.Tensor) -> torch.Tensor:
-        mean, std = (value.repeat(images.shape[1] // 3, 1, 1) for value in (self.mean, self.std))
+        inputs = images.shape[1] // 3
+        mean = self.mean.repeat(inputs, 1, 1)
+        std = self.std.repeat(inputs, 1, 1)
         x = (images.to(mean.dtype) - mean) / std
         return self.backbone.forward_features(x)
 
@@ -212,8 +216,8 @@ class Classifier(nn.Module):
             return None
         if not isinstance(layer, nn.Linear):
             raise ValueError(
-                f"backbone: no linear head, but {type(layer).__name__}; scores of features and "
-                "head cannot be had"
+                f"backbone: a linear head expected, got {type(layer).__name__}; choose scores that "
+                "do not read features or the head"
             )
         return Head(
             weight=layer.weight.detach().float().cpu().numpy(),

@@ -140,8 +140,8 @@ class MultiHead(nn.Module):
 
     def forward(self, features: torch.Tensor) -> torch.Tensor:
         """Return the logarithm of the mean of the heads' probabilities, [B, K]."""
-        each = self.members(features).log_softmax(dim=2)
-        return each.logsumexp(dim=1) - math.log(self.heads)
+        log_probabilities = self.members(features).log_softmax(dim=2)
+        return log_probabilities.logsumexp(dim=1) - math.log(self.heads)
 
 
 class Native(nn.Module):

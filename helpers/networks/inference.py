@@ -14,6 +14,7 @@ from tqdm import tqdm
 from helpers import cache
 from helpers.networks import devices
 from helpers.networks.heads import MultiHead
+from helpers.networks.mc_dropout import dropout_members
 from helpers.outputs import Outputs
 
 if TYPE_CHECKING:
@@ -99,7 +100,9 @@ def compute(
         for batch in batches:
             batch = batch.to(device)
             classifier.eval()
-            hidden, answers = (values.float() for values in classifier.answer(batch))
+            hidden, answers = classifier.answer(batch)
+            hidden = hidden.float()
+            answers = answers.float()
             if not start:  # filled in place: a copy at the end would take twice the memory
                 logits = np.empty((count, answers.shape[1]), np.float32)
                 features = np.empty((count, hidden.shape[1]), np.float32)
@@ -116,9 +119,7 @@ def compute(
                 measure = classifier.native(classifier, batch, hidden, answers)
                 native[start:end] = measure.cpu().numpy()
             if passes:
-                classifier.sample_dropout()
-                drawn = [classifier(batch).float().softmax(dim=1) for _ in range(passes)]
-                members[:, start:end] = torch.stack(drawn).cpu().numpy()
+                members[:, start:end] = dropout_members(classifier, batch, passes).cpu().numpy()
             bar.update(len(batch))
             start = end
     classifier.eval()

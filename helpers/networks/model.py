@@ -109,7 +109,9 @@ class Model:
     @cached_property
     def parameters(self) -> int:
         """The number of the weights of all networks."""
-        return sum(tensor.numel() for each in self.classifiers for tensor in each.parameters())
+        return sum(
+            tensor.numel() for classifier in self.classifiers for tensor in classifier.parameters()
+        )
 
     @property
     def cost(self) -> int:

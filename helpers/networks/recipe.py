@@ -32,6 +32,24 @@ FOUR_STAGES = {
 _FOLDER = Path(__file__).parents[1] / "training" / "objectives"  # whose files name them
 OBJECTIVES = tuple(sorted(module.name for module in iter_modules([str(_FOLDER)])))
 _TUPLES = ("augmentation", "milestones")
+_POSITIVE = (
+    "depth",
+    "width",
+    "stem_stride",
+    "epochs",
+    "batch_size",
+    "learning_rate",
+    "image_size",
+    "threads",
+)
+_FROM_ZERO_TO = {
+    "momentum": 1,
+    "weight_decay": math.inf,
+    "warmup_epochs": math.inf,
+    "dropout": 1,
+    "block_dropout": 1,
+    "spectral_norm": math.inf,
+}
 
 
 @dataclass(frozen=True)
@@ -125,12 +143,22 @@ class Recipe:
 
     def __post_init__(self):
         for name in _TUPLES:
-            if isinstance(getattr(self, name), list):
-                object.__setattr__(self, name, tuple(getattr(self, name)))
-        kinds = typing.get_type_hints(type(self))
-        for name, kind in kinds.items():
-            if not has_type(getattr(self, name), kind):
-                raise ValueError(f"{name}: {in_words(kind)} expected, got {getattr(self, name)!r}")
+            value = getattr(self, name)
+            if isinstance(value, list):
+                object.__setattr__(self, name, tuple(value))
+        self._check_types()
+        self._check_names()
+        self._check_ranges()
+        _check_size(self.backbone, self.depth, self.width)
+        self._check_architecture()
+
+    def _check_types(self) -> None:
+        for name, kind in typing.get_type_hints(type(self)).items():
+            value = getattr(self, name)
+            if not has_type(value, kind):
+                raise ValueError(f"{name}: {in_words(kind)} expected, got {value!r}")
+
+    def _check_names(self) -> None:
         known_name("backbone", self.backbone, FAMILIES)
         known_name("optimiser", self.optimiser, OPTIMISERS)
         known_name("schedule", self.schedule, SCHEDULES)
@@ -141,18 +169,18 @@ class Recipe:
             known_name("augmentation", name, AUGMENTATIONS)
         if {"crop", "crop_zeros"} <= {*self.augmentation}:
             raise ValueError("augmentation: either 'crop' or 'crop_zeros' expected, got both")
-        positive = ("depth", "width", "stem_stride", "epochs", "batch_size", "learning_rate")
-        for name in (*positive, "image_size", "threads"):
+
+    def _check_ranges(self) -> None:
+        for name in _POSITIVE:
             positive_number(name, getattr(self, name))
         if not all(0 < milestone <= 1 for milestone in self.milestones):
             raise ValueError(f"milestones: shares up to 1 expected, got {[*self.milestones]}")
-        below = {"momentum": 1, "weight_decay": math.inf, "warmup_epochs": math.inf}
-        below |= {"dropout": 1, "block_dropout": 1, "spectral_norm": math.inf}
-        for name, end in below.items():
+        for name, end in _FROM_ZERO_TO.items():
             value = getattr(self, name)
             if not 0 <= value < end:
                 raise ValueError(f"{name}: at least 0 and below {end} expected, got {value}")
-        _check_size(self.backbone, self.depth, self.width)
+
+    def _check_architecture(self) -> None:
         if self.backbone in PATCHES and self.image_size % self.stem_stride:
             raise ValueError(
                 f"stem_stride: patches of {self.stem_stride} pixels do not fill an image of "

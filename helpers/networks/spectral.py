@@ -125,9 +125,9 @@ def normalise(
     """
     known_name("form", form, SPECTRAL_FORMS)
     kinds = nn.Conv2d | nn.Linear if form == "weights" else Layer
-    kept = set() if keep is None else set(keep.modules())
+    excluded = set() if keep is None else set(keep.modules())
     for name, layer in list(network.named_modules()):
-        if isinstance(layer, kinds) and layer not in kept:
+        if isinstance(layer, kinds) and layer not in excluded:
             bound = form == "bounded" or isinstance(layer, nn.BatchNorm2d)
             network.set_submodule(name, SpectralNorm(layer, coefficient, bound=bound))
 

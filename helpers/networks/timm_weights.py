@@ -116,7 +116,9 @@ def rename(
     """Return tensors under a model's names; both must have the tensors in the same order."""
     expected = model.state_dict()
     if [t.shape for t in tensors.values()] != [t.shape for t in expected.values()]:
-        raise ValueError(f"weights: {path} has not the shapes of {type(model).__name__}'s tensors")
+        raise ValueError(
+            f"weights: the tensors of {path} have other shapes than {type(model).__name__} needs"
+        )
     return dict(zip(expected, tensors.values(), strict=True))
 
 

@@ -145,8 +145,8 @@ class Pretrained:
         if (images.labels >= 0).any():
             raise ValueError(
                 f"images: {images.name} has labels of {len(images.class_names)} classes, and "
-                f"'{self.name}' knows {len(self.class_names)} others; where none of the images "
-                "shows one of these, pass images.unknown()"
+                f"'{self.name}' knows {len(self.class_names)} others; if none of the images "
+                "shows one of these classes, pass images.unknown()"
             )
         return images
 
@@ -222,7 +222,7 @@ def _published(name: str, weights: Path | str | None) -> tuple[Backbone, str, di
             record.architecture, len(record.class_names), tensors, **record.arguments
         )
     except ValueError as error:
-        raise ValueError(f"weights: {path} are not those of '{name}': {error}") from error
+        raise ValueError(f"weights: {path} does not fit '{name}': {error}") from error
     interpolation = "bicubic" if record.size == 32 else CENTRE
     preprocessing = {
         "input_size": (3, record.size, record.size), "interpolation": interpolation,
@@ -250,7 +250,7 @@ def _timms(name: str, weights: Path | str | None, download: bool) -> tuple:
                 known, pretrained=True, pretrained_cfg_overlay=overlay, **options
             ).eval()
         except (RuntimeError, KeyError) as error:
-            raise ValueError(f"weights: {path} are not those of '{name}': {error}") from error
+            raise ValueError(f"weights: {path} does not fit '{name}': {error}") from error
     model.pretrained_cfg.pop("state_dict", None)  # or the weights would be held twice
     preprocessing = timm.data.resolve_model_data_config(model)
     if model.num_classes == 1000:

@@ -96,20 +96,20 @@ class _Gated(nn.Module):
 
     def __init__(self, channels: int):
         super().__init__()
-        part = channels // 4
-        self.dwconv1 = nn.Conv2d(part, part, 3, padding=1, groups=part)
-        self.dwconv2 = nn.Conv2d(part, part, 7, padding=3, groups=part)
+        quarter = channels // 4
+        self.dwconv1 = nn.Conv2d(quarter, quarter, 3, padding=1, groups=quarter)
+        self.dwconv2 = nn.Conv2d(quarter, quarter, 7, padding=3, groups=quarter)
         self.pool = nn.AvgPool2d(3, stride=1, padding=1)
-        self.dwconv3 = nn.Conv2d(part, part, 7, padding=9, dilation=3, groups=part)
+        self.dwconv3 = nn.Conv2d(quarter, quarter, 7, padding=9, dilation=3, groups=quarter)
         self.ln = _ChannelNorm(channels)
         self.fc1 = nn.Conv2d(channels, 2 * channels, 1)
         self.fc2 = nn.Conv2d(channels, channels, 1)
         self.rs = nn.Parameter(torch.ones(1, channels, 1, 1))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        kept, near, wide, wider = x.chunk(4, dim=1)
-        parts = [kept, self.dwconv1(near), self.dwconv2(wide), self.dwconv3(self.pool(wider))]
-        first, second = self.fc1(self.ln(torch.cat(parts, dim=1))).chunk(2, dim=1)
+        unchanged, near, wide, wider = x.chunk(4, dim=1)
+        mixed = [unchanged, self.dwconv1(near), self.dwconv2(wide), self.dwconv3(self.pool(wider))]
+        first, second = self.fc1(self.ln(torch.cat(mixed, dim=1))).chunk(2, dim=1)
         return self.fc2(first.exp().tanh() * first * second) + x * self.rs
 
 

@@ -50,8 +50,8 @@ class ASH(BlockwiseScore):
     def _learn(self, train_outputs, head):
         self.head = head
 
-    def _scores(self, part):
-        smallest, factor = shaping(part.features, self.percentile)
-        kept = np.where(part.features < smallest[:, None], 0, part.features)  # NaN is kept, too
-        products = rowwise_product(kept, self.head.weight.T)
+    def _scores(self, block):
+        smallest, factor = shaping(block.features, self.percentile)
+        shaped = np.where(block.features < smallest[:, None], 0, block.features)  # NaN is kept, too
+        products = rowwise_product(shaped, self.head.weight.T)
         return log_sum_exp(factor[:, None] * products + self.head.bias)

@@ -29,8 +29,8 @@ def draw(outputs, size: int | None, *, k: int = 1):
         raise ValueError(f"k: at most {images} (the images in the bank) expected, got {k}")
     if images == len(outputs):
         return outputs
-    chosen = np.random.default_rng(0).choice(len(outputs), size, replace=False)
-    return outputs.subset(np.sort(chosen))
+    images_of_bank = np.random.default_rng(0).choice(len(outputs), size, replace=False)
+    return outputs.subset(np.sort(images_of_bank))
 
 
 class Bank:
@@ -76,18 +76,22 @@ class Bank:
         close = np.flatnonzero((values >= middle - margin) & ~above)
         rows, columns = np.divmod(close, values.shape[1])
         table = np.where(above, np.inf, -np.inf)
-        for part in _split(len(rows), queries.shape[1]):
-            i = rows[part]
-            j = columns[part]
-            bank, factors, offsets = (array[places[i, j]] for array in self.exact)
-            table[i, j] = np.vecdot(queries[i], bank.astype(np.float64)) * factors + offsets
+        for rows_at_once in _split(len(rows), queries.shape[1]):
+            i = rows[rows_at_once]
+            j = columns[rows_at_once]
+            near = places[i, j]
+            bank, factors, offsets = self.exact
+            products = np.vecdot(queries[i], bank[near].astype(np.float64))
+            table[i, j] = products * factors[near] + offsets[near]
         largest = np.sort(table, axis=1)[:, -k:]
         # If the smallest stored product may be one of the largest, further ones may be, too.
         short = (values.min(axis=1, keepdims=True) >= middle - margin) & (margin > 0)
         if values.shape[1] < len(self.exact[0]) and short.any():
             again = np.flatnonzero(short)
-            for part in _split(len(again), 8 * spare):
-                largest[again[part]] = self._search(queries[again[part]], k, every, 8 * spare)
+            for rows_at_once in _split(len(again), 8 * spare):
+                largest[again[rows_at_once]] = self._search(
+                    queries[again[rows_at_once]], k, every, 8 * spare
+                )
         return largest
 
     def _candidates(self, queries, count):
@@ -136,16 +140,16 @@ def _values_above(values: np.ndarray, floor: np.ndarray) -> tuple[np.ndarray, np
 
     Rows with fewer values are filled up with minus infinity.
     """
-    chosen = np.flatnonzero(values > floor)
-    rows, columns = np.divmod(chosen, values.shape[1])
+    above_floor = np.flatnonzero(values > floor)
+    rows, columns = np.divmod(above_floor, values.shape[1])
     counts = np.bincount(rows, minlength=len(values))
     slots = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
     shape = len(values), counts.max()
-    kept = np.full(shape, -np.inf, np.float32)
+    largest = np.full(shape, -np.inf, np.float32)
     places = np.zeros(shape, np.int64)
-    kept[rows, slots] = values.ravel()[chosen]
+    largest[rows, slots] = values.ravel()[above_floor]
     places[rows, slots] = columns
-    return kept, places
+    return largest, places
 
 
 def _split(length: int, width: int) -> Iterator[slice]:

@@ -152,8 +152,8 @@ def in_blocks(
         if filled and start + size > len(outputs):
             rows = np.minimum(np.arange(start, start + size), len(outputs) - 1)
         # a whole block is passed itself, so that intermediate results serve the next score, too
-        part = outputs if len(outputs) == size else outputs.subset(rows)
-        values[start : start + size] = score(part)[: len(outputs) - start]
+        block = outputs if len(outputs) == size else outputs.subset(rows)
+        values[start : start + size] = score(block)[: len(outputs) - start]
     return values
 
 
@@ -226,22 +226,22 @@ class BlockwiseScore:
     def _learn(self, train_outputs: Outputs, head: Head | None) -> None:
         """Fit the parameters of `_scores`; there are none by default."""
 
-    def _scores(self, part: Outputs) -> np.ndarray:
+    def _scores(self, block: Outputs) -> np.ndarray:
         """Return the scores of a block of images."""
         raise NotImplementedError
 
 
-def _check_kind(argument: str, given: object, *names: str) -> None:
+def _check_kind(argument: str, value: object, *names: str) -> None:
     """Refuse an object without NumPy arrays of these names."""
-    if not all(isinstance(getattr(given, name, None), np.ndarray) for name in names):
+    if not all(isinstance(getattr(value, name, None), np.ndarray) for name in names):
         kind = {"head": "Head"}.get(argument, "Outputs")
         raise ValueError(
             f"{argument}: known_unknowns.{kind} expected, with arrays {', '.join(names)}, got "
-            f"{type(given).__name__}"
+            f"{type(value).__name__}"
         )
 
 
-def parts(outputs: Outputs, size: int = 2048) -> Iterator[Outputs]:
+def blocks(outputs: Outputs, size: int = 2048) -> Iterator[Outputs]:
     """Yield the outputs of at most `size` images at a time, to bound the memory."""
     for start in range(0, len(outputs), size):
         yield outputs.subset(slice(start, start + size))
@@ -259,27 +259,27 @@ def class_means(
 
     >>> from helpers.outputs import Outputs
     >>> outputs = Outputs(np.zeros((3, 2)), np.array([[1.0], [3.0], [5.0]]), np.array([0, 0, 1]))
-    >>> class_means(outputs, lambda part: (part.features, part.labels))
+    >>> class_means(outputs, lambda block: (block.features, block.labels))
     (array([[2.],
            [5.]]), array([2, 1]))
     """
     classes = outputs.num_classes if classes is None else classes
     sums = 0.0
     counts = np.zeros(classes, dtype=np.int64)
-    for part in parts(outputs):
-        values, chosen = pick(part)
-        places = chosen, np.arange(len(chosen))
+    for block in blocks(outputs):
+        values, classes_of_values = pick(block)
+        places = classes_of_values, np.arange(len(classes_of_values))
         member = scipy.sparse.csr_array(
-            (np.ones(len(chosen)), places), shape=(classes, len(chosen))
+            (np.ones(len(classes_of_values)), places), shape=(classes, len(classes_of_values))
         )
         sums = sums + member @ values.astype(np.float64)
-        counts += np.bincount(chosen, minlength=classes)
+        counts += np.bincount(classes_of_values, minlength=classes)
     return sums / np.maximum(counts, 1)[:, None], counts
 
 
 def mean_features(outputs: Outputs) -> np.ndarray:
     """Return the mean of the features over all images, float64 [D]."""
-    sums = sum(part.features.sum(axis=0, dtype=np.float64) for part in parts(outputs))
+    sums = sum(block.features.sum(axis=0, dtype=np.float64) for block in blocks(outputs))
     return sums / len(outputs)
 
 

@@ -33,9 +33,9 @@ class DICE(BlockwiseScore):
 
     def _learn(self, train_outputs, head):
         contributions = head.weight * mean_features(train_outputs)
-        kept = contributions > np.percentile(contributions, self.percentile)
-        self.weight = np.where(kept, head.weight, 0).T
+        stays = contributions > np.percentile(contributions, self.percentile)
+        self.weight = np.where(stays, head.weight, 0).T
         self.bias = head.bias
 
-    def _scores(self, part):
-        return log_sum_exp(rowwise_product(part.features, self.weight) + self.bias)
+    def _scores(self, block):
+        return log_sum_exp(rowwise_product(block.features, self.weight) + self.bias)

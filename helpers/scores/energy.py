@@ -29,5 +29,5 @@ class Energy(BlockwiseScore):
     logits, so it is 0 for all images of an ensemble.
     """
 
-    def _scores(self, part):
-        return log_sum_exp(part.logits)
+    def _scores(self, block):
+        return log_sum_exp(block.logits)

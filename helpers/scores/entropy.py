@@ -23,5 +23,5 @@ def negative_entropy(probabilities: np.ndarray) -> np.ndarray:
 class Entropy(BlockwiseScore):
     """Minus the entropy of the probabilities, of the mean over members; in [−log K, 0]."""
 
-    def _scores(self, part):
-        return negative_entropy(part.probabilities)
+    def _scores(self, block):
+        return negative_entropy(block.probabilities)

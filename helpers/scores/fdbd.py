@@ -19,15 +19,16 @@ class DecisionBoundaryDistance(BlockwiseScore):
     """
 
     def _learn(self, train_outputs, head):
-        self.normals = cdist(*2 * (head.weight.astype(np.float64),))
+        weight = head.weight.astype(np.float64)
+        self.normals = cdist(weight, weight)
         np.fill_diagonal(self.normals, np.inf)  # no boundary with itself: a distance of 0
         if len(self.normals) < 2 or not self.normals.all():
-            raise ValueError("head: two or more classes, each with weights of its own, expected")
+            raise ValueError("head: two or more classes with different weights expected")
         self.mean = mean_features(train_outputs)
 
-    def _scores(self, part):
-        predicted = part.logits.argmax(axis=1)
-        ahead = part.logits.max(axis=1, keepdims=True).astype(np.float64) - part.logits
-        distances = (ahead / self.normals[predicted]).sum(axis=1) / (part.num_classes - 1)
-        spread = np.linalg.norm(part.features - self.mean, axis=1)
+    def _scores(self, block):
+        predicted = block.logits.argmax(axis=1)
+        ahead = block.logits.max(axis=1, keepdims=True).astype(np.float64) - block.logits
+        distances = (ahead / self.normals[predicted]).sum(axis=1) / (block.num_classes - 1)
+        spread = np.linalg.norm(block.features - self.mean, axis=1)
         return distances / np.maximum(spread, np.finfo(np.float32).tiny)

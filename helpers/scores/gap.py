@@ -11,8 +11,8 @@ from helpers.scores.base import BlockwiseScore, recorded
 class Gap(BlockwiseScore):
     """Largest minus second largest probability, of the mean over members; in [0, 1]."""
 
-    def _scores(self, part):
-        if part.num_classes < 2:
+    def _scores(self, block):
+        if block.num_classes < 2:
             raise ValueError("outputs: at least 2 classes expected, got 1")
-        largest = np.partition(part.probabilities, -2, axis=1)
+        largest = np.partition(block.probabilities, -2, axis=1)
         return largest[:, -1] - largest[:, -2]

@@ -28,8 +28,8 @@ class GeneralisedEntropy(BlockwiseScore):
         self.gamma = positive_number("gamma", gamma)
         self.top = whole_number("top", top)
 
-    def _scores(self, part):
-        ordered = np.sort(part.probabilities, axis=1)
+    def _scores(self, block):
+        ordered = np.sort(block.probabilities, axis=1)
         complements = 1 - ordered
         complements[:, -1] = ordered[:, :-1].sum(axis=1)
         return -((ordered * complements)[:, -self.top :] ** self.gamma).sum(axis=1)

@@ -66,8 +66,8 @@ class GaussianMixture(BlockwiseScore):
         variances = np.maximum(values, 0) / count + self.ridge
         return axes / np.sqrt(count * variances)[:, None], variances
 
-    def _scores(self, part):
-        features = part.features.astype(np.float64)
+    def _scores(self, block):
+        features = block.features.astype(np.float64)
         squares = (features**2).sum(axis=1, keepdims=True) + (self.means**2).sum(axis=1)
         squares -= 2 * rowwise_product(features, self.means.T)
         along = rowwise_product(features, self.axes)

@@ -18,7 +18,7 @@ class GradNorm(BlockwiseScore):
     multiplies each score by K: the same ranking.
     """
 
-    def _scores(self, part):
-        norms = np.abs(part.features).sum(axis=1, dtype=np.float64)
-        gaps = part.probabilities - 1 / part.num_classes
+    def _scores(self, block):
+        norms = np.abs(block.features).sum(axis=1, dtype=np.float64)
+        gaps = block.probabilities - 1 / block.num_classes
         return norms * np.abs(gaps, out=gaps).sum(axis=1)

@@ -89,8 +89,8 @@ def log_probabilities(classifiers: Sequence[Classifier], pixels: torch.Tensor) -
     """Return the logarithm of the mean probabilities of the networks, float32 [B, K]."""
     import torch
 
-    each = [classifier(pixels).float().log_softmax(dim=1) for classifier in classifiers]
-    return torch.stack(each).logsumexp(dim=0) - np.log(len(each))
+    per_network = [classifier(pixels).float().log_softmax(dim=1) for classifier in classifiers]
+    return torch.stack(per_network).logsumexp(dim=0) - np.log(len(per_network))
 
 
 def as_list(classifier: Classifier | Sequence[Classifier]) -> list[Classifier]:

@@ -49,8 +49,8 @@ class Info:
     def __post_init__(self):
         for name in self.needs:
             known_name("need", name, NEEDS)
-        for chosen in self.settings.values():
-            for name in chosen:
+        for arguments in self.settings.values():
+            for name in arguments:
                 known_name(f"hyper-parameter of '{self.name}'", name, self.hyper_parameters)
 
     @property

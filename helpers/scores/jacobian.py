@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -65,10 +65,9 @@ def jacobian_norms(
         raise ValueError(f"temperatures: positive numbers expected, got {list(temperatures)}")
     classifiers = as_list(classifier)
     device = classifiers[0].mean.device
-    read = (batch.to(device) for batch in images.in_order(batch_size=batch_size, **view))
     norms = []
-    for pixels in (part for batch in read for part in batch.split(_at_once(classifiers, batch))):
-        pixels = pixels.float().requires_grad_()
+    for pixels in _small_batches(classifiers, images.in_order(batch_size=batch_size, **view)):
+        pixels = pixels.to(device).float().requires_grad_()
         answers = log_probabilities(classifiers, pixels)
         order = answers.detach().argsort(dim=1, descending=True)  # the predicted class comes first
         differences = answers.gather(1, order[:, 1:]) - answers.gather(1, order[:, :1])
@@ -81,6 +80,15 @@ def jacobian_norms(
         values = differences.detach().double().cpu().numpy()
         norms.append([_norms(products, values, temperature) for temperature in temperatures])
     return np.concatenate(norms, axis=1)
+
+
+def _small_batches(
+    classifiers: Sequence[Classifier], batches: Iterable[torch.Tensor]
+) -> Iterator[torch.Tensor]:
+    """Yield batches in parts whose gradients fit into memory."""
+    device = classifiers[0].mean.device
+    for batch in batches:
+        yield from batch.split(_at_once(classifiers, batch.to(device)))
 
 
 def _at_once(classifiers: Sequence[Classifier], batch: torch.Tensor) -> int:

@@ -18,10 +18,10 @@ class JensenShannon(BlockwiseScore):
     information between class and member.
     """
 
-    def _scores(self, part):
-        if part.members is None:
+    def _scores(self, block):
+        if block.members is None:
             raise ValueError("outputs: members expected (networks, or dropout passes), got none")
-        members = part.members.astype(np.float64)
+        members = block.members.astype(np.float64)
         within = np.mean([negative_entropy(member) for member in members], axis=0)
         # rounding could raise the value above 0, which Jensen's inequality excludes
         return np.minimum(negative_entropy(members.mean(axis=0)) - within, 0)

@@ -25,7 +25,7 @@ class KLMatching(BlockwiseScore):
 
     def _learn(self, train_outputs, head):
         means, counts = class_means(
-            train_outputs, lambda part: (part.probabilities, part.predictions)
+            train_outputs, lambda block: (block.probabilities, block.predictions)
         )
         templates = np.maximum(means[counts > 0], np.finfo(np.float64).tiny)
         logs = np.log(templates)
@@ -33,7 +33,7 @@ class KLMatching(BlockwiseScore):
         longest = np.linalg.norm(logs, axis=1).max()
         self.log_templates = Bank(logs, ones, 0 * ones, longest)
 
-    def _scores(self, part):
+    def _scores(self, block):
         # The nearest template has the smallest cross-entropy.
-        nearest = self.log_templates.kth_largest(part.probabilities, 1)
-        return nearest - negative_entropy(part.probabilities)
+        nearest = self.log_templates.kth_largest(block.probabilities, 1)
+        return nearest - negative_entropy(block.probabilities)

@@ -7,7 +7,7 @@ from scipy.spatial import KDTree
 
 from helpers.checks import whole_number
 from helpers.scores.bank import Bank, draw
-from helpers.scores.base import BlockwiseScore, norms_of, parts, recorded, unit_rows
+from helpers.scores.base import BlockwiseScore, blocks, norms_of, recorded, unit_rows
 
 
 @recorded("knn")
@@ -38,18 +38,18 @@ class NearestNeighbours(BlockwiseScore):
         self.bank = None if bank is None else whole_number("bank", bank)
 
     def _learn(self, train_outputs, head):
-        chosen = draw(train_outputs, self.bank, k=self.k)
+        compared = draw(train_outputs, self.bank, k=self.k)
         if not self.normalise:
-            self.tree = KDTree(chosen.features)
+            self.tree = KDTree(compared.features)
             return
-        factors = np.concatenate([1 / norms_of(part.features) for part in parts(chosen)])
-        filled = np.concatenate([part.features.any(axis=1) for part in parts(chosen)])
+        factors = np.concatenate([1 / norms_of(block.features) for block in blocks(compared)])
+        filled = np.concatenate([block.features.any(axis=1) for block in blocks(compared)])
         # The largest products less half of the bank's squares are at the smallest distances.
-        self.compared = Bank(chosen.features, factors, np.float32(-0.5) * filled, 1.0)
+        self.compared = Bank(compared.features, factors, np.float32(-0.5) * filled, 1.0)
 
-    def _scores(self, part):
+    def _scores(self, block):
         if not self.normalise:
-            return -self.tree.query(part.features, [self.k])[0][:, 0]
-        nearest = self.compared.kth_largest(unit_rows(part.features), self.k)
-        squares = part.features.any(axis=1) - 2 * nearest
+            return -self.tree.query(block.features, [self.k])[0][:, 0]
+        nearest = self.compared.kth_largest(unit_rows(block.features), self.k)
+        squares = block.features.any(axis=1) - 2 * nearest
         return -np.sqrt(np.maximum(squares, 0))

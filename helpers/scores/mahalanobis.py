@@ -24,8 +24,8 @@ class Mahalanobis(BlockwiseScore):
     def _learn(self, train_outputs, head):
         self.gaussians = class_gaussians(train_outputs, normalised=self.normalised)
 
-    def _scores(self, part):
-        rows = unit_rows(part.features) if self.normalised else part.features
+    def _scores(self, block):
+        rows = unit_rows(block.features) if self.normalised else block.features
         return -self.gaussians.squared_distances(rows).min(axis=1)
 
 

@@ -16,5 +16,5 @@ class MaximumLogit(BlockwiseScore):
     Hendrycks et al. 2022, section 3.  For an ensemble, it ranks images as the largest probability.
     """
 
-    def _scores(self, part):
-        return part.logits.max(axis=1).astype(np.float64)
+    def _scores(self, block):
+        return block.logits.max(axis=1).astype(np.float64)

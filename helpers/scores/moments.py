@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from helpers.scores.base import check_classes, class_means, parts, rowwise_product, unit_rows
+from helpers.scores.base import blocks, check_classes, class_means, rowwise_product, unit_rows
 
 if TYPE_CHECKING:
     from helpers.outputs import Outputs
@@ -48,18 +48,19 @@ def moments(outputs: Outputs, *, normalised: bool = False) -> Moments:
     (array([1., 5.]), 2.0, 29.0)
     """
 
-    def rows(part):
-        return unit_rows(part.features) if normalised else part.features
+    def rows(block):
+        return unit_rows(block.features) if normalised else block.features
 
     name = "moments, normalised" if normalised else "moments"
     if name not in outputs.derived:
         classes = outputs.num_classes
         means, counts = class_means(
-            outputs, lambda part: (rows(part), part.labels % (classes + 1)), classes + 1
+            outputs, lambda block: (rows(block), block.labels % (classes + 1)), classes + 1
         )
-        within = np.zeros((means.shape[1],) * 2)
-        for part in parts(outputs):
-            centred = rows(part) - means[part.labels]
+        width = means.shape[1]
+        within = np.zeros((width, width))
+        for block in blocks(outputs):
+            centred = rows(block) - means[block.labels]
             within = within + centred.T @ centred
         outputs.derived[name] = Moments(means, counts, within)
     return outputs.derived[name]
@@ -74,9 +75,9 @@ class Gaussians:
 
     def __init__(self, means: np.ndarray, covariance: np.ndarray):
         values, vectors = np.linalg.eigh(covariance)
-        kept = values > values.max() * len(values) * np.finfo(values.dtype).eps
+        varying = values > values.max() * len(values) * np.finfo(values.dtype).eps
         # with this, distances are Euclidean: one product serves all means
-        self.whitening = vectors[:, kept] / np.sqrt(values[kept])
+        self.whitening = vectors[:, varying] / np.sqrt(values[varying])
         self.means = means @ self.whitening
 
     def squared_distances(self, features: np.ndarray) -> np.ndarray:
@@ -94,12 +95,12 @@ def class_gaussians(train_outputs, *, normalised: bool = False) -> Gaussians:
 
     Stored in the outputs after the first call; `normalised` as in `moments`.
     """
-    kept = train_outputs.derived
+    derived = train_outputs.derived
     name = "gaussians, normalised" if normalised else "gaussians"
-    if name not in kept:
-        taken = moments(train_outputs, normalised=normalised)
-        if not taken.within.any():
+    if name not in derived:
+        fitted = moments(train_outputs, normalised=normalised)
+        if not fitted.within.any():
             raise ValueError("train_outputs: features that vary within a class expected")
-        check_classes(taken.counts[:-1])
-        kept[name] = Gaussians(taken.means[:-1], taken.within / len(train_outputs))
-    return kept[name]
+        check_classes(fitted.counts[:-1])
+        derived[name] = Gaussians(fitted.means[:-1], fitted.within / len(train_outputs))
+    return derived[name]

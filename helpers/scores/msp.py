@@ -9,5 +9,5 @@ from helpers.scores.base import BlockwiseScore, recorded
 class MaximumSoftmaxProbability(BlockwiseScore):
     """Largest class probability, of the mean over members; in [1/K, 1]."""
 
-    def _scores(self, part):
-        return part.probabilities.max(axis=1)
+    def _scores(self, block):
+        return block.probabilities.max(axis=1)

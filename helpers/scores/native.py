@@ -15,7 +15,7 @@ class NativeScore(BlockwiseScore):
     One of the measures in Belghazi and Lopez-Paz 2021; for MC-Dropout and ensembles, see ``jsd``.
     """
 
-    def _scores(self, part):
-        if part.native is None:
+    def _scores(self, block):
+        if block.native is None:
             raise ValueError("outputs: native scores expected, got none: the algorithm lacks them")
-        return part.native
+        return block.native

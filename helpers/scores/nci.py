@@ -33,9 +33,9 @@ class NeuralCollapse(BlockwiseScore):
         self.mean = mean_features(train_outputs)
         self.weight = head.weight
 
-    def _scores(self, part):
-        centred = part.features - self.mean
-        along = np.einsum("nd,nd->n", centred, self.weight[part.predictions])
+    def _scores(self, block):
+        centred = block.features - self.mean
+        along = np.einsum("nd,nd->n", centred, self.weight[block.predictions])
         length = np.linalg.norm(centred, axis=1)
-        size = np.abs(part.features).sum(axis=1, dtype=np.float64)
+        size = np.abs(block.features).sum(axis=1, dtype=np.float64)
         return along / np.maximum(length, np.finfo(np.float32).tiny) + self.alpha * size

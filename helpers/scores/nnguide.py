@@ -6,7 +6,7 @@ import numpy as np
 
 from helpers.checks import whole_number
 from helpers.scores.bank import Bank, draw
-from helpers.scores.base import BlockwiseScore, check_level, norms_of, parts, recorded, unit_rows
+from helpers.scores.base import BlockwiseScore, blocks, check_level, norms_of, recorded, unit_rows
 from helpers.scores.energy import log_sum_exp
 
 
@@ -41,13 +41,13 @@ class NearestNeighbourGuidance(BlockwiseScore):
         self.bank = whole_number("bank", bank)
 
     def _learn(self, train_outputs, head):
-        chosen = draw(train_outputs, self.bank, k=self.k)
-        energies = np.concatenate([log_sum_exp(part.logits) for part in parts(chosen)])
-        norms = np.concatenate([norms_of(part.features) for part in parts(chosen)])
+        compared = draw(train_outputs, self.bank, k=self.k)
+        energies = np.concatenate([log_sum_exp(block.logits) for block in blocks(compared)])
+        norms = np.concatenate([norms_of(block.features) for block in blocks(compared)])
         check_level("nnguide", energies.mean())
         longest = np.abs(energies).max()
-        self.guides = Bank(chosen.features, energies / norms, np.zeros(len(norms)), longest)
+        self.guides = Bank(compared.features, energies / norms, np.zeros(len(norms)), longest)
 
-    def _scores(self, part):
-        guidance = self.guides.largest(unit_rows(part.features), self.k).mean(axis=1)
-        return guidance * log_sum_exp(part.logits)
+    def _scores(self, block):
+        guidance = self.guides.largest(unit_rows(block.features), self.k).mean(axis=1)
+        return guidance * log_sum_exp(block.logits)

@@ -9,7 +9,7 @@ import numpy as np
 
 from helpers.checks import at_least_zero, positive_number
 from helpers.scores.base import recorded
-from helpers.scores.calibration import softmax
+from helpers.scores.calibration import confidences
 from helpers.scores.images import ImageScore
 
 if TYPE_CHECKING:
@@ -70,8 +70,7 @@ class ODIN(ImageScore):
         return self._kept(step, model, images, **settings)
 
     def _of_logits(self, logits: np.ndarray) -> np.ndarray:
-        parts = (logits[start : start + 1024] for start in range(0, len(logits), 1024))
-        return np.concatenate([softmax(part, self.temperature).max(axis=1) for part in parts])
+        return confidences(logits, self.temperature)
 
 
 def stepped_logits(

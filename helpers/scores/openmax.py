@@ -102,23 +102,25 @@ class OpenMax:
         labels = label_array("labels", labels, classes=classes, length=length, unknown=True)
         if self.alpha is not None and self.alpha > classes:
             raise ValueError(f"alpha: at most {classes} (the classes) expected, got {self.alpha}")
-        parts = [slice(start, start + _BLOCK) for start in range(0, length, _BLOCK)]
-        right = np.empty(length, dtype=bool)
+        blocks = [slice(start, start + _BLOCK) for start in range(0, length, _BLOCK)]
+        is_correct = np.empty(length, dtype=bool)
         mean = np.zeros((classes, classes))
-        for part in parts:
-            values = float_array("logits", logits[part], ndim=2)
-            right[part] = values.argmax(axis=1) == labels[part]
-            np.add.at(mean, labels[part][right[part]], values[right[part]])
-        if not right.any():
-            raise ValueError("labels: no image is classified correctly, so nothing can be fitted")
-        correct = np.bincount(labels[right], minlength=classes)
+        for rows in blocks:
+            values = float_array("logits", logits[rows], ndim=2)
+            is_correct[rows] = values.argmax(axis=1) == labels[rows]
+            np.add.at(mean, labels[rows][is_correct[rows]], values[is_correct[rows]])
+        if not is_correct.any():
+            raise ValueError(
+                "labels: no image is classified correctly, so OpenMax cannot be fitted"
+            )
+        correct = np.bincount(labels[is_correct], minlength=classes)
         mean /= np.maximum(correct, 1)[:, None]
 
         distances = np.empty(length)
-        for part in parts:
-            distances[part] = self._distances(logits[part].astype(np.float64), mean[labels[part]])
-        labels = labels[right]
-        distances = distances[right]
+        for rows in blocks:
+            distances[rows] = self._distances(logits[rows].astype(np.float64), mean[labels[rows]])
+        labels = labels[is_correct]
+        distances = distances[is_correct]
         first = np.cumsum(correct) - correct  # of each class, once sorted by class
         order = np.lexsort((-distances, labels))
         rank = np.arange(len(order)) - first[labels[order]]
@@ -169,11 +171,11 @@ class OpenMax:
         # bounds the memory of [block, alpha, K], or of [block, K] if all classes are revised
         block = max(1, 2**20 // (classes if alpha == classes else alpha * classes))
         for first in range(0, len(logits), block):
-            part = logits[first : first + block]
-            top = _leading(part, alpha)
-            weight = rank_weight * self._outlier_probability(part, top)
-            highest = np.take_along_axis(part, top, axis=1)
-            known = part.copy()
+            block_logits = logits[first : first + block]
+            top = _leading(block_logits, alpha)
+            weight = rank_weight * self._outlier_probability(block_logits, top)
+            highest = np.take_along_axis(block_logits, top, axis=1)
+            known = block_logits.copy()
             np.put_along_axis(known, top, highest * (1 - weight), axis=1)
             revised[first : first + block, :-1] = known
             revised[first : first + block, -1] = (highest * weight).sum(axis=1)
@@ -268,4 +270,6 @@ class OpenMaxScore:
 
     def score_samples(self, outputs) -> np.ndarray:
         """Return 1 − P(unknown) of each image, float64 [N]."""
-        return in_blocks(outputs, lambda part: 1.0 - self.openmax.probabilities(part.logits)[:, -1])
+        return in_blocks(
+            outputs, lambda block: 1.0 - self.openmax.probabilities(block.logits)[:, -1]
+        )

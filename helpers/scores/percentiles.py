@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from helpers.scores.base import parts
+from helpers.scores.base import blocks
 
 
 def percentile_of_features(outputs, percentile: float) -> np.float32:
@@ -63,11 +63,11 @@ def percentiles_by_feature(
     for shift in range(32 - digit, -1, -digit):
         counts = np.zeros((*ranks.shape, 1 << digit), np.int64)
         last = np.uint32((1 << digit) - 1)
-        for part in parts(outputs):
-            bits = ordered_bits(part.features).reshape(-1, width)
-            places = counts.shape[2] * np.arange(width) + (bits >> np.uint32(shift) & last)
+        for block in blocks(outputs):
+            bits = ordered_bits(block.features).reshape(-1, width)
+            bins = counts.shape[2] * np.arange(width) + (bits >> np.uint32(shift) & last)
             for count, prefix in zip(counts, leading, strict=True):
-                alike = places[(bits & known) == prefix]
+                alike = bins[(bits & known) == prefix]
                 count += np.bincount(alike, minlength=count.size).reshape(count.shape)
         ends = counts.cumsum(axis=2)
         digits = (ends < ranks[..., None]).sum(axis=2)

@@ -30,6 +30,6 @@ class ReAct(BlockwiseScore):
         self.threshold = percentile_of_features(train_outputs, self.percentile)
         self.head = head
 
-    def _scores(self, part):
-        clipped = np.minimum(part.features, self.threshold)
+    def _scores(self, block):
+        clipped = np.minimum(block.features, self.threshold)
         return log_sum_exp(rowwise_product(clipped, self.head.weight.T) + self.head.bias)

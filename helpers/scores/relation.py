@@ -8,8 +8,8 @@ from helpers.checks import positive_number, whole_number
 from helpers.scores.bank import ROWS, draw
 from helpers.scores.base import (
     BlockwiseScore,
+    blocks,
     norms_of,
-    parts,
     recorded,
     rowwise_product,
     unit_rows,
@@ -45,19 +45,21 @@ class Relation(BlockwiseScore):
         self.bank = None if bank is None else whole_number("bank", bank)
 
     def _learn(self, train_outputs, head):
-        chosen = draw(train_outputs, self.bank)
-        self.features = chosen.features
-        self.logits = chosen.logits
-        self.norms = np.concatenate([norms_of(part.features) for part in parts(chosen)])
+        compared = draw(train_outputs, self.bank)
+        self.features = compared.features
+        self.logits = compared.logits
+        self.norms = np.concatenate([norms_of(block.features) for block in blocks(compared)])
 
-    def _scores(self, part):
-        rows = unit_rows(part.features)
-        total = np.zeros(len(part))
+    def _scores(self, block):
+        rows = unit_rows(block.features)
+        total = np.zeros(len(block))
         for start in range(0, len(self.norms), ROWS):
-            some = slice(start, start + ROWS)
-            relations = rowwise_product(rows, (self.features[some] / self.norms[some, None]).T)
+            rows_of_block = slice(start, start + ROWS)
+            relations = rowwise_product(
+                rows, (self.features[rows_of_block] / self.norms[rows_of_block, None]).T
+            )
             np.maximum(relations, 0, out=relations)
-            relations *= rowwise_product(part.probabilities, softmax(self.logits[some]).T)
+            relations *= rowwise_product(block.probabilities, softmax(self.logits[rows_of_block]).T)
             relations *= relations > _LEAST
             total += (relations if self.power == 1 else relations**self.power).sum(axis=1)
         return total

@@ -19,12 +19,12 @@ class RelativeMahalanobis(BlockwiseScore):
 
     def _learn(self, train_outputs, head):
         self.classes = class_gaussians(train_outputs, normalised=self.normalised)
-        taken = moments(train_outputs, normalised=self.normalised)
-        covariance = taken.about(taken.mean) / len(train_outputs)
-        self.background = Gaussians(taken.mean[None], covariance)
+        fitted = moments(train_outputs, normalised=self.normalised)
+        covariance = fitted.about(fitted.mean) / len(train_outputs)
+        self.background = Gaussians(fitted.mean[None], covariance)
 
-    def _scores(self, part):
-        rows = unit_rows(part.features) if self.normalised else part.features
+    def _scores(self, block):
+        rows = unit_rows(block.features) if self.normalised else block.features
         nearest = self.classes.squared_distances(rows).min(axis=1)
         return self.background.squared_distances(rows)[:, 0] - nearest
 

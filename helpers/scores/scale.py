@@ -27,6 +27,6 @@ class Scale(BlockwiseScore):
     def _learn(self, train_outputs, head):
         self.bias = head.bias
 
-    def _scores(self, part):
-        _, factor = shaping(part.features, self.percentile)
-        return log_sum_exp(factor[:, None] * (part.logits - self.bias) + self.bias)
+    def _scores(self, block):
+        _, factor = shaping(block.features, self.percentile)
+        return log_sum_exp(factor[:, None] * (block.logits - self.bias) + self.bias)

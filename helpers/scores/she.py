@@ -20,14 +20,15 @@ class SimplifiedHopfieldEnergy(BlockwiseScore):
 
     def _learn(self, train_outputs, head):
         means, counts = class_means(
-            train_outputs, lambda part: (part.features[part.correct], part.labels[part.correct])
+            train_outputs,
+            lambda block: (block.features[block.correct], block.labels[block.correct]),
         )
         self.kept = np.flatnonzero(counts)
         if not len(self.kept):
             raise ValueError("train_outputs: a correctly classified image expected, got none")
         self.patterns = means[self.kept]
 
-    def _scores(self, part):
-        likely = part.logits if part.members is None else part.probabilities
+    def _scores(self, block):
+        likely = block.logits if block.members is None else block.probabilities
         patterns = self.patterns[likely[:, self.kept].argmax(axis=1)]
-        return np.einsum("nd,nd->n", part.features, patterns)
+        return np.einsum("nd,nd->n", block.features, patterns)

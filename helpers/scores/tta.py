@@ -44,8 +44,8 @@ class TestTimeAugmentation(ImageScore):
     ) -> np.ndarray:
         """Return the largest mean probability of each image, float64 [T, N]."""
 
-        def largest(*shown, **options) -> np.ndarray:
-            return augmented_probabilities(*shown, **options).max(axis=2)
+        def largest(*networks_and_images, **options) -> np.ndarray:
+            return augmented_probabilities(*networks_and_images, **options).max(axis=2)
 
         settings = {"copies": self.copies, "seed": self.seed}
         at = list(map(float, temperatures))

@@ -5,14 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from helpers.checks import whole_number
-from helpers.scores.base import BlockwiseScore, check_level, parts, recorded, rowwise_product
+from helpers.scores.base import BlockwiseScore, blocks, check_level, recorded, rowwise_product
 from helpers.scores.energy import log_sum_exp
 from helpers.scores.moments import moments
 
 
 def principal_dimensions(width: int) -> int:
     """Return the default dimension of the principal subspace of `width` features."""
-    return 1000 if width >= 2048 else 512 if width >= 768 else width // 2
+    if width >= 2048:
+        return 1000
+    if width >= 768:
+        return 512
+    return width // 2
 
 
 @recorded("vim")
@@ -54,9 +58,9 @@ class VirtualLogitMatching(BlockwiseScore):
         # in order of rising eigenvalues
         self.residual = np.linalg.eigh(scatter).eigenvectors[:, : width - dim].copy()
         largest = norms = 0.0
-        for part in parts(train_outputs):
-            largest += part.logits.max(axis=1).sum(dtype=np.float64)
-            norms += np.linalg.norm((part.features - self.origin) @ self.residual, axis=1).sum()
+        for block in blocks(train_outputs):
+            largest += block.logits.max(axis=1).sum(dtype=np.float64)
+            norms += np.linalg.norm((block.features - self.origin) @ self.residual, axis=1).sum()
         spread = np.sqrt(np.trace(scatter) * len(train_outputs))
         if norms <= spread * np.finfo(np.float32).eps:
             raise ValueError(
@@ -66,8 +70,8 @@ class VirtualLogitMatching(BlockwiseScore):
         check_level("vim", largest / len(train_outputs))
         self.alpha = largest / norms
 
-    def _scores(self, part):
-        return log_sum_exp(part.logits) - self.alpha * self._residual_norms(part)
+    def _scores(self, block):
+        return log_sum_exp(block.logits) - self.alpha * self._residual_norms(block)
 
-    def _residual_norms(self, part) -> np.ndarray:
-        return np.linalg.norm(rowwise_product(part.features - self.origin, self.residual), axis=1)
+    def _residual_norms(self, block) -> np.ndarray:
+        return np.linalg.norm(rowwise_product(block.features - self.origin, self.residual), axis=1)

@@ -36,7 +36,7 @@ class VariationalRectifiedActivation(BlockwiseScore):
         self.thresholds = percentiles_by_feature(train_outputs, [self.low, self.high])
         self.head = head
 
-    def _scores(self, part):
+    def _scores(self, block):
         low, high = self.thresholds
-        kept = np.where(part.features < low, 0, np.minimum(part.features, high))
-        return log_sum_exp(rowwise_product(kept, self.head.weight.T) + self.head.bias)
+        rectified = np.where(block.features < low, 0, np.minimum(block.features, high))
+        return log_sum_exp(rowwise_product(rectified, self.head.weight.T) + self.head.bias)

@@ -11,7 +11,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pandas as pd
 
 from helpers import cache, checkpoints
@@ -92,7 +91,10 @@ class Fitted:
     def weights(self) -> dict[str, torch.Tensor]:
         """All tensors of the network by name, read without building it; float32 and integers."""
         tensors, _ = checkpoints.load(self.path)
-        return {n: t.float() if t.is_floating_point() else t for n, t in tensors.items()}
+        weights = {}
+        for name, tensor in tensors.items():
+            weights[name] = tensor.float() if tensor.is_floating_point() else tensor
+        return weights
 
     @cached_property
     def classifier(self) -> backbones.Classifier:
@@ -192,7 +194,7 @@ def fit(
         if os.environ.get("TRAINING") == "refused":
             raise cache.MissingError(
                 f"{path}: not there, and TRAINING=refused; the network of {images.name} with "
-                f"{recipe} and seed {seed} is trained by a step before this one, unless data, "
+                f"{recipe} and seed {seed} is trained by an earlier step, unless data, "
                 "parameters, code or versions differ; TRAINING=allowed trains it here"
             )
         precision_on(device, recipe.precision)  # refused before anything is computed
@@ -268,15 +270,8 @@ def _fresh(
     if initial is None:
         return backbones.create(recipe, num_classes, seed=seed)
     classifier = copy.deepcopy(initial.classifier).requires_grad_()
-    classifier.__class__ = _Begun
+    classifier.keeps_normalisation = True
     return classifier
-
-
-class _Begun(backbones.Classifier):
-    """A network that keeps its original normalisation when it is trained on other images."""
-
-    def set_normalisation(self, images: np.ndarray) -> None:
-        pass
 
 
 def _check_initial(initial: Pretrained, images: Images | ImageStream, recipe: Recipe) -> None:

@@ -107,12 +107,12 @@ def train(
         outliers = None
     elif outliers is None:
         raise ValueError(f"outliers: objective '{recipe.objective}' needs them, got none")
-    elif (size := _size(images, recipe)) != _size(outliers, recipe):
-        raise ValueError(f"outliers: images of {size} pixels expected")
+    elif _size(images, recipe) != _size(outliers, recipe):
+        raise ValueError(f"outliers: images of {_size(images, recipe)} pixels expected")
     if recipe.backbone in PATCHES and set(_size(images, recipe)) != {recipe.image_size}:
         raise ValueError(
-            f"image_size: the images are {_size(images, recipe)[0]} pixels high, and the network's "
-            f"patches those of images of {recipe.image_size}"
+            f"image_size: images of {recipe.image_size} pixels expected, whose patches the network "
+            f"has, got {_size(images, recipe)[0]} pixels"
         )
     if objective.needs_teacher:
         if teacher is None:
@@ -217,7 +217,7 @@ def _epoch(training: _Training, epoch: int) -> dict:
         more = shuffled(len(training.outliers), steps * wanted, other)
         outliers = training.outliers.take(more, wanted, other)
     losses = torch.empty(steps, device=device)
-    right = torch.zeros((), dtype=torch.int64, device=device)
+    total_correct = torch.zeros((), dtype=torch.int64, device=device)
     for number, images in enumerate(batches):
         done = epoch * steps + number
         rate = learning_rate(recipe, done, recipe.epochs * steps, steps)
@@ -233,8 +233,8 @@ def _epoch(training: _Training, epoch: int) -> dict:
         )
         loss, correct = step(batch)
         losses[number] = loss
-        right += correct
-    accuracy = right.double() / (steps * len(indices))
+        total_correct += correct
+    accuracy = total_correct.double() / (steps * len(indices))
     finite = torch.isfinite(losses)
     if not finite.all():
         number = int((~finite).float().argmax())
@@ -293,8 +293,8 @@ def _resume(path: Path, classifier, optimiser, objective) -> list[dict]:
             parameter = parameters[int(number)]
             # in the parameter's memory format, if it has its shape
             like = parameter if value.shape == parameter.shape else value
-            kept = torch.empty_like(like, device=parameter.device).copy_(value)
-            optimiser.state[parameter][name] = kept
+            copied = torch.empty_like(like, device=parameter.device).copy_(value)
+            optimiser.state[parameter][name] = copied
     for name, value in objective.state().items():
         value.copy_(tensors[f"objective.{name}"])
     return information["epochs"]

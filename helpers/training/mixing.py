@@ -35,18 +35,18 @@ def augmix(
     count = len(images)
     device = images.device
     chains = images.repeat(width, 1, 1, 1)
-    every = (len(chains), 1, 1, 1)
-    length = torch.randint(1, depth + 1, every, device=device, generator=generator)
+    shape_of_all = (len(chains), 1, 1, 1)
+    length = torch.randint(1, depth + 1, shape_of_all, device=device, generator=generator)
     for position in range(depth):
         order = torch.randperm(len(chains), device=device, generator=generator)
         changed = torch.empty_like(chains)
-        for name, part in zip(OPERATIONS, order.tensor_split(len(OPERATIONS)), strict=True):
+        for name, group in zip(OPERATIONS, order.tensor_split(len(OPERATIONS)), strict=True):
             # a level of 0.1 up to the severity, as a share of the highest, 10
-            some = (len(part), 1, 1, 1)
-            level = torch.rand(some, device=device, generator=generator)
+            shape_of_group = (len(group), 1, 1, 1)
+            level = torch.rand(shape_of_group, device=device, generator=generator)
             level = 0.1 + (severity - 0.1) * level
-            sign = 2.0 * torch.randint(2, some, device=device, generator=generator) - 1
-            changed[part] = apply(name, chains[part], level / 10, sign, shear_centre)
+            sign = 2.0 * torch.randint(2, shape_of_group, device=device, generator=generator) - 1
+            changed[group] = apply(name, chains[group], level / 10, sign, shear_centre)
         chains = torch.where(position < length, changed, chains)
     # exponentials divided by their sum are Dirichlet; a uniform number is Beta(1, 1)
     weights = torch.empty((width, count, 1, 1, 1), device=device)

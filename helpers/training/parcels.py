@@ -54,10 +54,10 @@ class Writer:
     def add(self, values: Sequence[str], roles) -> None:
         """Add an entry of the queue with the roles of its images: an object, or objects by key."""
         splits = roles if isinstance(roles, Mapping) else {None: roles}
-        digests = [
-            (key, {role: self._add(getattr(split, role)) for role in ROLES if hasattr(split, role)})
-            for key, split in splits.items()
-        ]
+        digests = []
+        for key, split in splits.items():
+            roles_there = [role for role in ROLES if hasattr(split, role)]
+            digests.append((key, {role: self._add(getattr(split, role)) for role in roles_there}))
         self.entries.append((values, digests))
 
     def _add(self, images: Images) -> str:
@@ -107,18 +107,19 @@ class Parcel:
     @classmethod
     def current(cls) -> "Parcel | None":
         """Return the parcel in the folder PARCEL, an environment variable; None without one."""
-        if not (folder := os.environ.get("PARCEL")):
+        folder = os.environ.get("PARCEL")
+        if not folder:
             return None
         text = (Path(folder) / "parcel.json").read_text(encoding="utf-8")
         return cls(Path(folder), **json.loads(text))
 
     def roles(self, *entry: str) -> SimpleNamespace | dict:
         """Return the roles of the images of an entry, as `Writer.add` got them."""
-        (digests,) = (digests for values, digests in self.entries if values == [*entry])
-        splits = {
-            key: SimpleNamespace(**{role: self._images(sha256) for role, sha256 in roles.items()})
-            for key, roles in digests
-        }
+        (digests,) = [digests for values, digests in self.entries if values == [*entry]]
+        splits = {}
+        for key, roles in digests:
+            images = {role: self._images(sha256) for role, sha256 in roles.items()}
+            splits[key] = SimpleNamespace(**images)
         return splits.get(None, splits)
 
     def _images(self, sha256: str) -> Images:
@@ -153,7 +154,10 @@ def write_shards(root: Path, folder: Path, stem: str, *, since: float = 0.0) -> 
     """
     groups: list[list[tuple[tarfile.TarInfo, bytes]]] = [[]]
     size = 0
-    for file in (file for pattern in KEPT for file in sorted(root.glob(pattern))):
+    files: list[Path] = []
+    for pattern in KEPT:
+        files += sorted(root.glob(pattern))
+    for file in files:
         try:
             content = file.read_bytes()
             changed = file.stat().st_mtime

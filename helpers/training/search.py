@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
-import ast
-import functools
 import math
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from pathlib import Path
 
 import numpy as np
 
 from helpers.checks import known_name
 from helpers.networks.recipe import Recipe
 
-_OBJECTIVES = "helpers.training.objectives"
+#: The arguments of each objective that has some, as its class takes them; a test compares them.
+#: They are here because the objectives import torch, and parameters are checked without it.
+ARGUMENTS = {
+    "adversarial": ("radius", "steps"),
+    "augmix": ("weight", "severity", "width", "depth", "shear_centre"),
+    "autoaugment": ("groups",),
+    "crl": ("weight",),
+    "distillation": ("weight", "temperature"),
+    "edl": ("weight", "ramp_epochs"),
+    "mimo": ("subnetworks", "input_repetition", "batch_repetition"),
+    "mixup": ("alpha",),
+    "noise": ("gaussian", "speckle", "share"),
+    "oc": ("weight", "penalty", "width", "depth"),
+    "outlier_exposure": ("weight", "ratio"),
+    "rnd": ("weight", "width", "depth"),
+    "soft_labels": ("positive",),
+    "stylised": ("share", "strength"),
+}
 LAWS = ("choice", "log_uniform", "uniform")
 
 #: ``{"uniform": [low, high]}``, ``{"log_uniform": [low, high]}``, whose logarithm is uniform, or
@@ -112,11 +126,13 @@ def trials(
         seeds = {name: [seed, trial, zlib.crc32(name.encode())] for name in space}
         return {name: np.random.default_rng(seeds[name]) for name in space}
 
-    return [dict(defaults)] + [
-        {**defaults, **{name: _drawn(space[name], generator)
-                        for name, generator in generators(trial).items()}}
-        for trial in range(1, count)
-    ]  # fmt: skip
+    trials_drawn = [dict(defaults)]
+    for trial in range(1, count):
+        values = dict(defaults)
+        for name, generator in generators(trial).items():
+            values[name] = _drawn(space[name], generator)
+        trials_drawn.append(values)
+    return trials_drawn
 
 
 def check_space(
@@ -164,41 +180,25 @@ def applied(recipe: Recipe, values: Mapping[str, object]) -> Recipe:
     >>> recipe.learning_rate, recipe.width, recipe.objective_arguments
     (0.02, 8, {'width': 64})
     """
-    taken = arguments_of(recipe.objective)
+    of_objective = arguments_of(recipe.objective)
+    names = {*of_objective} | {field.name for field in fields(Recipe)}
     for name in values:
-        known_name("hyper-parameter", name, {*taken, *(field.name for field in fields(Recipe))})
-    arguments = {name: value for name, value in values.items() if name in taken}
-    settings = {name: value for name, value in values.items() if name not in taken}
+        known_name("hyper-parameter", name, names)
+    arguments = {name: value for name, value in values.items() if name in of_objective}
+    settings = {name: value for name, value in values.items() if name not in of_objective}
     merged = {**recipe.objective_arguments, **arguments}
     return Recipe.from_parameters(recipe.as_dict() | {"objective_arguments": merged}, **settings)
 
 
-@functools.cache
 def arguments_of(objective: str) -> tuple[str, ...]:
-    """Return the names of an objective's arguments, read from its file: torch is not imported.
+    """Return the names of an objective's arguments, without an import of torch.
 
     Examples
     --------
     >>> arguments_of("stylised"), arguments_of("erm")
     (('share', 'strength'), ())
     """
-    file = Path(__file__).with_name("objectives") / f"{objective}.py"
-    body = ast.parse(file.read_text(encoding="utf-8")).body
-    parents = {
-        alias.asname or alias.name: str(node.module).removeprefix(_OBJECTIVES)[1:] or "erm"
-        for node in body
-        if isinstance(node, ast.ImportFrom) and str(node.module).startswith(_OBJECTIVES)
-        for alias in node.names
-    }
-    for kind in (node for node in body if isinstance(node, ast.ClassDef)):
-        bases = [base.id for base in kind.bases if isinstance(base, ast.Name)]
-        for base in parents.keys() & {*bases}:
-            for method in kind.body:
-                if isinstance(method, ast.FunctionDef) and method.name == "__init__":
-                    given = method.args
-                    return tuple(arg.arg for arg in (*given.args[1:], *given.kwonlyargs))
-            return arguments_of(parents[base])
-    return ()
+    return ARGUMENTS.get(objective, ())
 
 
 def check_arguments(recipe: Recipe) -> None:

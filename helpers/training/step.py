@@ -42,8 +42,8 @@ class Step:
             return self._step(batch)
         if self.graph is None:
             self.graph = self._record(batch)
-        for name, kept in vars(self.kept).items():
-            kept.copy_(getattr(batch, name))
+        for name, tensor in vars(self.inputs).items():
+            tensor.copy_(getattr(batch, name))
         self.graph.replay()
         return self.results
 
@@ -57,11 +57,12 @@ class Step:
 
     def _record(self, batch: Batch) -> torch.cuda.CUDAGraph:
         """Record a step without doing it, and return the record."""
-        self.kept = Batch(*(tensor.clone() for tensor in vars(batch).values()))
+        copies = {name: tensor.clone() for name, tensor in vars(batch).items()}
+        self.inputs = Batch(**copies)
         self.optimiser.zero_grad(set_to_none=True)
         torch.cuda.synchronize()
         graph = torch.cuda.CUDAGraph()
         # other threads, such as one that pins a stream's batches, continue during this time
         with torch.cuda.graph(graph, capture_error_mode="thread_local"):
-            self.results = self._step(self.kept)
+            self.results = self._step(self.inputs)
         return graph

@@ -45,11 +45,11 @@ def teach(
         generator = torch.Generator(device).manual_seed(seed * 100_003 + epoch)
         order = torch.randperm(len(features), generator=generator, device=device)[: steps * size]
         total = torch.zeros((), dtype=torch.float64, device=device)
-        for number, chosen in enumerate(order.split(size)):
+        for number, batch_indices in enumerate(order.split(size)):
             done = epoch * steps + number
             set_rate(optimiser, learning_rate(recipe, done, recipe.epochs * steps, steps))
             optimiser.zero_grad(set_to_none=True)
-            loss = error(features[chosen])
+            loss = error(features[batch_indices])
             loss.backward()
             optimiser.step()
             total += loss.detach()

@@ -29,6 +29,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.labelfree import EVALUATORS
+from helpers.metrics.bootstrap import REPLICATES
 from helpers.metrics.correlation import spearman
 from helpers.papers.gscore.errors import constant_errors, set_errors
 from helpers.papers.gscore.parameters import DETECTORS
@@ -54,7 +55,6 @@ _EVALUATOR_TITLES = EVALUATORS | {
     "auto_evaluation": "auto-evaluation",
 }
 _FEWEST = 4  # networks for a rank correlation; of three, one order in six is perfect by chance
-_REPLICATES = 1000
 _CLEAR = 0.3  # below it a line explains less than a tenth of the variance: no clear sign
 _TURNS = (Reason(Kind.DOUBT, "the sign is not stable over divisions"),)
 _STRONG = 0.8  # the margin of a strong correlation
@@ -217,8 +217,8 @@ def _correlations(primary, sets: dict, draws: np.ndarray, metric: str) -> pd.Dat
         if there.any() and np.ptp(pairs[there], axis=0).all():
             replicates[network, detector] = sign * _pearson(draws[:, there], pairs[there])
     varied = values[[(key[1], key[3]) in replicates for key in values.index]]
-    rows = np.reshape([replicates[key[1], key[3]] for key in varied.index], (-1, _REPLICATES))
-    return varied.join(pd.DataFrame(rows, varied.index, columns=range(1, _REPLICATES + 1)))
+    rows = np.reshape([replicates[key[1], key[3]] for key in varied.index], (-1, REPLICATES))
+    return varied.join(pd.DataFrame(rows, varied.index, columns=range(1, REPLICATES + 1)))
 
 
 def _least_of(
@@ -257,7 +257,7 @@ def _accuracy(table: pd.DataFrame) -> pd.DataFrame:
 
 def _draws(sets: int) -> np.ndarray:
     """Return how often each set is in each replicate, [replicates, sets]."""
-    return np.random.default_rng(0).multinomial(sets, np.full(sets, 1 / sets), size=_REPLICATES)
+    return np.random.default_rng(0).multinomial(sets, np.full(sets, 1 / sets), size=REPLICATES)
 
 
 def _pearson(weights: np.ndarray, pairs: np.ndarray) -> np.ndarray:

@@ -105,9 +105,9 @@ def lengthen(members):
     members["test_0000.webp"] += b"\0"
 
 
-META = "meta.json is not what its SHA-256 says"
+META = "meta.json differs from its SHA-256"
 ALTERED = [
-    ("edit", lengthen, "member test_0000.webp is not what its SHA-256 says"),
+    ("edit", lengthen, "member test_0000.webp differs from its SHA-256"),
     ("meta", lambda values: values["splits"]["test"].update(labels=[1] * 7), META),
     ("meta", lambda values: values["sha256"].popitem(), META),
     ("edit", lambda members: members.pop("test_0000.webp"), "1 members, but has 7 labels and 0"),

@@ -187,7 +187,7 @@ def test_damaged_or_foreign_weights_are_refused(folders):
     save_file(drawn("test_vit").state_dict(), folders / "other.safetensors")
     (folders / "cut.safetensors").write_bytes((folders / "other.safetensors").read_bytes()[:-1000])
     torch.save({"weight": Image.new("RGB", (1, 1))}, folders / "code.pth")
-    messages = {"other.safetensors": f"are not those of '{SMALL}'", "cut.safetensors": "cannot"}
+    messages = {"other.safetensors": f"does not fit '{SMALL}'", "cut.safetensors": "cannot"}
     for name, message in (messages | {"code.pth": "cannot be read"}).items():
         with pytest.raises(ValueError, match=f"{name} {message}"):
             load(weights=folders / name)

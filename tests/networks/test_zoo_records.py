@@ -123,7 +123,7 @@ def test_tensors_of_another_network_are_refused(root, monkeypatch, changes, mess
     record = dataclasses.replace(RECORDS[NAME], sha256="", digest="")
     monkeypatch.setattr(zoo_records, "records", lambda: RECORDS | {NAME: record})
     path = put(root, {key: t for key, t in (TENSORS | changes).items() if t is not None})
-    with pytest.raises(ValueError, match=f"weights: {path} are not those of '{NAME}': {message}"):
+    with pytest.raises(ValueError, match=f"weights: {path} does not fit '{NAME}': {message}"):
         load()
 
 

@@ -1,5 +1,7 @@
 """Objectives: each by hand, or against the formula of its paper; each resumes to the last bit."""
 
+import inspect
+
 import numpy as np
 import pytest
 import torch
@@ -8,7 +10,7 @@ from torch import nn
 from helpers import checkpoints
 from helpers.networks import backbones, heads
 from helpers.networks.recipe import Recipe
-from helpers.training import objectives
+from helpers.training import objectives, search
 from helpers.training.loop import train
 from helpers.training.objectives.adversarial import attack
 from helpers.training.objectives.crl import ranking_loss
@@ -300,3 +302,10 @@ def test_distillation_by_hand():
 def test_outlier_exposure_without_outliers_is_refused():
     with pytest.raises(ValueError, match="outliers: images of none of the classes expected"):
         objectives.create("outlier_exposure").views(torch.ones(1, 3, 2, 2), None, None)
+
+
+@pytest.mark.parametrize("name", objectives.names())
+def test_the_table_of_arguments_is_what_each_objective_takes(name):
+    """The search refuses and passes arguments by this table, without an import of the classes."""
+    signature = inspect.signature(type(objectives.create(name)))
+    assert search.arguments_of(name) == tuple(signature.parameters)

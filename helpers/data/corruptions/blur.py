@@ -129,6 +129,7 @@ def enlarge(layers: np.ndarray, factor: float) -> np.ndarray:
         at = (length - part) // 2 + at * ((part - 1) / (enlarged - 1))
         low = at.astype(int)
         weight = (at - low).astype(np.float32).reshape(-1, *(1,) * (layers.ndim - axis - 1))
-        below, above = layers.take(low, axis), layers.take(np.minimum(low + 1, length - 1), axis)
+        below = layers.take(low, axis)
+        above = layers.take(np.minimum(low + 1, length - 1), axis)
         layers = below + (above - below) * weight
     return layers

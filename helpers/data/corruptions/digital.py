@@ -32,9 +32,11 @@ def elastic_transform(
     """
     height, width = images.shape[1:3]
     grid = np.indices((height, width), np.float32)
-    middle, half = np.array([height, width]) // 2, min(height, width) // 3
+    middle = np.array([height, width]) // 2
+    half = min(height, width) // 3
     corners = middle + half * np.array([[1, 1], [1, -1], [-1, -1]])
-    down, right = _gaussian_matrix(height, sigma), _gaussian_matrix(width, sigma)
+    down = _gaussian_matrix(height, sigma)
+    right = _gaussian_matrix(width, sigma)
     result = np.empty_like(images)
     for target, image, generator in zip(result, images, generators, strict=True):
         moved = corners + generator.uniform(-affine, affine, (3, 2))

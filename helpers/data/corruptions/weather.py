@@ -79,7 +79,9 @@ def plasma(generators: Generators, side: int, decay: float) -> np.ndarray:
     size = 1 << (side - 1).bit_length()
     noise = np.stack([g.random((size, size), np.float32) for g in generators]) * 2 - 1
     noise[:, 0, 0] = 0
-    height, step, amplitude = noise, size, 1.0
+    height = noise
+    step = size
+    amplitude = 1.0
     while step > 1:
         half = step // 2
         corners = height[:, ::step, ::step]  # views: the code below changes only other values
@@ -87,14 +89,16 @@ def plasma(generators: Generators, side: int, decay: float) -> np.ndarray:
             height[:, first::step, second::step]
             for first, second in ((half, half), (half, 0), (0, half))
         )
-        right, down = np.roll(corners, -1, axis=2), np.roll(corners, -1, axis=1)
+        right = np.roll(corners, -1, axis=2)
+        down = np.roll(corners, -1, axis=1)
         centres *= amplitude
         centres += (corners + right + down + np.roll(right, -1, axis=1)) / 4
         sides *= amplitude
         sides += (corners + down + centres + np.roll(centres, 1, axis=2)) / 4
         tops *= amplitude
         tops += (corners + right + centres + np.roll(centres, 1, axis=1)) / 4
-        step, amplitude = half, amplitude / decay**2
+        step = half
+        amplitude = amplitude / decay**2
     height -= height.min(axis=(1, 2), keepdims=True)
     return height / height.max(axis=(1, 2), keepdims=True)
 
@@ -105,13 +109,16 @@ def _needles(generator: np.random.Generator, height: int, width: int) -> np.ndar
     Normal noise is filtered to streaks in six directions, one layer each, and to patches.  The
     layer that is thickest at a point covers the other layers.  The numbers were chosen by eye.
     """
-    layers, side = 6, min(height, width)
+    layers = 6
+    side = min(height, width)
     # frequencies in waves per side, so that the pattern does not depend on the number of pixels
     down = np.fft.fftfreq(height, 1 / side).astype(np.float32)[:, np.newaxis]
     right = np.fft.rfftfreq(width, 1 / side).astype(np.float32)
     turn = (generator.random() + np.arange(layers).reshape(-1, 1, 1)) * np.pi / layers
-    sine, cosine = np.sin(turn).astype(np.float32), np.cos(turn).astype(np.float32)
-    along, across = np.abs(cosine * right + sine * down), cosine * down - sine * right
+    sine = np.sin(turn).astype(np.float32)
+    cosine = np.cos(turn).astype(np.float32)
+    along = np.abs(cosine * right + sine * down)
+    across = cosine * down - sine * right
 
     def filter_noise(passing: np.ndarray) -> np.ndarray:
         noise = np.fft.rfft2(generator.standard_normal((layers, height, width), np.float32))

@@ -62,9 +62,9 @@ def attack(
         logits = torch.func.functional_call(classifier, buffers, changed).float()
         # log odds of an incorrect output: their gradient has the direction of the cross-entropy's,
         # and keeps its digits if the network is confident
-        right = logits.gather(1, labels[:, None])
+        true_logit = logits.gather(1, labels[:, None])
         wrong = logits.scatter(1, labels[:, None], -torch.inf).logsumexp(dim=1, keepdim=True)
-        (gradient,) = torch.autograd.grad((wrong - right).sum(), changed)
+        (gradient,) = torch.autograd.grad((wrong - true_logit).sum(), changed)
         length = torch.linalg.vector_norm(gradient, dim=(1, 2, 3), keepdim=True)
         direction = gradient / length.clamp(min=1e-12)
         difference = changed.detach() + 2 * radius / steps * direction - images

@@ -36,6 +36,6 @@ class AutoAugment(ERM):
         with torch.random.fork_rng(devices=[]):
             # not torch.manual_seed, which would seed the GPU's generator too
             torch.default_generator.manual_seed(seed)
-            parts = images.tensor_split(min(self.groups, len(images)))
-            changed = torch.cat([self.policy(part) for part in parts])
+            groups = images.tensor_split(min(self.groups, len(images)))
+            changed = torch.cat([self.policy(group) for group in groups])
         return changed.contiguous(memory_format=torch.channels_last)

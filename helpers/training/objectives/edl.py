@@ -56,8 +56,8 @@ def evidential_losses(
     [0.6931, 0.1931]
     """
     alpha = logits.clamp(-_LARGEST, _LARGEST).exp() + 1
-    right = alpha.gather(1, labels[:, None])[:, 0]
-    likelihood = alpha.sum(dim=1).log() - right.log()
+    true_evidence = alpha.gather(1, labels[:, None])[:, 0]
+    likelihood = alpha.sum(dim=1).log() - true_evidence.log()
     wrong = alpha.scatter(1, labels[:, None], 1.0)
     total = wrong.sum(dim=1)
     divergence = (

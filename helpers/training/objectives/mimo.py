@@ -55,7 +55,7 @@ class MIMO(ERM):
         together = batch.inputs[batch.drawn].transpose(0, 1).flatten(1, 2)
         together = together.contiguous(memory_format=torch.channels_last)
         features = classifier.features(together)
-        each = classifier.backbone.get_classifier().members(features).float()
+        per_head = classifier.backbone.get_classifier().members(features).float()
         labels = batch.labels[batch.drawn].T
-        loss = nn.functional.cross_entropy(each.flatten(0, 1), labels.flatten())
-        return self.subnetworks * loss, each[: len(batch.labels), 0]
+        loss = nn.functional.cross_entropy(per_head.flatten(0, 1), labels.flatten())
+        return self.subnetworks * loss, per_head[: len(batch.labels), 0]

@@ -48,8 +48,7 @@ class Mixup(ERM):
         blended = torch.lerp(images.roll(-1, dims=0), images, share[:, None, None, None])
         blended = blended.contiguous(memory_format=torch.channels_last)
         logits = classifier(blended).float()
-        loss, other = (
-            nn.functional.cross_entropy(logits, labels, reduction="none")
-            for labels in (batch.labels, batch.labels.roll(-1))
-        )
+        partners = batch.labels.roll(-1)
+        loss = nn.functional.cross_entropy(logits, batch.labels, reduction="none")
+        other = nn.functional.cross_entropy(logits, partners, reduction="none")
         return torch.lerp(other, loss, share).mean(), logits

@@ -32,6 +32,6 @@ class SoftLabels(ERM):
         logits = classifier(batch.inputs).float()
         others = (1 - self.positive) / (logits.shape[1] - 1)
         minus_log = -logits.log_softmax(dim=1)
-        right = minus_log.gather(1, batch.labels[:, None])[:, 0]
-        loss = (self.positive - others) * right + others * minus_log.sum(dim=1)
+        true_class = minus_log.gather(1, batch.labels[:, None])[:, 0]
+        loss = (self.positive - others) * true_class + others * minus_log.sum(dim=1)
         return loss.mean(), logits

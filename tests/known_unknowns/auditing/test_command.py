@@ -71,7 +71,7 @@ def test_an_existing_folder_is_replaced_only_with_force(file, tmp_path, capsys):
     (folder / "mine.txt").write_text("mine")
     arguments = ["audit", str(file), "--risk", "0.2", "--out", "a"]
     assert main(arguments) == REFUSED
-    assert "a is there already; name another folder" in capsys.readouterr().err
+    assert "a exists already; name another folder" in capsys.readouterr().err
     assert main([*arguments, "--force"]) == REFUSED
     assert "holds other files (mine.txt)" in capsys.readouterr().err
     assert listed(folder) == ["mine.txt"]

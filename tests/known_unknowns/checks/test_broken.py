@@ -81,7 +81,7 @@ def largest(outputs):
 
 
 def mean_of(outputs):
-    return sum(largest(part).sum() for part in base.parts(outputs)) / len(outputs)
+    return sum(largest(part).sum() for part in base.blocks(outputs)) / len(outputs)
 
 
 class Theirs:
