@@ -67,7 +67,8 @@ class Parameters(parameters.Parameters):
         from helpers.data.corruptions import NAMES, SEVERITIES
 
         check_classes("held_out", self.data_set, self.held_out)
-        arguments = dict.fromkeys(self.detectors, {}) | self.score_arguments
+        plain: dict[str, Changes] = {name: {} for name in self.detectors}
+        arguments = plain | self.score_arguments
         created = parameters.check_scores("score_arguments", arguments)
         for name, changes in self.networks.items():
             if self.is_published(name):
