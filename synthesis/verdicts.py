@@ -94,6 +94,9 @@ class Claims:
     printed: Callable[[pd.DataFrame], pd.DataFrame] | None = None
     short: Mapping[str, str] = field(default_factory=dict)
     leaks: Mapping[str, str] = field(default_factory=dict)
+    main: str = ""  # the main claim
+    settled_by: str = ""  # evidence that would settle the main claim
+    heading: str = "The paper's sentences"  # above the claims on the paper's page
     claims: list[Claim] = field(default_factory=list)
 
     def add(self, source: str, check: str, about: str = "", names: Sequence[str] = (), **more):

@@ -287,6 +287,8 @@ def _lag_of_first(x: np.ndarray, score: int) -> np.ndarray:
 
 CLAIMS = Claims(
     "human_centric",
+    main="consistent",
+    settled_by="ordinary networks of several families on ImageNet, with both kinds of threshold",
     derive=derive,
     seconds=(
         Second(FRESH, variant=FRESH),
