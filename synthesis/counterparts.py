@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from helpers.tables import published
+from helpers.tables import printed_numbers
 from helpers.tables.comparisons import comparison, difference_in_deviations
 
 if TYPE_CHECKING:
@@ -40,12 +40,12 @@ def counterparts(
 ) -> pd.DataFrame:
     """Compare every printed number with our means over runs, for each tier that has them.
 
-    Averages over test sets are computed again, see `helpers.tables.published.with_averages`.
+    Averages over test sets are computed again, see `helpers.tables.printed_numbers.with_averages`.
     """
     parts = [
         _beside(papers[paper], *part)
         for (_, paper), table in tables.items()
-        if paper in published.papers()
+        if paper in printed_numbers.papers()
         for part in papers[paper].rows_beside(table)
     ]
     parts = [part for part in parts if len(part)] or [pd.DataFrame(columns=list(COLUMNS))]
@@ -57,7 +57,7 @@ def printed_once(paper: str) -> pd.DataFrame:
 
     Temperature scaling changes no accuracy, so an accuracy counts before scaling only.
     """
-    numbers = published.with_averages(published.load(paper))
+    numbers = printed_numbers.with_averages(printed_numbers.load(paper))
     return numbers[(numbers["metric"] != "accuracy") | (numbers["calibration"] != "after")]
 
 

@@ -85,16 +85,16 @@ def ledger(
     >>> closed[["tier", "verdict", "note"]].to_numpy(str).tolist()
     [['mini', 'no data', 'no results of this tier'], ['published', 'supported', '']]
     """
-    papers = {name: paper for name, paper in papers.items() if paper.main_claim}
     for tier, name in tables:
         known_name("tier", tier, tiers)
         known_name("paper", name, papers)
     rows = []
-    for name, paper in papers.items():
+    for name in papers:
+        claims = load_claims(name)
         for index, tier in enumerate([*tiers, PUBLISHED]):
             shared = {"notebook": f"notebooks/{name}/figures", "paper": name, "tier": tier}
-            shared["anchor"] = anchor(LARGER if 0 < index < len(tiers) else paper.claims_heading)
-            entries = _entries(load_claims(paper.name), tables.get((tier, name)), tier)
+            shared["anchor"] = anchor(LARGER if 0 < index < len(tiers) else claims.heading)
+            entries = _entries(claims, tables.get((tier, name)), tier)
             rows += [row | shared for row in entries]
     return pd.DataFrame(rows)[list(COLUMNS)]
 
@@ -106,9 +106,8 @@ def with_committed(
 
     The verdicts on committed results are kept in the cache.
     """
-    papers = [name for name, paper in PAPERS.items() if paper.main_claim]
     every = (project_root() / "results").glob("*/*.parquet")
-    files = {(file.parent.name, file.stem): file for file in every if file.stem in papers}
+    files = {(file.parent.name, file.stem): file for file in every if file.stem in PAPERS}
 
     def make() -> dict[str, list]:
         committed = {pair: results.read(file) for pair, file in files.items()}
@@ -122,7 +121,7 @@ def with_committed(
     computed = {tier for tier, _ in tables}
     kept = kept[kept["tier"].isin({*tiers, PUBLISHED} - computed)]
     new = [ledger(PAPERS, tables, tiers).query("tier in @computed")] if tables else []
-    order = [*papers, *tiers, PUBLISHED].index
+    order = [*PAPERS, *tiers, PUBLISHED].index
     return pd.concat([*new, kept]).sort_values(
         ["paper", "tier"], key=lambda column: column.map(order), ignore_index=True
     )

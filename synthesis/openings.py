@@ -26,7 +26,7 @@ from synthesis.reasons import Kind
 from synthesis.rendering import render
 
 #: The chapters that have claims, in the order of the book.
-TITLES = {name: paper.heading for name, paper in PAPERS.items() if paper.main_claim}
+TITLES = {name: paper.heading for name, paper in PAPERS.items()}
 TURNED = {">": "<", "<": ">", ">=": "<="}
 NEEDS = {">": "more than", "<": "less than", ">=": "at least", "<=": "at most"}
 
@@ -77,7 +77,7 @@ def _data_sets(file: Path) -> Sequence[str]:
 def findings(claims: pd.DataFrame) -> pd.DataFrame:
     """Return the row of `largest` of each paper's main claim, in the order of the book."""
     lines = largest(claims).set_index(["paper", "claim"], drop=False)
-    return lines.loc[[(paper, PAPERS[paper].main_claim) for paper in TITLES]].reset_index(drop=True)
+    return lines.loc[[(paper, load_claims(paper).main) for paper in TITLES]].reset_index(drop=True)
 
 
 def write(claims: pd.DataFrame, tables: Mapping, folder: Path) -> dict[str, str]:
@@ -133,7 +133,7 @@ def evidence(line, tables: Mapping) -> dict[str, str]:
     return {
         "scale": networks(tables[line.tier, line.paper], line.models, line.runs),
         "measured": measured(line, effect),
-        "missing": "" if settled else f". *Missing:* {PAPERS[line.paper].settled_by}",
+        "missing": "" if settled else f". *Missing:* {load_claims(line.paper).settled_by}",
     }
 
 
@@ -191,7 +191,7 @@ def networks(table: pd.DataFrame, models: str = "", runs: int = 0) -> str:
 def figure(claims: pd.DataFrame, folder: Path) -> str:
     """Draw a paper's rows of `largest`, the main claim first; return the Markdown."""
     paper = claims["paper"].iloc[0]
-    order = claims["claim"].ne(PAPERS[paper].main_claim).sort_values(kind="stable").index
+    order = claims["claim"].ne(load_claims(paper).main).sort_values(kind="stable").index
     drawn = claims.loc[order].dropna(subset="effect")
     if drawn.empty:
         return f"No tier has numbers yet for any of the {len(claims)} claims that are checked."

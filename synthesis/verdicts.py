@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from helpers.checks import known_name
-from helpers.tables import published
+from helpers.tables import printed_numbers
 from helpers.tables.table import number
 from synthesis import preconditions
 from synthesis.effects import (
@@ -76,7 +77,7 @@ class Claims:
     ``reasons`` (why a number is doubted or not testable), ``networks`` or ``evidence`` (source of
     the numbers) and ``stand_in`` (images that replace the paper's images).  If `every_variant`, it
     takes the rows of all variants.  `printed` does the equivalent with the paper's printed numbers
-    (`published.load`).
+    (`printed_numbers.load`).
 
     The variant `decides` if a table has it, otherwise "primary".  Methods without rows of this
     variant use "primary".  `resampled` names the units that replicates resample.  `short` has, by
@@ -93,6 +94,9 @@ class Claims:
     printed: Callable[[pd.DataFrame], pd.DataFrame] | None = None
     short: Mapping[str, str] = field(default_factory=dict)
     leaks: Mapping[str, str] = field(default_factory=dict)
+    main: str = ""  # the main claim
+    settled_by: str = ""  # evidence that would settle the main claim
+    heading: str = "The paper's sentences"  # above the claims on the paper's page
     claims: list[Claim] = field(default_factory=list)
 
     def add(self, source: str, check: str, about: str = "", names: Sequence[str] = (), **more):
@@ -157,10 +161,11 @@ class Claims:
         """
         if self.printed is None:
             return None
-        numbers = published.load(self.paper)
+        numbers = printed_numbers.load(self.paper)
         numbers = numbers.assign(run=0, bootstrap=[()] * len(numbers))
         judged = self._judge(self.printed(numbers), Conditions(), intervals=False)
-        rows = published.in_text(self.paper).itertuples(index=False)
+        file = Path(__file__).parent / "claims" / f"{self.paper}_in_text.csv"
+        rows = pd.read_csv(file, comment="#").itertuples(index=False) if file.exists() else ()
         in_text = {(claim, name): (value, source) for claim, name, value, source in rows}
         for claim, name in in_text:
             self.effect(claim, name)  # raises a KeyError if there is none
@@ -188,7 +193,7 @@ class Claims:
 
     def _conditions(self, table: pd.DataFrame) -> Conditions:
         tier = table["tier"].iloc[0] if len(table) else ""
-        printed = published.load(self.paper) if self.printed else None
+        printed = printed_numbers.load(self.paper) if self.printed else None
         return Conditions(
             tier,
             preconditions.unlearnt(table),

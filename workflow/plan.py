@@ -59,7 +59,7 @@ def notebooks_of(paper: str) -> list[str]:
 def tables_of(step: Step) -> list[str]:
     """Return the committed results tables that a step may show."""
     papers = {part for name in (step.name, *step.needs) for part in name.split("/")[:2]}
-    if any(not paper.main_claim for name, paper in CHAPTERS.items() if name in papers):
+    if any(name in papers for name in CHAPTERS if name not in PAPERS):
         papers = {*CHAPTERS, *PARAMETERS_OF}
     files = [file for name in papers for file in ROOT.glob(f"results/*/{name}*.parquet")]
     return sorted(str(file.relative_to(ROOT)) for file in files)

@@ -50,9 +50,6 @@ class Paper:
     title: str
     heading: str  # of the chapter
     key: str = ""  # BibTeX key
-    main_claim: str = ""  # id; "" without claims
-    settled_by: str = ""  # evidence that would settle the main claim
-    claims_heading: str = "The paper's sentences"
     # the paper's data set, test set or network nearest to each of ours
     data_sets: Mapping[str, str] = field(default_factory=dict)
     test_sets: Mapping[str, str] = field(default_factory=dict)

@@ -49,15 +49,17 @@ def check_network(kind: str, name: str, others: Iterable[str] = ()) -> None:
     raise ValueError(f"unknown {kind} '{name}'{hint}? See timm.list_models()")
 
 
-def check_scores(kind: str, arguments: dict[str, dict]) -> None:
-    """Refuse arguments that a score does not take, and values that it refuses."""
+def check_scores(kind: str, arguments: dict[str, dict]) -> dict[str, Any]:
+    """Return scores by name; refuse arguments and values that a score does not take."""
     from helpers import scores
 
+    created = {}
     for name, values in arguments.items():
         try:
-            scores.create(name, **values)
+            created[name] = scores.create(name, **values)
         except (TypeError, ValueError) as error:
             raise ValueError(f"{kind}.{name}: {error}") from None
+    return created
 
 
 def check_classes(kind: str, data_set: str, names: Iterable[str]) -> None:

@@ -61,6 +61,8 @@ def _with_floor(printed: pd.DataFrame) -> pd.DataFrame:
 
 CLAIMS = Claims(
     "openset_calibration",
+    main="open-set",
+    settled_by="the same networks on SVHN",
     derive=derive,
     decides=MATCHED,
     seconds=(Second("one fixed threshold", variant="one threshold"),),

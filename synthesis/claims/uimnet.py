@@ -228,6 +228,9 @@ def _places(numbers: pd.DataFrame) -> list[tuple[str, str]]:
 
 CLAIMS = Claims(
     "uimnet",
+    main="erm",
+    settled_by="the paper's two networks with its schedule, on ImageNet",
+    heading="The paper's conclusions",
     derive=derive,
     every_variant=True,
     short={

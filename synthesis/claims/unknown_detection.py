@@ -78,6 +78,8 @@ def _at_paper_shares(rows: pd.DataFrame) -> pd.DataFrame:
 
 CLAIMS = Claims(
     "unknown_detection",
+    main="ensemble",
+    settled_by="five runs of each training",
     derive=derive,
     seconds=(Second("paper's shares of images", compute=_at_paper_shares),),
     printed=_with_far,

@@ -4,7 +4,7 @@ import pytest
 from helpers.files import project_root
 from helpers.papers import PAPERS
 from helpers.papers.parameters import values_of
-from helpers.tables import comparisons, published
+from helpers.tables import comparisons, printed_numbers
 from synthesis.counterparts import counterparts, printed_once
 from tests.synthesis.claim_tables import table_of
 
@@ -115,7 +115,7 @@ def test_an_accuracy_counts_once_though_it_is_printed_for_both_temperatures():
     expected = [(tier, metric) for tier in tiers for metric in ("accuracy", "ece")]
     assert sorted(zip(compared["tier"], compared["metric"], strict=True)) == expected
     assert len(printed_once("openset_calibration")) == 90
-    assert len(printed_once("unknown_detection")) == len(published.load("unknown_detection"))
+    assert len(printed_once("unknown_detection")) == len(printed_numbers.load("unknown_detection"))
 
 
 def test_every_network_of_the_parameter_files_has_a_nearest():

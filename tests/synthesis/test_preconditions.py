@@ -141,7 +141,7 @@ def test_a_method_that_classifies_worse_than_printed_is_not_judged(monkeypatch, 
         pairs = named(values, "method", "metric", backbone="a8")
         return noisy("toy", pairs, runs=3, spread=0.002, tier="toy", data_set="d")
 
-    monkeypatch.setattr("helpers.tables.published.load", lambda paper: table(printed))
+    monkeypatch.setattr("helpers.tables.printed_numbers.load", lambda paper: table(printed))
     claims = changed(effects=(gain,), about=("training",))
     claims = replace(claims, printed=lambda numbers: numbers)
     assert verdict(table(0.75), claims) == blocked

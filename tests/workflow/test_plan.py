@@ -10,6 +10,7 @@ import plan
 import pytest
 import yaml
 
+from helpers.papers import PAPERS
 from synthesis.chapters import CHAPTERS, load
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -136,7 +137,7 @@ def test_a_gpu_is_asked_for_where_the_tier_wants_one_and_networks_are_at_work():
 def test_what_is_about_all_papers_waits_for_the_results_of_each():
     """And depends on what is committed of each."""
     steps = plan.plan("mini")
-    evaluated = {f"{paper}/evaluation" for paper in CHAPTERS if CHAPTERS[paper].main_claim}
+    evaluated = {f"{paper}/evaluation" for paper in PAPERS}
     for kind in plan.ABOUT_ALL:
         assert set(steps[f"synthesis/{kind}"].needs) == evaluated
     every = {str(file.relative_to(ROOT)) for file in ROOT.glob("results/*/*.parquet")}
@@ -165,7 +166,7 @@ def test_a_notebook_depends_on_the_modules_that_it_uses_and_on_no_others():
     training, figures, audit = (set(plan.code_of(f"notebooks/{name}.ipynb")) for name in names)
     assert "known_unknowns/auditing/templates/sentences.jinja" in audit - figures
     assert {"helpers/training/loop.py", "helpers/data/packs.py"} <= training
-    claims = {f"synthesis/claims/{PAPER}.{ending}" for ending in ("py", "yaml")}
+    claims = {f"synthesis/claims/{PAPER}.py"}
     assert claims <= figures - training
     assert claims <= set(plan.code_of("notebooks/synthesis/ledger.ipynb"))
 

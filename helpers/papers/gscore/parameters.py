@@ -64,11 +64,12 @@ class Parameters(parameters.Parameters):
 
     @model_validator(mode="after")
     def _check_together(self):
-        from helpers import scores
         from helpers.data.corruptions import NAMES, SEVERITIES
 
         check_classes("held_out", self.data_set, self.held_out)
-        parameters.check_scores("score_arguments", self.score_arguments)
+        plain: dict[str, Changes] = {name: {} for name in self.detectors}
+        arguments = plain | self.score_arguments
+        created = parameters.check_scores("score_arguments", arguments)
         for name, changes in self.networks.items():
             if self.is_published(name):
                 for change in changes:
@@ -84,8 +85,8 @@ class Parameters(parameters.Parameters):
                 "them knows one ID set"
             )
         for detector in self.detectors:
-            info = scores.create(detector, **self.score_arguments.get(detector, {})).info
-            if lacking := sorted({"members", "native"} & set(info.needs)):
+            needs = created[detector].info.needs
+            if lacking := sorted({"members", "native"} & set(needs)):
                 raise ValueError(
                     f"detector '{detector}' needs {', '.join(lacking)}, but a plain network has "
                     "outputs of one pass; choose another detector"

@@ -11,7 +11,7 @@ from helpers.networks.zoo_records import records
 from helpers.papers.gscore import PAPER
 from helpers.papers.gscore.errors import CONSTANT, METRIC_TITLES, constant_errors, set_errors
 from helpers.papers.gscore.parameters import DETECTORS
-from helpers.tables import comparisons, published, results
+from helpers.tables import comparisons, printed_numbers, results
 from helpers.tables.table import DOWN, Table, categories, mark_best, numbers
 
 _BASELINES = {name: name.replace("_", "-") for name in (CONSTANT, "confidence", "auto_evaluation")}
@@ -83,7 +83,8 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
     means = means.groupby(number, as_index=False).agg(
         mean=("value", "mean"), rows=("row", " ".join)
     )
-    printed = published.load("gscore").query("table == '1'").rename(columns={"value": "paper"})
+    printed = printed_numbers.load("gscore").query("table == '1'")
+    printed = printed.rename(columns={"value": "paper"})
     errors = _of(means.merge(printed[[*number, "paper"]], how="left", on=number), _RMSE)
     errors = errors[(errors["detector"] == detector) & errors["evaluator"].isin(_MAIN)]
     errors = errors.assign(std=float("nan"), paper_std=float("nan"))
@@ -153,7 +154,7 @@ def rows_beside(table: pd.DataFrame) -> list[tuple[pd.DataFrame, Mapping[str, st
 
 def compare(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return comparisons of errors and correlations, and of means, with the paper's numbers."""
-    printed = published.load("gscore")
+    printed = printed_numbers.load("gscore")
     compared = []
     for rows, families in rows_beside(table):
         if len(rows):

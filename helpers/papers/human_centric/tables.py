@@ -6,7 +6,7 @@ import pandas as pd
 
 from helpers.metrics.ranks import mean_ranks
 from helpers.papers.human_centric.parameters import FRESH, METHODS, PAPER_METHODS, TEXTS, ModelName
-from helpers.tables import published, results
+from helpers.tables import printed_numbers, results
 from helpers.tables.comparisons import counted_networks, runs_in_words
 from helpers.tables.table import Table, categories, mark_best, number
 
@@ -60,7 +60,7 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
     errors = cases(primary)
     errors = errors[[name for name in PAPER_METHODS if name in errors]].dropna()
     ours = errors[[ModelName.parse(name).strategy == "normal" for name in errors.index]]
-    paper_values = cases(published.with_averages(published.load("human_centric")))
+    paper_values = cases(printed_numbers.with_averages(printed_numbers.load("human_centric")))
     wide = over_networks(ours) + " (" + over_networks(paper_values[list(ours)]) + ")"
     if table["variant"].eq(FRESH).any():
         fresh = cases(table[table["variant"] == FRESH]).loc[ours.index]

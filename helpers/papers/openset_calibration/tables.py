@@ -4,7 +4,7 @@ import pandas as pd
 
 from helpers.papers import content_of
 from helpers.papers.openset_calibration import PAPER
-from helpers.tables import comparisons, published
+from helpers.tables import comparisons, printed_numbers
 from helpers.tables.table import Table, categories
 
 TEXTS = content_of(__file__, "tables")
@@ -33,7 +33,7 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
     data_set = primary["data_set"].iloc[0]
     primary = primary[(primary["backbone"] == backbone) & (primary["data_set"] == data_set)]
     family = PAPER.networks.get(backbone, "ResNet")
-    printed = published.load("openset_calibration")
+    printed = printed_numbers.load("openset_calibration")
     printed = printed[(printed["data_set"] == "CIFAR10") & (printed["backbone"] == family)]
     compared = comparisons.comparison(
         primary,

@@ -177,35 +177,18 @@ def small_images(parameters: BenchmarkParameters) -> Benchmark:
     seen = train.select(known)
     held_out = data.hold_out(seen.labels, parameters.validation_share, run=0, seed=seed)
 
-    def disjoint(
-        name: str, splits: Sequence[str], external: Iterable[str] = (), keep=(), **more
-    ) -> Images:
-        """Return a data set without the classes that overlap with other roles by WordNet."""
-        sets = [load(name, split, **more) for split in splits]
-        images = sets[0] if len(sets) == 1 else data.concatenate(sets, name)
-        nouns = name in parameters.external and name not in sources.BUILT_IN
-        overlaps.check_names(images, nouns=nouns)
-        if odd := set(keep) - set(images.class_names):
-            raise ValueError(
-                f"far.{name}.keep: classes of the data set '{name}' expected, "
-                f"got {sorted(odd)[0]!r}"
-            )
-        shared = set(overlaps.find(images, data_set, external)) - set(keep)
-        if not shared:
-            return images
-        return images.select([label for label in images.class_names if label not in shared])
+    def resized(name: str, split: str) -> Images:
+        """Return a split of an external set, resized with its kernel."""
+        kernel = parameters.external_kernel
+        size = SIZE if kernel == "bicubic" else None
+        images = _disjoint(parameters, name, [split], size=size)
+        return replace(images, images=data.resize(images.images, SIZE, kernel=kernel))
 
     def far(name: str, **more) -> Images:
         far_set = parameters.far_set(name)
         splits = far_set.splits or [test_split(name)]
-        images = disjoint(name, splits, outside.class_names, far_set.keep, **more)
+        images = _disjoint(parameters, name, splits, outside.class_names, far_set.keep, **more)
         return data.subsample(images, parameters.most_images(name), seed=seed)
-
-    def resized(name: str, split: str) -> Images:
-        """Return a split of an external set, resized with its kernel."""
-        kernel = parameters.external_kernel
-        images = disjoint(name, [split], size=SIZE if kernel == "bicubic" else None)
-        return replace(images, images=data.resize(images.images, SIZE, kernel=kernel))
 
     outside = data.concatenate([resized(name, "train") for name in parameters.external], "external")
     held_outside = data.concatenate(
@@ -234,6 +217,33 @@ def small_images(parameters: BenchmarkParameters) -> Benchmark:
         far={**far_sets},
         aside={**aside},
     )
+
+
+def _disjoint(
+    parameters: BenchmarkParameters,
+    name: str,
+    splits: Sequence[str],
+    external: Iterable[str] = (),
+    keep: Iterable[str] = (),
+    **more,
+) -> Images:
+    """Return a data set without the classes that overlap with other roles by WordNet.
+
+    `more` are arguments of `helpers.data.load`.
+    """
+    load = partial(data.load, size=SIZE, download=parameters.download)
+    sets = [load(name, split, **more) for split in splits]
+    images = sets[0] if len(sets) == 1 else data.concatenate(sets, name)
+    nouns = name in parameters.external and name not in sources.BUILT_IN
+    overlaps.check_names(images, nouns=nouns)
+    if odd := set(keep) - set(images.class_names):
+        raise ValueError(
+            f"far.{name}.keep: classes of the data set '{name}' expected, got {sorted(odd)[0]!r}"
+        )
+    shared = set(overlaps.find(images, parameters.data_set, external)) - set(keep)
+    if not shared:
+        return images
+    return images.select([label for label in images.class_names if label not in shared])
 
 
 def from_archive(parameters: BenchmarkParameters) -> Benchmark:

@@ -5,7 +5,7 @@ import pandas as pd
 from helpers.papers.unknown_detection import PAPER, composition
 from helpers.papers.unknown_detection.methods import RECORDS, TEXTS, title
 from helpers.papers.unknown_detection.parameters import METHODS
-from helpers.tables import comparisons, published
+from helpers.tables import comparisons, printed_numbers
 from helpers.tables.table import Table, categories
 
 HEADINGS = TEXTS["metrics"]
@@ -19,7 +19,7 @@ def beside(table: pd.DataFrame) -> pd.DataFrame:
     sets.  Scores that are not confidences have only AUROC and FPR.  The column ``precision``
     describes how the networks were trained.
     """
-    paper = composition.printed(published.load("unknown_detection"))
+    paper = composition.printed(printed_numbers.load("unknown_detection"))
     both = comparisons.comparison(
         composition.with_excess(table),
         paper,

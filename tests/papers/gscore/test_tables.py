@@ -7,7 +7,7 @@ import pytest
 
 from helpers.papers.gscore import tables
 from helpers.papers.gscore.errors import METRIC_TITLES, set_errors
-from helpers.tables import published
+from helpers.tables import printed_numbers
 from helpers.tables.comparisons import printed_alone
 from synthesis.skills import pooled_skill, skills
 
@@ -50,7 +50,7 @@ def test_errors_of_evaluators_stand_above_the_papers(table):
     assert marks.index[marks["AUROC", "MSP"]].tolist() == both[4:]
     rows = part.query("method == 'gen/ude_l2' and metric == 'rmse_auroc'")["rows"].item()
     assert f'title="rows {rows}"' in styled.html()
-    alone = tables.rmse(printed_alone(published.load("gscore").query("table in ['1', '6']")))
+    alone = tables.rmse(printed_alone(printed_numbers.load("gscore").query("table in ['1', '6']")))
     assert len(alone.frame()) == 7
     assert {name for _, name in alone.frame().index} == {"paper"}
     for bad, message in (

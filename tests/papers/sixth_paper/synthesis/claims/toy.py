@@ -1,7 +1,7 @@
 from synthesis.effects import Effect, number
 from synthesis.verdicts import Claims
 
-CLAIMS = Claims("toy", printed=lambda numbers: numbers)
+CLAIMS = Claims("toy", main="better", printed=lambda numbers: numbers)
 
 
 @CLAIMS.add(source="Table 1", check="b minus a is > 0")

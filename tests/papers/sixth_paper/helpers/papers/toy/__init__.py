@@ -5,7 +5,6 @@ PAPER = Paper(
     order=6,
     title="On Toys",
     heading="Toy",
-    main_claim="better",
     data_sets={"digits": "MNIST"},
     networks={"resnet8": "LeNet"},
     metrics=("accuracy",),

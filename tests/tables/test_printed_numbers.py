@@ -3,7 +3,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from helpers.tables import published
+from helpers.tables import printed_numbers
 from tests.mistakes import beside
 
 KEY = ["data_set", "test_set", "backbone", "method", "calibration", "metric"]
@@ -14,9 +14,9 @@ CELLS = pd.read_csv(FILE, comment="#", dtype=str, keep_default_na=False).to_dict
 
 @pytest.mark.parametrize("paper", TABLES)
 def test_every_cell_of_the_tables_is_there_once_in_its_unit(paper):
-    numbers = published.load(paper)
-    assert published.papers() == tuple(sorted(TABLES))
-    assert tuple(numbers.columns) == published.COLUMNS
+    numbers = printed_numbers.load(paper)
+    assert printed_numbers.papers() == tuple(sorted(TABLES))
+    assert tuple(numbers.columns) == printed_numbers.COLUMNS
     assert numbers.groupby("table").size().to_dict() == TABLES[paper]
     assert not numbers.duplicated(KEY).any()
     assert not numbers.drop(columns="std").isna().any().any()
@@ -27,7 +27,7 @@ def test_every_cell_of_the_tables_is_there_once_in_its_unit(paper):
 @pytest.mark.parametrize("cell", CELLS, ids=lambda cell: f"{cell['paper']}-{cell['value']}")
 def test_cells_are_those_of_the_paper(cell):
     """Values and deviations are those of the printed cell, in the unit interval."""
-    numbers = published.load(cell["paper"]).set_index(KEY).sort_index()
+    numbers = printed_numbers.load(cell["paper"]).set_index(KEY).sort_index()
     row = numbers.loc[tuple(cell[name] for name in KEY)]
     expected = [float(cell["value"]), float(cell["std"])]
     assert [row["value"], row["std"]] == pytest.approx(expected, nan_ok=True)
@@ -36,9 +36,9 @@ def test_cells_are_those_of_the_paper(cell):
 
 def test_averages_are_the_means_of_their_cells():
     """Of 144 printed averages 123 are these means, rounded; none of KNN is."""
-    numbers = published.load("human_centric")
+    numbers = printed_numbers.load("human_centric")
     average = numbers["test_set"] == "average"
-    fresh = published.with_averages(numbers)
+    fresh = printed_numbers.with_averages(numbers)
     assert fresh[~average].equals(numbers[~average])
     off = (fresh["value"] - numbers["value"])[average].abs()
     agree = off < 1e-4 + 1e-9  # cells and average are rounded to 0.0001

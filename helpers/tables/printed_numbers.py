@@ -49,14 +49,6 @@ def load(paper: str) -> pd.DataFrame:
     return numbers.assign(source="Table " + numbers["table"] + f", {edition}")[list(COLUMNS)]
 
 
-def in_text(paper: str) -> pd.DataFrame:
-    """Return the numbers in a paper's text or next to its figures for the effects of its claims."""
-    path = _FOLDER / paper / "in_text.csv"
-    if path.exists():
-        return pd.read_csv(path, comment="#")
-    return pd.DataFrame(columns=["claim", "check", "value", "place"])
-
-
 def with_averages(numbers: pd.DataFrame) -> pd.DataFrame:
     """Return printed numbers with averages over test sets that are computed again, as ours are.
 
