@@ -1,4 +1,4 @@
-"""Which networks, and what else is kept, a change of the code makes anew."""
+"""A change of the code affects these networks and cached values."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ TRAINING = ("helpers.training.loop.train", "helpers.networks.backbones.create")
 
 
 def codes():
-    """Return what stands for the code of each training, of outputs and of all."""
+    """Return the digest of the code of each training, of outputs and of all."""
     asked = {name: (*TRAINING, f"helpers.training.objectives.{name}") for name in OBJECTIVES}
     asked |= {"outputs": OUTPUTS, "all": ("helpers",)}
     return {name: modules.code(names) for name, names in asked.items()}
@@ -24,12 +24,12 @@ CHANGES = beside(__file__, "changes_of_code.yaml")
 
 @pytest.fixture(scope="module")
 def before():
-    """Return what stands for the code as it is."""
+    """Return the digests of the present code."""
     return codes()
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_change_makes_anew_what_imports_it_and_no_more(before, change, monkeypatch):
+def test_a_change_affects_only_the_modules_that_import_it(before, change, monkeypatch):
     """One file has another text; the modules that do not change are read once for all cases."""
     file, old, new, anew = CHANGES[change].values()
     path = modules.ROOT / "helpers" / file

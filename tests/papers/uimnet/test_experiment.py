@@ -140,7 +140,7 @@ class Network:
         return replace(answer, members=members)
 
 
-def test_test_images_neither_choose_nor_calibrate(split):
+def test_test_images_do_not_choose_or_calibrate(split):
     """A network that is right on nearly all validation images and half of the test images, and the
     reverse: with all of them right, no temperature is best.
     """
