@@ -31,20 +31,24 @@ def before():
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_change_affects_only_the_modules_that_import_it(before, change, monkeypatch):
     """One file has another text; the modules that do not change are read once for all cases."""
-    file, old, new, anew = CHANGES[change].values()
+    case = CHANGES[change]
+    file = case["file"]
+    affected = {*case["anew"]}
     path = modules.ROOT / "helpers" / file
     text = path.read_text("utf-8")
     name = f"helpers.{file.removesuffix('.py').replace('/', '.')}"
-    assert old in text
+    assert case["old"] in text
     read_text = Path.read_text
     parse = modules._parse
-    changed = {path: lambda *_: text.replace(old, new)}
+    changed = {path: lambda *_: text.replace(case["old"], case["new"])}
     monkeypatch.setattr(Path, "read_text", lambda *given: changed.get(given[0], read_text)(*given))
     parse_of = {name: parse.__wrapped__}
     monkeypatch.setattr(modules, "_parse", lambda *given: parse_of.get(given[0], parse)(*given))
     after = codes()
-    expected = {*anew} | ({*OBJECTIVES} if "trainings" in anew else set())
-    assert {name for name in before if before[name] != after[name]} == expected - {"trainings"}
+    if "trainings" in affected:
+        affected |= {*OBJECTIVES}
+        affected.remove("trainings")
+    assert {name for name in before if before[name] != after[name]} == affected
 
 
 @pytest.mark.parametrize("package", ["import helpers.kinds", "from helpers.kinds import create"])

@@ -24,10 +24,10 @@ MISTAKES = {  # by paper, values in place of those of mini, and by message the v
     [(paper, message) for paper, given in MISTAKES.items() for message in given["mistakes"]],
 )
 def test_a_mistake_is_refused_in_one_line_before_anything_is_trained(paper, message):
-    base, mistakes = MISTAKES[paper].values()
-    plain = load(paper, "mini").replace(**base)
+    given = MISTAKES[paper]
+    plain = load(paper, "mini").replace(**given["base"])
     with pytest.raises(ValueError, match=message) as refused:
-        parameters = plain.replace(**mistakes[message])
+        parameters = plain.replace(**given["mistakes"][message])
         PAPERS[paper].experiment.roles(parameters, run.parts(parameters)[0])
     assert "\n" not in str(refused.value)
 
