@@ -40,7 +40,7 @@ def test_the_headline_counts_the_claims_of_all_papers(monkeypatch, tmp_path, roo
     committed = project_root() / "results" / "small" / "openset_calibration.parquet"
     (folder := tmp_path / "results" / "small").mkdir(parents=True)
     (folder / committed.name).symlink_to(committed)
-    monkeypatch.setattr(tables, "project_root", lambda: tmp_path)
+    monkeypatch.setattr("synthesis.ledger.project_root", lambda: tmp_path)
     counts = tables.headline().data.pivot(index="tier", columns="verdict", values="claims")
     claims = {name: len(load_claims(p.name).claims) for name, p in PAPERS.items() if p.main_claim}
     assert counts.sum(axis=1).tolist() == [sum(claims.values())] * 2
