@@ -15,7 +15,7 @@ def closed_figures():
 
 @pytest.fixture
 def root(tmp_path, monkeypatch):
-    """Return the empty folder of packs and downloads; what is computed is kept beside it."""
+    """Return the empty folder of packs and downloads; the cache is next to it."""
     monkeypatch.setenv("CACHE_ROOT", str(tmp_path / "cache"))
     monkeypatch.setenv("DATA_ROOT", str(tmp_path / "data"))
     (tmp_path / "data").mkdir()
@@ -24,7 +24,7 @@ def root(tmp_path, monkeypatch):
 
 @pytest.fixture(scope="session")
 def table_of():
-    """Return a function that makes a results table of records, and of what they all share."""
+    """Return a function that makes a results table of records and of their shared fields."""
     from tests.synthesis.claim_tables import table_of
 
     return table_of

@@ -4,7 +4,7 @@
     python -m tests.frozen compare FOLDER
 
 FOLDER is outside the repository; `frozen.sha256` next to this file has the hash of each file.
-RUNS is a folder of the executed tier ``mini``, of which the results tables are kept, too.
+RUNS is a folder of the executed tier ``mini``; its results tables are stored, too.
 This is a tool for the move of modules to other packages, and leaves the repository with its end.
 """
 
@@ -164,7 +164,7 @@ def store(folder: Path, runs: Path | None) -> None:
 
 
 def compare(folder: Path) -> None:
-    """Compare all texts with those of the folder, and exit with the differences."""
+    """Compare all texts with the files of the folder, and exit with the differences."""
     if hashes(folder) != HASHES.read_text(encoding="utf-8"):
         sys.exit(f"{folder}: its files differ from the hashes in {HASHES.name}")
     lines = []

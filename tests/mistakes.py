@@ -1,4 +1,4 @@
-"""Tables of cases beside their tests: of any kind, and of what functions refuse.
+"""Tables of cases next to their tests, and tests of refused arguments.
 
 The latter are lists of arguments by name, by function and message.
 """
@@ -11,12 +11,12 @@ import yaml
 
 
 def beside(test: str, name: str):
-    """Return what a file of YAML beside a test holds."""
+    """Return the content of a YAML file next to a test."""
     return yaml.safe_load(Path(test).with_name(name).read_text("utf-8"))
 
 
 def with_objects(value, objects: dict):
-    """Return a value of YAML, with the objects that its words stand for."""
+    """Return a value of YAML, with objects for the words that name them."""
     if isinstance(value, dict):
         return {name: with_objects(item, objects) for name, item in value.items()}
     if isinstance(value, list):

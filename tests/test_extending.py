@@ -45,7 +45,7 @@ assert keys == [("open-set", "after"), ("open-set + OpenMax", "after")]
 """
 
 
-def test_what_is_added_is_found_by_its_name(tmp_path):
+def test_an_added_score_metric_or_claim_is_available_by_its_name(tmp_path):
     """In a copy of the packages, extended by the files of the page.
 
     A score and a metric pass the checks of the page; the book and an audit have the score.
@@ -124,7 +124,7 @@ def test_the_audit_of_the_book(tmp_path, monkeypatch):
 
 
 def test_which_tool_for_which_question():
-    """The code blocks of the page run one after the other and answer its questions."""
+    """The code blocks of the page run in order and answer its questions."""
     page = ROOT / "book" / "which_tool.md"
     names: dict = {}
     for block in re.findall(r"^```python\n(.*?)^```$", page.read_text("utf-8"), re.M | re.S):

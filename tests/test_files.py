@@ -11,7 +11,7 @@ from helpers import cache, checkpoints, files
 from helpers.checks import float_array, has_type
 
 
-def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
+def test_a_failed_write_leaves_only_the_old_file(tmp_path):
     target = tmp_path / "a.txt"
     target.write_text("old")
     message = r"a\.txt could not be written: no space left"
@@ -27,7 +27,7 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
     assert (tmp_path / "new" / "a.npz").exists()
 
 
-def test_roots_come_from_the_environment(monkeypatch, tmp_path):
+def test_folders_are_read_from_the_environment(monkeypatch, tmp_path):
     monkeypatch.setenv("DATA_ROOT", str(tmp_path))
     assert files.data_root() == tmp_path
     monkeypatch.delenv("CACHE_ROOT", raising=False)
@@ -42,7 +42,7 @@ def read(path):
     return "good"
 
 
-def test_a_damaged_file_is_set_aside_named_and_made_anew(tmp_path, caplog):
+def test_a_damaged_file_is_renamed_logged_and_made_again(tmp_path, caplog):
     path = tmp_path / "a"
     path.write_text("goo")
     assert cache.load_or_make(path, read, lambda where: where.write_text("good")) == "good"
@@ -120,7 +120,7 @@ WHOLE = "not a whole checkpoint .*; "
     ],
 )
 def test_an_altered_or_truncated_file_is_found(saved, change, message, monkeypatch):
-    """Only a truncated file of the cache, which is made again, is to be deleted."""
+    """The advice to delete a file is only for truncated files of the cache."""
     saved.write_bytes(change(saved.read_bytes()))
     with pytest.raises(ValueError, match=rf"a\.safetensors: {message}"):
         checkpoints.load(saved)
@@ -161,5 +161,5 @@ def test_truths_and_infinite_numbers_are_allowed():
     (1, tuple[int, ...], False), ((), dict[str, float], False), ({"a": 1}, dict[str, float], True),
     ({"a": "b"}, dict[str, float], False), ({1: 2.0}, dict[str, float], False),
 ])  # fmt: skip
-def test_has_type(value, kind, expected):
+def test_values_are_compared_with_type_hints(value, kind, expected):
     assert has_type(value, kind) is expected

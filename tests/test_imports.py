@@ -1,4 +1,4 @@
-"""Importing a module brings nothing along that it may not come to use: each takes up to seconds.
+"""Importing a module does not load unused packages, which take up to seconds.
 
 A notebook would pay for it at its start, and the pipeline once a notebook.
 """
@@ -98,15 +98,15 @@ def run(*blocks: tuple) -> None:
     assert not done.returncode, done.stderr[-500:]
 
 
-def test_what_is_not_used_is_not_loaded():
-    """Every module of the packages with torch, one after the other."""
+def test_unused_packages_are_not_loaded():
+    """Import every module of the packages with torch."""
     run(("", NETWORKS, f"assert not { {*RARE, *VISION} } & set(sys.modules), name"))
 
 
-def test_arrays_need_no_torch_and_nothing_is_imported_before_it_is_asked_for():
-    """From outputs to reports, an audit of them, and of a paper all but its experiment.
+def test_modules_of_arrays_work_without_torch_and_imports_are_lazy():
+    """Import modules of outputs, reports and audits, and of papers without the experiment.
 
-    Every name of the tool is there without torch.
+    Every name of the tool is available without torch.
     """
     some = r"helpers\.papers\.\w+\.(roles|tables|parameters)|known_unknowns\.auditing\..+"
     some += r"|synthesis\.claims\..+"
@@ -155,7 +155,7 @@ def test_a_package_imports_only_from_those_before_it():
         assert not [used for used in ours if room(used) in later], name
 
 
-def test_the_tool_stands_beside_the_papers():
+def test_the_tool_does_not_import_the_papers():
     """It imports the ground floor of `helpers`; every other import of today has a reason."""
     used = {
         f"{name} {module.split('.')[1]}"
@@ -167,7 +167,7 @@ def test_the_tool_stands_beside_the_papers():
     assert used - ground == LEFT.keys()
 
 
-def test_names_mean_what_they_mean_within():
+def test_names_of_the_package_equal_the_names_of_its_modules():
     assert known_unknowns.audit is known_unknowns.auditing.audit
     assert known_unknowns.__all__ == ["Rejector", "audit", "bench", "check_score"]
     with pytest.raises(AttributeError, match="no attribute 'audti'"):

@@ -1,4 +1,4 @@
-"""Which networks, and what else is kept, a change of the code makes anew."""
+"""A change of the code affects these networks and cached values."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ TRAINING = ("helpers.training.loop.train", "helpers.networks.backbones.create")
 
 
 def codes():
-    """Return what stands for the code of each training, of outputs and of all."""
+    """Return the digest of the code of each training, of outputs and of all."""
     asked = {name: (*TRAINING, f"helpers.training.objectives.{name}") for name in OBJECTIVES}
     asked |= {"outputs": OUTPUTS, "all": ("helpers",)}
     return {name: modules.code(names) for name, names in asked.items()}
@@ -24,27 +24,31 @@ CHANGES = beside(__file__, "changes_of_code.yaml")
 
 @pytest.fixture(scope="module")
 def before():
-    """Return what stands for the code as it is."""
+    """Return the digests of the present code."""
     return codes()
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_change_makes_anew_what_imports_it_and_no_more(before, change, monkeypatch):
+def test_a_change_affects_only_the_modules_that_import_it(before, change, monkeypatch):
     """One file has another text; the modules that do not change are read once for all cases."""
-    file, old, new, anew = CHANGES[change].values()
+    case = CHANGES[change]
+    file = case["file"]
+    affected = {*case["anew"]}
     path = modules.ROOT / "helpers" / file
     text = path.read_text("utf-8")
     name = f"helpers.{file.removesuffix('.py').replace('/', '.')}"
-    assert old in text
+    assert case["old"] in text
     read_text = Path.read_text
     parse = modules._parse
-    changed = {path: lambda *_: text.replace(old, new)}
+    changed = {path: lambda *_: text.replace(case["old"], case["new"])}
     monkeypatch.setattr(Path, "read_text", lambda *given: changed.get(given[0], read_text)(*given))
     parse_of = {name: parse.__wrapped__}
     monkeypatch.setattr(modules, "_parse", lambda *given: parse_of.get(given[0], parse)(*given))
     after = codes()
-    expected = {*anew} | ({*OBJECTIVES} if "trainings" in anew else set())
-    assert {name for name in before if before[name] != after[name]} == expected - {"trainings"}
+    if "trainings" in affected:
+        affected |= {*OBJECTIVES}
+        affected.remove("trainings")
+    assert {name for name in before if before[name] != after[name]} == affected
 
 
 @pytest.mark.parametrize("package", ["import helpers.kinds", "from helpers.kinds import create"])

@@ -13,7 +13,7 @@ from helpers.outputs import Head, Outputs, ensemble
 from tests.data.test_images import some
 
 
-def test_derived_values():
+def test_members_are_averaged_as_probabilities():
     """Members, and networks of an ensemble, are averaged as probabilities."""
     logits = np.log([[0.9, 0.1], [0.2, 0.8]])
     labels = np.array([0, -1])
@@ -30,8 +30,8 @@ def test_derived_values():
     np.testing.assert_allclose(members.probabilities, both.probabilities, atol=1e-7)
 
 
-def test_later_changes_of_an_array_change_nothing():
-    """Neither of the array, nor of one whose memory it shows; what cannot change is not copied."""
+def test_later_changes_of_an_array_do_not_change_outputs():
+    """The array may be a view; a read-only array is not copied."""
     logits = np.array([[2.0, 0.0], [0.0, 1.0]], np.float32)
     shown = logits[:]
     shown.flags.writeable = False
@@ -75,7 +75,7 @@ def test_a_class_counts_once(classes):
             part.restricted(classes)
 
 
-def test_a_file_gives_what_was_written_or_is_refused_by_name(tmp_path):
+def test_a_file_gives_the_written_outputs_or_is_refused_by_name(tmp_path):
     """Cut short, or with a flipped bit."""
     path = tmp_path / "a.safetensors"
     arrays = np.random.default_rng(0).normal(size=(2, 5, 3))
@@ -114,14 +114,17 @@ def noise():
     ],
 )
 def test_compute_in_batches_is_compute_at_once_and_matches_the_head(changes):
-    """Also a native measure, beside members that dropout draws."""
+    """Also a native measure, with members from dropout."""
     classifier = backbones.create(Recipe(**changes), 4)
     images = noise()
     classifier.set_normalisation(images.images)
     whole = compute(classifier, images)
     parts = compute(classifier, images, batch_size=3, passes=2)
     tolerances = {"rtol": 1e-4, "atol": 1e-5 * np.abs(whole.logits).max()}
-    for name in ["logits", "features", *["native"] * ("objective" in changes)]:
+    names = ["logits", "features"]
+    if "objective" in changes:
+        names.append("native")
+    for name in names:
         np.testing.assert_allclose(getattr(parts, name), getattr(whole, name), **tolerances)
     linear = whole.features @ classifier.head.weight.T + classifier.head.bias
     np.testing.assert_allclose(linear, whole.logits, **tolerances)
@@ -146,7 +149,7 @@ def test_memory_beyond_the_outputs_does_not_grow_with_the_images():
 
 
 def test_passes_with_dropout_vary_and_their_mean_is_the_models_answer():
-    """Outside the passes nothing is dropped."""
+    """Dropout is inactive outside the passes."""
     classifier = backbones.create(Recipe(width=8, stem_stride=2, dropout=0.3, block_dropout=0.1), 4)
     drawn = compute(classifier, noise(), passes=5)
     assert drawn.members.shape == (5, 7, 4)

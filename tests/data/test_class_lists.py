@@ -17,8 +17,8 @@ from tests.mistakes import beside
 KEYWORDS = beside(__file__, "keywords.yaml")
 
 
-def test_several_threads_may_ask_wordnet():
-    """NLTK moves in one open file; before, a thread read what another one had looked for."""
+def test_several_threads_can_read_wordnet():
+    """NLTK reads one open file; before, a thread got the entry of another thread."""
     wordnet.noun.cache_clear()
     wordnet.reader()._synset_offset_cache.clear()
     dogs = wordnet.nouns("dog")[0].closure(lambda synset: synset.hyponyms())
@@ -29,7 +29,7 @@ def test_several_threads_may_ask_wordnet():
         assert [*map(wordnet.wnid, pool.map(wordnet.noun, names))] == names
 
 
-def test_names():
+def test_class_lists_have_their_number_of_distinct_names():
     for name, size in (("caltech256", 256), ("food101", 101), ("lsun", 10), ("places365", 365)):
         names = class_lists.names_of(name)
         assert len(names) == len(set(names)) == size
@@ -49,8 +49,8 @@ def test_all_classes_of_imagenet_are_nouns():
         assert len(synset.definition()) > len("(left out)")
 
 
-def test_cifar100():
-    """Five classes a superclass; every noun has the lemma that the list gives; two are printed."""
+def test_each_superclass_of_cifar100_has_five_classes():
+    """Every noun has the lemma of the list, and two nouns are printed in the paper."""
     rows = class_lists.cifar100()
     families = {}
     for row in rows:
@@ -64,7 +64,7 @@ def test_cifar100():
 
 
 def test_the_archive_is_wordnet_3_0_with_its_licence():
-    """Its manual counts 82,115 noun synsets and 117,798 nouns; the notice is inside and beside."""
+    """Its manual counts 82,115 noun synsets and 117,798 nouns; the archive has the licence."""
     with tarfile.open(wordnet.ARCHIVE) as archive:
         entries = archive.extractfile("data.noun").read().splitlines()
         licence = archive.extractfile("LICENSE").read()
@@ -75,7 +75,7 @@ def test_the_archive_is_wordnet_3_0_with_its_licence():
 
 
 def test_processes_that_unpack_at_once_agree(tmp_path):
-    """Three at a time all get the same whole folder, and leave nothing beside it."""
+    """Three processes at once get the same complete folder and leave no other file."""
     run = [sys.executable, "-c", "from helpers.data import wordnet; print(wordnet._unpack().name)"]
     options = {"env": os.environ | {"CACHE_ROOT": str(tmp_path)}, "stdout": subprocess.PIPE}
     started = [subprocess.Popen(run, text=True, **options) for _ in range(3)]
@@ -97,7 +97,7 @@ def random_graph(seed, size=25):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_above_and_below_are_one_relation(seed):
-    """Ancestors are those that have the node below them; siblings share a parent."""
+    """Ancestors have the node below them; nodes with a common parent are siblings."""
     graph = random_graph(seed)
     for node in graph.parents:
         above = {other for other in graph.parents if node in graph.descendants(other)}
@@ -108,8 +108,8 @@ def test_above_and_below_are_one_relation(seed):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_pruned_keeps_what_lies_below_what(seed):
-    """Of nodes that stay, the same are above; what was not asked for branches; no line is twice."""
+def test_a_pruned_graph_keeps_all_relations_between_its_nodes(seed):
+    """Kept nodes keep their ancestors; an additional node has several children."""
     graph = random_graph(seed)
     keep = np.random.default_rng(seed).choice(25, 6, replace=False).astype(str).tolist()
     small = graph.prune(keep)

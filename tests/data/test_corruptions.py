@@ -37,8 +37,8 @@ def distance(images, name, severity):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_image_is_corrupted_alike_in_any_order_subset_and_batch(name, small, large):
-    """Only its content, the seed, the name and the severity decide; nothing is changed in place."""
+def test_the_corruption_of_an_image_does_not_depend_on_order_subset_or_batch(name, small, large):
+    """Only its content, the seed, the name and the severity decide; the input is unchanged."""
     rng = np.random.default_rng(1)
     many = np.concatenate([small] * 4)  # more than are worked on at once
     for images in (many, large, large[:, :48, :64], large[:, 60:68, 80:88]):
@@ -68,7 +68,7 @@ def test_a_higher_severity_is_further_from_the_original(name, small, large):
 
 
 def test_elastic_transform_takes_three_corners_to_where_they_are_drawn():
-    """Of an image that shows its own coordinates, by the draws of the same generator."""
+    """The image shows its coordinates, and the generator is the same."""
     places = np.indices((30, 40), np.float32)
     image = np.stack([*places, places[0]], axis=-1)
     result = elastic_transform(image[np.newaxis], generators(1), 0, 0, 3)[0]
@@ -79,7 +79,7 @@ def test_elastic_transform_takes_three_corners_to_where_they_are_drawn():
         np.testing.assert_allclose(seen, corners[:, axis], atol=1e-3)
 
 
-def test_a_corrupted_data_set_keeps_its_labels_and_tells_what_was_done(small):
+def test_a_corrupted_data_set_keeps_its_labels_and_records_the_corruption(small):
     clean = load("cifar10_mini", "test").subset(slice(6))
     noisy = corrupt_set(clean, "gaussian_noise", 3, seed=7)
     assert noisy.name == "cifar10_mini-gaussian_noise-3"
@@ -89,7 +89,7 @@ def test_a_corrupted_data_set_keeps_its_labels_and_tells_what_was_done(small):
 
 
 def test_noise_has_the_published_strength():
-    """Of mid grey: the standard deviation, the Poisson variance, the share of black and white."""
+    """We measure deviation, Poisson variance, and the share of black and white pixels."""
     grey = np.full((20, 32, 32, 3), 128, np.uint8)
     normal = corrupt(grey, "gaussian_noise", 2, seed=0) / 255
     assert normal.std() == pytest.approx(0.06, rel=0.02)
@@ -121,7 +121,7 @@ def test_defocus_blur_is_the_mean_over_a_softened_disc(small):
 
 @pytest.mark.parametrize("delta", [1, 3])
 def test_glass_blur_displaces_pixels_one_after_the_other(delta):
-    """As a loop over the pixels from the last to the first, each taking what its source shows."""
+    """The result equals a loop over the pixels from the last to the first."""
     height = 20
     width = 17
     levels = np.random.default_rng(0).random((2, height, width, 3), np.float32)
@@ -138,7 +138,7 @@ def test_glass_blur_displaces_pixels_one_after_the_other(delta):
 
 @pytest.mark.parametrize(("angle", "down", "right"), [(0, 0, 1), (-90, -1, 0), (45, 1, 1)])
 def test_smearing_follows_the_angle_with_half_a_gaussian(angle, down, right):
-    """A point is seen by those pixels from which the angle leads to it; a border goes on."""
+    """A point appears in the pixels from which the angle leads to it."""
     point = np.pad(np.ones((1, 1, 1), np.float32), [(0, 0), (10, 10), (10, 10)])
     smeared = blur.smear(point, generators(1), 2, 1.5, angle, angle)[0]
     weights = np.exp(-(np.arange(5) ** 2) / 4.5)

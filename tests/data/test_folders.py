@@ -1,4 +1,4 @@
-"""Folders of images, streamed or loaded: what is listed, skipped, and read in any way."""
+"""Folders of images, streamed or loaded: listed, skipped and decoded files."""
 
 import os
 import shutil
@@ -85,7 +85,7 @@ def test_only_the_orientation_of_exif_is_read(tmp_path, monkeypatch, orientation
 
 
 def test_images_are_listed_by_the_parts_of_their_paths_and_links_are_followed_once(tmp_path):
-    """As `sorted` has paths: "b" comes before "b-c"; deeper links might lead back."""
+    """The order of `sorted`: "b" is before "b-c"; deeper links might lead back."""
     names = ("ant/0.jpg", "ant/b/1.png", "ant/b-c/2.png", "bee/10.png", "bee/9.png", "top.gif")
     for name in (*names, "ant/notes.txt", "bee/.hidden.png", "bee/no_suffix"):
         (tmp_path / "zoo" / name).parent.mkdir(parents=True, exist_ok=True)
@@ -98,8 +98,8 @@ def test_images_are_listed_by_the_parts_of_their_paths_and_links_are_followed_on
     assert "ant/loop/ant/0.jpg" not in list_images(tmp_path / "zoo")
 
 
-def test_chosen_before_opened(folder, monkeypatch):
-    """Broken files that are not chosen are not looked at, and the rest is as of the whole."""
+def test_images_are_chosen_before_files_are_opened(folder, monkeypatch):
+    """Broken files that are not chosen are not opened."""
     for name in ("ant/1.png", "ant/2.jpg", "bee/0.jpg"):
         (folder / name).write_bytes(b"")
     (folder / "top.gif").touch()
@@ -156,7 +156,7 @@ def test_broken_files_are_skipped_counted_and_listed(folder, caplog):
 
 
 def test_what_verification_found_is_kept_until_a_file_changes(folder, monkeypatch):
-    """A second scan decodes nothing; a file of the same size but another time is looked at."""
+    """A second scan decodes no file; a file with a new time is checked again."""
     (folder / "ant" / "0.jpg").write_bytes(bytes(100))
     assert ImageStream.scan(folder).skipped == ("ant/0.jpg",)
     with monkeypatch.context() as patch:
@@ -167,7 +167,7 @@ def test_what_verification_found_is_kept_until_a_file_changes(folder, monkeypatc
 
 
 def test_a_failing_disk_is_not_a_broken_image(folder, tmp_path, monkeypatch):
-    """An error of the system ends the scan, and nothing is kept of it."""
+    """An error of the system ends the scan, and no result is stored."""
     monkeypatch.setattr(Image, "open", Mock(side_effect=OSError(5, "input/output error")))
     with pytest.raises(OSError, match="input/output error"):
         ImageStream.scan(folder)
@@ -231,7 +231,7 @@ def test_subsets_keep_files_sizes_and_labels_together(folder, tmp_path):
 
 @pytest.mark.parametrize("augment", [False, True])
 def test_batches_do_not_depend_on_workers_or_batch_size(folder, augment):
-    """In the order asked for; the seed and the place in the order decide, nothing else."""
+    """Only the seed and the position in the order decide."""
     stream = ImageStream.scan(folder)
     order = [3, 11, 0, 3, 5, 7, 1]
     indices, images = read(stream, order, augment=augment, seed=1)
@@ -249,7 +249,7 @@ def test_batches_do_not_depend_on_workers_or_batch_size(folder, augment):
 
 
 def test_in_order_is_the_evaluation_of_all_images(folder):
-    """Or what a transform makes of them, as on the same images in memory."""
+    """A transform gives the same arrays as for images in memory."""
     stream = ImageStream.scan(folder)
     batches = list(stream.in_order(batch_size=8, size=16, workers=0))
     assert batches[0].is_contiguous(memory_format=torch.channels_last)
@@ -289,7 +289,7 @@ def test_half_of_the_training_images_are_flipped(tmp_path):
 
 
 def test_joined_listings_are_read_as_one(folder, tmp_path):
-    """One after the other, classes joined by name, broken files listed, wherever they lie."""
+    """Classes are joined by name, and broken files of all folders are listed."""
     other = tmp_path / "more" / "yard"
     (other / "ape").mkdir(parents=True)
     (folder / "bee").rename(other / "bee")

@@ -30,7 +30,7 @@ def test_a_family_is_a_pure_function_of_generator_and_number(name):
 
 @pytest.mark.parametrize("most", [200, pytest.param(10**6, marks=pytest.mark.exhaustive)])
 @FAMILY
-def test_a_family_is_loaded_by_name_as_its_card_says(name, most, root, monkeypatch):
+def test_a_family_is_loaded_by_name_with_the_fields_of_its_card(name, most, root, monkeypatch):
     """`load`, `names`, `locate` and the card know it; no image is drawn twice, in either split."""
     # nobody finds the shortened splits, since the cache is another one
     for split, count in FAMILIES[name].splits.items():  # of which all are drawn in the next test
@@ -99,7 +99,7 @@ def test_a_family_without_a_description_is_refused():
 
 @pytest.mark.parametrize("script", sorted(SCRIPTS))
 def test_glyphs_are_drawn_inside_a_free_margin_and_differ(script):
-    """Each has ink, none of it within two pixels of the edge, and no two look the same."""
+    """Each has ink, no ink is within two pixels of the edge, and all glyphs differ."""
     glyphs = atlas(script)
     assert glyphs.min() >= 0
     assert glyphs.max() <= 1

@@ -49,7 +49,7 @@ def test_sha256_is_of_content_not_of_names():
 @pytest.mark.parametrize("shape", [(7, 7), (9, 5), (5, 9), (40, 31)])
 @pytest.mark.parametrize("size", [1, 3, 8])
 def test_resize_without_antialiasing_interpolates_between_four_pixels(shape, size):
-    """Each new pixel: bilinear at its centre in the central square, nothing else."""
+    """Each new pixel is the bilinear value at its centre in the central square."""
     images = some(count=3, size=40).images[:, : shape[0], : shape[1]]
     side = min(shape)
     weights = []
@@ -72,7 +72,7 @@ def test_the_bilinear_kernel_is_smoother_than_the_bicubic_kernel():
 
 
 def test_smoothness_by_hand_and_without_regard_to_contrast():
-    """0, 30, 10, 10 across: ways 10 + 20, steps 30 + 20 + 20 + 0; nothing changes downwards."""
+    """0, 30, 10, 10 across have ways 10 + 20 and steps 30 + 20 + 20 + 0."""
     line = np.array([0, 30, 10, 10], np.uint8)
     images = np.broadcast_to(line[:, np.newaxis], (1, 3, 4, 3))
     for shown in (images, 2 * images + 7, images.swapaxes(1, 2)):
@@ -84,7 +84,7 @@ def test_smoothness_by_hand_and_without_regard_to_contrast():
 
 
 def test_concatenate_joins_classes_by_name_and_keeps_the_order():
-    """Labels mean the same class names as before; −1 stays; words and origins are joined."""
+    """Labels keep their class names, −1 stays, and words and origins are joined."""
     first = some(origin={"title": "One", "licence": "MIT"}, words={"a": "ant"})
     second = some(
         seed=1,
@@ -103,8 +103,8 @@ def test_concatenate_joins_classes_by_name_and_keeps_the_order():
     assert both.words == {"a": "ant", "d": "dog"}
 
 
-def test_a_transform_makes_what_a_model_wants_of_every_image():
-    """Called on each image as Pillow shows it, in order, whatever the size of a batch."""
+def test_a_transform_is_applied_to_every_image():
+    """The transform gets each image as an image of Pillow, in order, for any batch size."""
     images = some(count=7)
     batches = list(images.in_order(batch_size=3, transform=left_half))
     assert [*map(len, batches)] == [3, 3, 1]

@@ -126,7 +126,7 @@ def test_altered_member(pack, part, change, message):
         read_pack(pack, "test")
 
 
-def test_only_the_split_asked_for_is_looked_at(tmp_path, pack):
+def test_only_the_requested_split_is_read(tmp_path, pack):
     rewrite(pack, edit=lengthen)
     assert len(read_pack(pack, "train")) == 1030
     with pytest.raises(ValueError, match="did you mean 'train'"):
@@ -135,8 +135,8 @@ def test_only_the_split_asked_for_is_looked_at(tmp_path, pack):
         read_pack(tmp_path / "svhn.zip", "train")
 
 
-def test_a_table_beside_the_pack_gives_origin_and_checksum(pack):
-    """Of a pack that another program might have written, without checksums inside."""
+def test_a_table_next_to_the_pack_gives_origin_and_checksum(pack):
+    """The pack is from another program and has no checksums."""
     rewrite(pack, meta=lambda values: [values.pop(name) for name in ("sha256", "origin")])
     table = pack.with_name("DATASETS.md")
     header = "name | what | origin | licence | sha256"
@@ -175,8 +175,8 @@ def test_cifar10_from_the_archive(tmp_path, root, monkeypatch):
     assert not (tmp_path / "two").exists()
 
 
-def test_tiny_imagenet_is_drawn_anew_from_imagenet(root, monkeypatch):
-    """Of its classes alone, as many of each as there are, with a filter."""
+def test_tiny_imagenet_is_made_again_from_imagenet(root, monkeypatch):
+    """Only its classes are used, with all their images and a filter."""
     wnids = list(class_lists.wnids_of("tiny_imagenet"))[:2]
     monkeypatch.setattr(script.class_lists, "wnids_of", lambda name: dict.fromkeys(wnids))
     monkeypatch.setattr(script, "FIXED", {"train": ("train", 3), "val": ("val", 1)})

@@ -20,7 +20,7 @@ REMEDIES = GIVEN["remedies"]
 FOLDERS = GIVEN["torchvision_folders"]
 
 
-def test_embedded_cifar10():
+def test_the_embedded_images_of_cifar10_are_unchanged():
     train = load("cifar10_mini", "train")
     test = load("cifar10_mini", "test")
     for images in (train, test):
@@ -64,8 +64,8 @@ def test_packs_are_found_in_the_root(root):
 
 
 @pytest.mark.parametrize("name", REMEDIES)
-def test_missing_set_says_where_it_looked_and_what_makes_it(root, name):
-    """With a folder of torchvision's, torchvision itself is asked."""
+def test_the_message_about_a_missing_set_has_the_folder_and_the_command(root, name):
+    """If a folder of torchvision exists, torchvision loads the set."""
     message = f"(?s){root}.*`.* workflow/make_packs.py {REMEDIES[name]}`"
     for folder in (root, root / "torchvision"):
         folder.mkdir(exist_ok=True)
@@ -95,8 +95,8 @@ CARDS = {card.name: card for card in cards() if card.torchvision}
 
 
 @pytest.mark.parametrize("card", CARDS.values(), ids=CARDS)
-def test_torchvision_takes_what_cards_ask_for(root, card):
-    """Of every split: an argument of a wrong name or value is another error than missing files."""
+def test_torchvision_accepts_the_arguments_of_the_cards(root, card):
+    """A wrong argument gives another error than missing files, for every split."""
     signature = inspect.signature(getattr(torchvision.datasets, card.torchvision))
     (root / "torchvision").mkdir()
     assert set(card.torchvision_arguments) <= set(card.splits)
@@ -143,7 +143,7 @@ class OnDisk:
         return Image.new("RGB", (4 + index % 2, 5)), index % 2
 
 
-def test_torchvision_kinds(root, monkeypatch):
+def test_each_kind_of_torchvision_set_is_converted(root, monkeypatch):
     for name, kind in (("SVHN", InMemory), ("DTD", OnDisk), ("MNIST", Grey)):
         monkeypatch.setattr(torchvision.datasets, name, kind)
     (root / "torchvision").mkdir()
@@ -167,7 +167,7 @@ def test_torchvision_kinds(root, monkeypatch):
 
 
 @pytest.mark.parametrize("name", FOLDERS)
-def test_torchvision_folders(tmp_path, name):
+def test_folders_of_torchvision_are_read(tmp_path, name):
     """Images, labels and class names, however torchvision calls the split and the names."""
     case = FOLDERS[name]
     split = case["split"]

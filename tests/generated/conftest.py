@@ -1,4 +1,4 @@
-"""Generated input: drawn alike at every run here, and ever anew by ``--hypothesis-profile=search``.
+"""Generated input: the same at every run; ``--hypothesis-profile=search`` draws new input.
 
 A failure that a search finds stays as an ``@example`` of its test.
 """

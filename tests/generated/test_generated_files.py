@@ -1,4 +1,4 @@
-"""Whatever is stored comes back or is refused: outputs and rejectors."""
+"""Stored outputs and rejectors are read back or refused."""
 
 import numpy as np
 import pytest

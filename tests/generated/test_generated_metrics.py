@@ -1,4 +1,4 @@
-"""Metrics against their definitions in fractions, on arrays that nobody thought of."""
+"""Metrics equal their definitions in fractions, on generated arrays."""
 
 import itertools
 from fractions import Fraction
@@ -75,7 +75,7 @@ def test_what_slips_through_is_counted_at_the_largest_threshold(known, unknown, 
 
 
 @given(GROUP, GROUP)
-def test_the_least_error_is_that_of_some_threshold(known, unknown):
+def test_the_detection_error_is_the_smallest_error_over_all_thresholds(known, unknown):
     missed = [sum(k < t for k in known) / len(known) for t in (*known, *unknown)]
     taken = [sum(u >= t for u in unknown) / len(unknown) for t in (*known, *unknown)]
     least = min(0.5, *((a + b) / 2 for a, b in zip(missed, taken, strict=True)))
@@ -97,7 +97,7 @@ def test_the_calibration_error_adds_up_the_gaps_of_right_closed_bins(answers):
 @given(st.sampled_from(BINARY), ANYTHING, ANYTHING)
 @example("auroc", np.array([1, np.inf]), np.array([2**53 + 1]))
 @example("aurc", np.array([[1.0]]), np.array([True]))
-def test_whatever_is_given_there_is_a_number_or_a_refusal_by_name(name, first, second):
+def test_any_input_gives_a_number_or_an_error_with_the_argument(name, first, second):
     function = getattr(metrics, name)
     try:
         value = function(first, second)

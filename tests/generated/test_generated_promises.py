@@ -1,4 +1,4 @@
-"""Promises and shares: what must hold of them for any images."""
+"""Guarantees and shares keep their properties for any images."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def test_each_end_of_the_exact_interval_leaves_its_half(total, data, confidence)
 
 @given(st.floats(0.01, 0.9), st.floats(0.05, 0.99))
 @example(0.5, 0.5)
-def test_so_many_images_all_right_are_enough_and_one_less_is_not(risk, confidence):
+def test_the_needed_number_of_images_is_the_smallest_that_suffices(risk, confidence):
     needed = images_needed(risk, confidence)
     wish = {"risk": risk, "confidence": confidence}
     assert (1 - risk) ** (needed - 1) <= 1 - confidence + 1e-9
@@ -41,7 +41,7 @@ WISH = st.fixed_dictionaries({"risk": st.floats(0.02, 0.6), "confidence": st.flo
 
 
 @given(SEED, st.integers(1, 400), WISH, st.integers(0, 3))
-def test_a_threshold_says_the_truth_of_the_images_that_gave_it(seed, images, wish, digits):
+def test_a_threshold_has_the_coverage_and_risk_of_its_images(seed, images, wish, digits):
     generator = np.random.default_rng(seed)
     scores = generator.random(images).round(digits)
     correct = generator.random(images) < scores

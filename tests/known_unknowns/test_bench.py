@@ -21,7 +21,7 @@ CENTRES = 3 * np.eye(4, 8)
 
 
 def make(name="toy", seed=0):
-    """Return a pack whose far images have no class's features, and whose near ones have little."""
+    """Return a pack with weak features of near images and no class's features of far images."""
     head = Head(CENTRES.astype(np.float32), np.zeros(4, np.float32))
     labels = np.arange(300) % 4
 
@@ -44,7 +44,7 @@ def few(monkeypatch):
 
 
 def results(areas, cases=1, noise=(0.0, 0.0)):
-    """Return a contest on one side, of the first score against the others."""
+    """Return a contest of the first score against the other scores on one side."""
     rows = [
         {
             "score": name,
@@ -104,7 +104,7 @@ EVERY = pytest.param(base._REGISTRY, marks=pytest.mark.exhaustive, id="every sco
 
 
 @pytest.mark.parametrize("names", [OTHERS, EVERY])
-def test_the_readme_shows_what_the_command_prints(names, tmp_path, monkeypatch, capsys):
+def test_the_readme_shows_the_output_of_the_command(names, tmp_path, monkeypatch, capsys):
     """With the score of the book; and times, which the page leaves out.
 
     The score's own mean AUROC does not depend on the other scores.
@@ -133,8 +133,8 @@ def test_the_readme_shows_what_the_command_prints(names, tmp_path, monkeypatch, 
         packs(folder)
 
 
-def test_the_packs_that_come_along_are_those_of_the_networks_that_they_name():
-    """As often correct as printed, within what 2,000 images can tell."""
+def test_the_embedded_packs_have_the_accuracy_of_their_networks():
+    """The accuracy is the printed accuracy up to the noise of 2,000 images."""
     embedded = list(packs())
     assert len(embedded) == 4
     assert {pack.id_set for pack in embedded} == {"cifar10", "cifar100"}

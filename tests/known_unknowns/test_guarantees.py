@@ -42,7 +42,7 @@ def ask(scores, correct):
 
 
 @pytest.mark.parametrize("world", WORLDS)
-def test_the_risk_is_kept_as_often_as_promised(world):
+def test_the_risk_is_kept_with_the_stated_confidence(world):
     """In 400 draws, up to what chance allows; the plug-in threshold fails in most of them."""
     generator = np.random.default_rng(0)
     failures = thresholds = plug_in = 0
@@ -61,7 +61,7 @@ def test_the_risk_is_kept_as_often_as_promised(world):
         assert plug_in > binom.ppf(0.999, 400, 0.2)
 
 
-def test_the_promise_is_broken_hardly_less_often_than_allowed():
+def test_the_guarantee_is_broken_almost_as_often_as_allowed():
     """Every threshold is just too risky, and there is one walk: near the 20 % of all draws."""
     draws = np.random.default_rng(4).random((2000, 30)) >= 0.121
     failures = np.isfinite([ask(-np.arange(30), correct) for correct in draws]).sum()
@@ -69,7 +69,7 @@ def test_the_promise_is_broken_hardly_less_often_than_allowed():
 
 
 def test_little_coverage_is_given_away():
-    """With 20,000 images, at most a tenth of what would be right, known beforehand."""
+    """With 20,000 images, the coverage is at most a tenth below the best coverage."""
     rule = risk_threshold(*drawn("honest", 20_000, np.random.default_rng(1)), risk=0.1)
     assert true_risk("honest", rule.threshold) <= 0.1
     assert 0.36 < rule.coverage < 0.4  # the risk is (1 - t) / 4
@@ -120,8 +120,8 @@ def test_early_errors_and_a_constant_score():
 
 
 @pytest.mark.parametrize("seed", [0, 1, 3, 10])
-def test_the_risk_to_ask_for_is_a_larger_one_and_can_be_had(seed):
-    """Also where some images, but not those at which a walk starts, would allow a smaller one."""
+def test_the_advised_risk_is_larger_and_possible(seed):
+    """Some images would allow a smaller risk, but no walk starts at these images."""
     generator = np.random.default_rng(seed)
     scores = generator.random(1000)
     correct = generator.random(1000) >= 0.3 * (1 - scores)

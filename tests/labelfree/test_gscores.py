@@ -22,7 +22,7 @@ def scores(request):
 
 
 def assert_parts(parts, scores, inside, row=...):
-    """The parts are `inside` and the rest; an empty part looks like the other one."""
+    """The parts are `inside` and its complement; an empty part has the other part's numbers."""
     values = [scores[chosen] if chosen.any() else scores for chosen in (inside, ~inside)]
     assert parts.counts[row].tolist() == [inside.sum(), (~inside).sum()]
     assert parts.means[row] == pytest.approx([part.mean() for part in values], abs=1e-7)
@@ -107,7 +107,7 @@ PAIRS = [  # weights, means and deviations
 
 
 @pytest.mark.parametrize("pair", PAIRS)
-def test_parts_are_where_the_posterior_exceeds_the_threshold(pair):
+def test_scores_are_divided_by_their_posterior(pair):
     mixture = gscore.Mixture(*map(np.array, pair))
     scores = np.random.default_rng(1).normal(1, 3, 400)
     taus = [0, 0.05, 0.3, 0.5, 0.7, 0.95, 1]
@@ -221,7 +221,7 @@ def noisy(noise_by_tau, sets=30):
 
 
 def test_the_threshold_is_sought_coarse_then_fine():
-    """Near the best of the coarse; thresholds without a line are left out; of equals the first."""
+    """The fine search is near the best coarse threshold, and the first of equal ones wins."""
     assert fit_regression(*noisy(np.abs(TAUS - 0.37)), TAUS).tau == 0.37
     noise = np.abs(TAUS - 0.3) + 0.1
     noise[85] = 0  # a better one that no coarse step has
@@ -279,7 +279,7 @@ def test_skill_is_its_definition():
     assert skill(np.full(20, learnt.mean()), truths, learnt) == (0, 0, 0)
 
 
-def test_the_interval_of_a_skill_covers_about_as_often_as_it_says():
+def test_the_interval_of_a_skill_has_its_stated_coverage():
     """Predictions that halve the squared error of the constant, on 40 test sets."""
     generator = np.random.default_rng(1)
     covered = []

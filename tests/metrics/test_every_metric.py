@@ -1,4 +1,4 @@
-"""What every metric must keep to, and what it refuses to be taken of, with the argument's name."""
+"""Every metric passes its checks and refuses bad input with the argument's name."""
 
 import inspect
 import re
@@ -30,7 +30,7 @@ RECORDED += [
 
 
 @parametrize_with_checks(RECORDED)
-def test_what_must_hold_of_every_metric(check):
+def test_every_metric_passes_its_checks(check):
     """Every check of `known_unknowns.checks` that applies to the metric."""
     check()
 

@@ -32,8 +32,8 @@ CERTAIN = {"accuracy": (1, 0), "nll": (0, np.inf), "brier": (0, 2), "ece": (0, 1
 
 
 @pytest.mark.parametrize("name", CERTAIN)
-def test_certain_answers(name):
-    """An unknown image is never right, and has no term where one of its class is needed."""
+def test_certain_predictions_have_the_extreme_values(name):
+    """An unknown image is never correct; NLL and Brier score refuse it."""
     function = getattr(metrics, name)
     answers = np.eye(4)
     labels = np.arange(4)
@@ -61,7 +61,7 @@ def test_reliability_curve_sums_to_the_ece():
     assert curve.edges[:, 1] - curve.edges[:, 0] == pytest.approx(1 / 15)
 
 
-def test_the_floor_is_what_a_calibrated_model_shows():
+def test_the_floor_is_the_error_of_a_calibrated_model():
     """On a test set and on its resamples, which add the scatter once more; by the seed alone."""
     generator = np.random.default_rng(8)
     confidence = generator.uniform(0.3, 1, 120).round(2)

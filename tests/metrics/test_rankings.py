@@ -52,7 +52,7 @@ def test_all_numbers_of_label_free_estimation_need_one_sort(groups, monkeypatch)
 
 
 def test_thresholds_by_hand():
-    """Equal is accepted; −∞ gives the error rate and ∞ the accuracy; the default keeps 95 %."""
+    """An equal score is accepted; −∞ gives the error rate and ∞ the accuracy."""
     scores = [np.inf, 4, 3, 2, -np.inf]
     correct = [1, 0, 1, 1, 1]
     for threshold, wrong in ((3, 3), (-np.inf, 1), (np.inf, 3), (4, 4), (2.5, 3), (2, 2)):
@@ -71,8 +71,8 @@ def draws(name, size):
 
 
 @pytest.mark.parametrize("name", DECIMALS)
-def test_weighted_numbers_are_those_of_the_repeated_images(name, monkeypatch):
-    """In whatever blocks and order, also of more images than a block has rows."""
+def test_weighted_metrics_equal_the_metrics_of_repeated_images(name, monkeypatch):
+    """Blocks and order do not matter, also if a block has fewer rows than images."""
     known = draws(name, 400) + 0.1
     unknown = draws(name, 290)
     correct = GENERATOR.random(400) < 0.7

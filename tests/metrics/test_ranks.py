@@ -25,7 +25,7 @@ def test_mean_ranks_by_hand():
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_friedman_is_that_of_scipy(seed):
+def test_friedman_equals_scipys_test(seed):
     """Statistic and p value with ties, and F as in an analysis of variance of the ranks."""
     values = table(np.random.default_rng(seed).integers(4, size=(7, 5)))  # with ties
     test = friedman(values, lower_is_better=True)
@@ -43,7 +43,7 @@ def test_friedman_is_that_of_scipy(seed):
 
 
 def test_friedman_of_perfect_agreement_and_of_none():
-    """Where no case has an order nothing differs; where all have the same, F is infinite."""
+    """Constant cases give p = 1; cases with equal orders give an infinite F."""
     assert friedman(table(np.ones((4, 3))), lower_is_better=True) == (0, 1, 0, 1)
     for case in ([1, 2, 3, 4, 5, 6, 7], [1, 1, 3, 4, 5, 7, 7]):
         test = friedman(table([case] * 11), lower_is_better=True)
@@ -59,7 +59,7 @@ PRINTED = {  # Demšar 2006, table 5a, for 2 to 10 methods
 
 
 @pytest.mark.parametrize("alpha", PRINTED)
-def test_critical_values_are_those_of_demsar(alpha):
+def test_critical_values_equal_the_table_of_demsar(alpha):
     """He rounds the studentized range before he divides it by √2."""
     for methods, value in enumerate(PRINTED[alpha], start=2):
         unit = np.sqrt(methods * (methods + 1) / 6)

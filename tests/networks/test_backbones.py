@@ -33,7 +33,7 @@ PIXELS = torch.randint(0, 256, (2, 3, 32, 32), dtype=torch.uint8)
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("objective", ["erm", *EQUIPPED])
 def test_every_family_takes_every_kind_of_head(family, objective):
-    """Answers of a class each, features and head agree, and the backbone's weights are the same."""
+    """Features and head give the logits, and the backbone has equal weights."""
     plain = FAMILIES[family]
     recipe = Recipe.from_parameters(plain.as_dict(), objective=objective)
     model = backbones.create(recipe, 5).eval()
@@ -122,7 +122,7 @@ IMAGES = Images(np.zeros((4, 8, 8, 3), np.uint8), np.arange(4) % 2, ("cat", "dog
 
 
 def test_several_networks_answer_as_one():
-    """By the mean of their probabilities; passes are those of each network."""
+    """Their probabilities are averaged; passes are counted for each network."""
     first = stand_in(0)
     second = stand_in(1)
     alone = Model("one", (first,))

@@ -70,7 +70,7 @@ def test_narrow_networks_keep_away_from_the_kernel_that_writes_past_its_buffer(p
     assert printed.count("\n") == 1 and printed.endswith(" shapes\n"), printed
 
 
-def test_it_is_torchs_convolution_but_for_the_last_bits():
+def test_the_convolution_equals_torchs_convolution_up_to_rounding():
     """Forward and backward; equal to the last bit where the kernel is not used."""
     torch.manual_seed(0)
     x = torch.randn(3, 5, 7, 6)
@@ -120,7 +120,7 @@ def test_the_norm_is_the_operators_and_the_wrapped_layer_has_the_coefficient(nam
 
 
 def test_norms_by_hand():
-    """Singular values 3 and 1: only the 3 matters; below the coefficient nothing changes."""
+    """The singular values are 3 and 1; a norm below the coefficient is unchanged."""
     linear = nn.Linear(2, 2)
     linear.weight.data = torch.tensor([3.0, 1.0]).diag()
     norm = SpectralNorm(linear, 1.0, bound=True).norm((1, 2))
@@ -144,7 +144,7 @@ BACKBONES = {"resnet": (8, 4), "densenet": (16, 8), "efficientnet": (0.3, 0.25)}
 
 @pytest.mark.parametrize("backbone", BACKBONES)
 @pytest.mark.parametrize("form", SPECTRAL_FORMS)
-def test_every_layer_below_the_head_is_normalised_and_bounded_as_the_form_says(backbone, form):
+def test_every_layer_below_the_head_is_normalised_and_bounded_by_the_form(backbone, form):
     """The head is not; batch normalisations are in no form divided by less than 1."""
     depth, width = BACKBONES[backbone]
     recipe = Recipe(backbone=backbone, depth=depth, width=width, spectral_norm=1.0)

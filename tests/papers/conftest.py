@@ -3,7 +3,7 @@ import pytest
 
 @pytest.fixture(scope="module", autouse=True)
 def folders(tmp_path_factory):
-    """Nothing is found and nothing is left behind; a module trains each network once."""
+    """All folders are empty and temporary; a module trains each network once."""
     with pytest.MonkeyPatch.context() as patch:
         for name in ("CACHE_ROOT", "DATA_ROOT", "HF_HOME"):
             patch.setenv(name, str(tmp_path_factory.mktemp(name)))

@@ -1,4 +1,4 @@
-"""Parameters: what a file and a caller may give, and what is refused in which words."""
+"""Parameters from files and callers, and the messages of refused values."""
 
 from typing import Annotated, Literal
 
@@ -24,10 +24,10 @@ MISTAKES = {  # by paper, values in place of those of mini, and by message the v
     [(paper, message) for paper, given in MISTAKES.items() for message in given["mistakes"]],
 )
 def test_a_mistake_is_refused_in_one_line_before_anything_is_trained(paper, message):
-    base, mistakes = MISTAKES[paper].values()
-    plain = load(paper, "mini").replace(**base)
+    given = MISTAKES[paper]
+    plain = load(paper, "mini").replace(**given["base"])
     with pytest.raises(ValueError, match=message) as refused:
-        parameters = plain.replace(**mistakes[message])
+        parameters = plain.replace(**given["mistakes"][message])
         PAPERS[paper].experiment.roles(parameters, run.parts(parameters)[0])
     assert "\n" not in str(refused.value)
 
@@ -122,7 +122,7 @@ def test_a_slip_that_ran_until_its_use_is_refused_in_the_plan(chapter, given, me
         chapters.load(chapter, "mini", **given)
 
 
-def test_fields_of_a_recipe_win_over_those_of_any_network():
+def test_fields_of_a_recipe_replace_the_fields_of_any_network():
     network = load(PAPER, "small").networks["efficientnet_half"] | {"learning_rate": 0.2}
     assert load(PAPER, "mini").recipe(network).learning_rate == network["learning_rate"] != 0.3
     knobs = load(PAPER, "mini", learning_rate=0.3, augmentation=["flip"]).replace(epochs=3)
@@ -131,7 +131,7 @@ def test_fields_of_a_recipe_win_over_those_of_any_network():
     assert recipe.backbone == "efficientnet"
 
 
-def test_what_only_names_the_parts_decides_no_rows():
+def test_names_of_parts_do_not_decide_rows():
     plain = load(PAPER, "mini")
     networks = plain.networks | {"a": {}}
     more = plain.replace(runs=9, networks=networks, larger_tiers=[], download=True)
@@ -139,7 +139,7 @@ def test_what_only_names_the_parts_decides_no_rows():
 
 
 class Made(parameters.Parameters):
-    """Parameters with names of data sets in every place in which they can stand."""
+    """Parameters with names of data sets in every kind of field."""
 
     first: DataSet
     perhaps: DataSet | Literal[""]
@@ -172,7 +172,7 @@ def test_all_data_sets_that_are_used_are_found():
 
 @pytest.mark.parametrize("file", sorted(ROOT.glob("params/*/*.yaml")), ids=str)
 def test_every_file_is_right_and_every_tier_but_mini_lists_only_differences(file):
-    """No value, and none within a mapping, is that of the tier that is extended."""
+    """No value, also within a mapping, repeats the value of the extended tier."""
     if file.stem in PAPERS:
         assert load(file.stem, file.parent.name).tier == file.parent.name
     values = read(file)

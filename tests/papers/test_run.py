@@ -16,7 +16,7 @@ from helpers.tables import results
 
 
 class Parameters(parameters.Parameters):
-    """Of the experiment below."""
+    """Parameters of the experiment below."""
 
     paper: ClassVar = "uimnet"
     grid: ClassVar = ("data_sets",)
@@ -35,7 +35,7 @@ class Network:
 
 @pytest.fixture
 def experiment(monkeypatch, root):
-    """An experiment that writes down what it is asked for; digits has two parts."""
+    """An experiment that records its calls; digits has two parts."""
     asked = []
 
     def parts(parameters):
@@ -72,7 +72,7 @@ def given(*data_sets, **values):
     return Parameters(**whole | values, data_sets=list(data_sets))
 
 
-def test_rows_of_all_parts_with_what_they_share(experiment):
+def test_the_table_has_the_rows_of_all_parts(experiment):
     table = run.rows(given("digits"), progress=False)
     assert table["run"].tolist() == [0, 7, 1, 8]
     assert set(table["paper"]) == {"uimnet"}
@@ -85,7 +85,7 @@ def test_rows_of_all_parts_with_what_they_share(experiment):
     assert [call for call in experiment.asked if call[0] == "roles"] == [("roles", "digits/0")]
 
 
-def test_rows_are_kept_by_what_decides_them(experiment):
+def test_rows_are_stored_by_their_parameters_and_networks(experiment):
     first = run.rows(given("digits"), progress=False)
     experiment.asked.clear()
     again = run.rows(given("digits", "plaid"), only=["digits/0", "digits/1"], progress=False)
@@ -122,7 +122,7 @@ def test_a_network_that_may_not_be_trained_here_ends_all(experiment):
 
 
 def test_a_part_is_named_alone_or_by_its_network(experiment):
-    """The network stands for all parts of it, and none comes twice."""
+    """The name of a network means all its parts, without repetition."""
     both = run.parts(given("digits", "plaid"), ["plaid/1", "small"])
     assert [part.name for part in both] == ["plaid/1", "digits/0", "digits/1", "plaid/0"]
     with pytest.raises(ValueError, match="unknown part 'smal'"):
@@ -148,7 +148,7 @@ def test_a_missing_set_is_a_row_next_to_the_others(experiment):
     assert "failed" not in set(run.rows(given("digits"), progress=False)["metric"])
 
 
-def test_what_has_no_content_is_refused():
+def test_an_object_without_a_digest_is_refused():
     assert run.digests({"a": np.arange(2)}) != run.digests({"a": np.arange(3)})
     assert run.digests([Network("a"), None]) == [(".0", "a"), (".1", None)]
     with pytest.raises(

@@ -1,6 +1,6 @@
-"""A sixth paper is a folder of its own: everything about all papers includes it.
+"""A sixth paper is a separate folder, and all pages about the papers include it.
 
-It is added to a copy of the repository, by new files alone, and trains nothing.
+New files alone add it to a copy of the repository, without a training.
 """
 
 import os

@@ -22,7 +22,7 @@ for score in SCORES:
 
 
 @parametrize_with_checks(SCORES)
-def test_what_must_hold_of_every_score(check):
+def test_every_score_passes_its_checks(check):
     """Every check of `known_unknowns.checks` that applies to the score."""
     check()
 
@@ -93,7 +93,7 @@ def test_moments_and_gaussians_are_computed_once_for_all_scores(monkeypatch):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_a_kind_of_model_lacks(kind):
+def test_the_missing_inputs_of_each_kind_of_model_are_named(kind):
     networks, passes, head, members, *expected = KINDS[kind]
     head = Head(np.eye(3), np.zeros(3)) if head else None
     members = np.full((2, 4, 3), 1 / 3) if members else None

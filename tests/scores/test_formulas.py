@@ -69,7 +69,7 @@ def unit(features):
 
 
 @pytest.mark.parametrize("k", [1, 50, 123])
-def test_knn_and_relation_are_their_formulas_whatever_the_blocks(k, monkeypatch):
+def test_knn_and_relation_equal_their_formulas_for_any_blocks(k, monkeypatch):
     monkeypatch.setattr(bank, "ROWS", 50)
     monkeypatch.setattr(relation, "ROWS", 50)
     train = random_outputs(123, 0)
@@ -147,7 +147,7 @@ def test_directions_of_little_variance_count_but_not_rounding_errors():
 @pytest.mark.parametrize("pooled", [False, True])
 @pytest.mark.parametrize("images", [1, 7, 5000])
 def test_percentiles_are_exact_over_several_blocks(images, pooled):
-    """Of both signs, with many zeros, small and large values; NumPy sorts a copy of them all."""
+    """Values have both signs and many zeros; NumPy sorts a copy of all values."""
     features = np.random.default_rng(1).normal(size=(images, 7)) ** 9
     features[::3] = np.maximum(features[::3], 0)
     test = Outputs(np.zeros((images, 2)), features, np.zeros(images, int))

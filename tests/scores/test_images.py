@@ -42,7 +42,7 @@ def model_of(root):
 
 
 class Linear(torch.nn.Module):
-    """Logits that are linear in the pixels; remembers what it was shown."""
+    """Logits that are linear in the pixels; the module stores its inputs."""
 
     def __init__(self, weight, bias):
         super().__init__()
@@ -70,7 +70,7 @@ def by_image(answer, images):
 
 @pytest.mark.parametrize("several", [1, 2])
 def test_the_jacobian_is_tempered_after_the_mean(several, model_of):
-    """As if the logarithms of the mean probabilities were one network's logits."""
+    """The logarithms of the mean probabilities are used like logits."""
     networks = [linear(3), linear(3, seed=2)][:several]
     images = noise(7, 4)
 
@@ -99,7 +99,7 @@ def test_the_jacobian_takes_as_many_images_at_once_as_memory_holds(monkeypatch):
 
 
 def test_the_jacobian_keeps_its_digits_where_a_network_is_certain():
-    """Of two classes, 2 (p q)² |w − v|², with q = exp(−60), whichever class is predicted."""
+    """The norm is 2 (p q)² |w − v|² with q = exp(−60), for each predicted class."""
     weight = np.array([[1.0] * 12, [3.0] * 12]) / 255
     images = noise(1, size=2)
     pixels = images.images.transpose(0, 3, 1, 2).reshape(1, -1).astype(float)
@@ -135,7 +135,7 @@ def test_gmm_is_the_density_of_a_mixture(count, width):
 
 
 def test_jsd_and_native_by_hand():
-    """Members of one mind; certain of different classes; (3/4, 1/4) and (1/4, 3/4)."""
+    """Members agree, are certain of different classes, or have (3/4, 1/4) and (1/4, 3/4)."""
     members = np.array([[[0.5, 0.5], [1, 0], [0.75, 0.25]], [[0.5, 0.5], [0, 1], [0.25, 0.75]]])
     native = np.array([-0.5, 2.0, 0.0])
     outputs = Outputs(np.zeros((3, 2)), np.zeros((3, 1)), np.full(3, -1), members, native)
@@ -146,8 +146,8 @@ def test_jsd_and_native_by_hand():
     assert (helpers.scores.create("native").score_samples(outputs) == native).all()
 
 
-def test_tta_is_the_mean_over_what_the_network_was_shown(model_of):
-    """Of bytes, of the size of the image; at two temperatures."""
+def test_tta_is_the_mean_over_the_augmented_images(model_of):
+    """The augmented images are bytes of the same size; there are two temperatures."""
     network = linear()
     images = noise(6, 4)
     answers = augmented_probabilities(network, images, copies=4, temperatures=(1.0, 3.0))
@@ -164,8 +164,8 @@ def test_tta_is_the_mean_over_what_the_network_was_shown(model_of):
     np.testing.assert_allclose(scored, answers[0].max(axis=1))
 
 
-def test_tta_of_an_image_depends_on_nothing_beside_it():
-    """Neither on its batch nor on what was drawn before, and draws leave no trace."""
+def test_tta_of_an_image_does_not_depend_on_other_images():
+    """Batch and earlier draws do not matter, and the global random state is unchanged."""
     network = linear()
     images = noise(6, 4)
     before = torch.random.get_rng_state()
@@ -187,8 +187,8 @@ def noisy():
     return classifier.eval(), images
 
 
-def test_the_gradients_of_a_network_and_nothing_is_left_behind(noisy):
-    """Of a small ResNet, image by image; also where a step fails."""
+def test_gradients_are_computed_without_a_change_of_the_network(noisy):
+    """Compare a small ResNet image by image; a failed step changes no network."""
     classifier, images = noisy
     expected = by_image(lambda pixels: classifier(pixels).softmax(dim=1)[0], images)
     assert jacobian_norms(classifier, images)[0] == pytest.approx(expected, rel=1e-4)

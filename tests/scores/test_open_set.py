@@ -80,8 +80,8 @@ def test_weibulls_are_scipys(spread, shift):
 
 
 @pytest.mark.parametrize("count", [1, 3, 11, 12])
-def test_the_largest_logits_are_those_of_a_stable_sort(count):
-    """With many ties, of which the lower column goes first, whether or not it is among them."""
+def test_the_largest_logits_equal_the_start_of_a_stable_sort(count):
+    """There are many ties, and the lower column is first."""
     values = np.random.default_rng(0).integers(0, 4, (200, 12)).astype(float)
     expected = np.argsort(-values, axis=1, kind="stable")[:, :count]
     assert (openmax._leading(values, count) == expected).all()
@@ -99,7 +99,7 @@ def test_a_class_without_a_tail_is_never_revised():
     assert (revised[:, 2:6] != images[:, 2:]).any(axis=0).all()
 
 
-def test_two_images_lie_equally_far_from_their_mean():
+def test_two_images_have_the_same_distance_from_their_mean():
     train, _ = example(40, classes=20)
     labels = np.arange(40) // 2
     train[np.arange(40), labels] += 20  # all right
@@ -119,7 +119,7 @@ def test_unknown_probability_is_largest_for_the_uniform_softmax(classes):
     assert shares == pytest.approx(np.prod(1 - others, axis=1), rel=1e-9)
 
 
-def test_the_threshold_accepts_what_is_equal_to_it():
+def test_a_score_equal_to_the_threshold_is_accepted():
     probabilities = softmax(example(200, seed=8, scale=0.3)[0])
     largest = probabilities.max(axis=1)
     answers = openset.open_set_answer(probabilities, rejection_threshold(largest, keep=0.95))
@@ -138,7 +138,7 @@ def overconfident(n=400, classes=6, temperature=1.0, seed=0):
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_is_the_exact_minimum_at_any_scale(seed):
+def test_the_temperature_is_the_exact_minimum_at_any_scale(seed):
     """There the derivative of the NLL with respect to 1/T is 0."""
     generator = np.random.default_rng(seed)
     scale = 10 ** generator.uniform(-3, 3)
@@ -153,8 +153,8 @@ def test_is_the_exact_minimum_at_any_scale(seed):
     assert fitted == pytest.approx(root, rel=1e-6)
 
 
-def test_without_a_minimum_there_is_no_advice():
-    """All correct, also where logits are tied; logits that say nothing; equal logits."""
+def test_without_a_minimum_the_temperature_stays_1():
+    """Images are all correct, logits are uninformative, or logits are equal."""
     logits, labels = overconfident()
     tied = np.array([[1.0, 1.0, 0.0]] * 20), np.zeros(20, int)
     for given in ((logits, logits.argmax(axis=1)), (100 * logits[:1], [logits[0].argmax()]), tied):
@@ -184,7 +184,7 @@ def test_in_blocks_the_bits_are_the_same(monkeypatch):
     assert fit_temperature(logits + 2 * np.eye(7)[labels], labels) == whole[1]
 
 
-def test_softmax_neither_overflows_nor_saturates():
+def test_softmax_does_not_overflow_or_saturate():
     """Also in single precision."""
     probabilities = softmax(np.float32([[1e4, 1e4 - 30], [-1e4, -1e4]]))
     assert probabilities[0, 0] < 1

@@ -1,4 +1,4 @@
-"""Bad input to functions of reports is refused in words that say what is wrong (mistakes.yaml)."""
+"""Bad input to functions of reports is refused with the problem (mistakes.yaml)."""
 
 import numpy as np
 import pandas as pd

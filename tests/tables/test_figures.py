@@ -20,11 +20,11 @@ SHEET = (IMAGES, np.array([2, 0, 2, 1, 2, 0]), ("cat", "dog", "ship", "not shown
 
 
 def texts(shown):
-    """Return what texts say: those of an axis, of an Axes."""
+    """Return the strings of the texts of an axis or an Axes."""
     return [text.get_text() for text in shown]
 
 
-def test_reliability():
+def test_reliability_diagrams_show_the_curve():
     """The printed ECE is the metric, bars and gaps show the curve, and the grid has one scale."""
     generator = np.random.default_rng(0)
     confidence = generator.uniform(0.35, 1, 200)
@@ -71,7 +71,7 @@ def test_methods_differ_by_colour_and_without_it_and_a_new_method_moves_no_other
         assert len({(look["linestyle"], look["marker"]) for look in looks}) == len(looks)
 
 
-def test_critical_difference():
+def test_critical_differences_are_drawn_as_bars():
     """Best first; bars as long as the difference overlap where two mean ranks are closer."""
     ranks = pd.Series({"C4.5": 3.143, "m": 2.0, "cf": 2.893, "m+cf": 1.964})
     ax = figures.critical_difference(ranks, 1.12)

@@ -13,7 +13,7 @@ CELLS = pd.read_csv(FILE, comment="#", dtype=str, keep_default_na=False).to_dict
 
 
 @pytest.mark.parametrize("paper", TABLES)
-def test_every_cell_of_the_tables_is_there_once_in_its_unit(paper):
+def test_every_cell_of_the_tables_occurs_once_in_its_unit(paper):
     numbers = printed_numbers.load(paper)
     assert printed_numbers.papers() == tuple(sorted(TABLES))
     assert tuple(numbers.columns) == printed_numbers.COLUMNS
@@ -25,8 +25,8 @@ def test_every_cell_of_the_tables_is_there_once_in_its_unit(paper):
 
 
 @pytest.mark.parametrize("cell", CELLS, ids=lambda cell: f"{cell['paper']}-{cell['value']}")
-def test_cells_are_those_of_the_paper(cell):
-    """Values and deviations are those of the printed cell, in the unit interval."""
+def test_cells_equal_the_cells_of_the_paper(cell):
+    """Values and deviations equal the printed cell, in the unit interval."""
     numbers = printed_numbers.load(cell["paper"]).set_index(KEY).sort_index()
     row = numbers.loc[tuple(cell[name] for name in KEY)]
     expected = [float(cell["value"]), float(cell["std"])]
@@ -35,7 +35,7 @@ def test_cells_are_those_of_the_paper(cell):
 
 
 def test_averages_are_the_means_of_their_cells():
-    """Of 144 printed averages 123 are these means, rounded; none of KNN is."""
+    """123 of 144 printed averages are these means, rounded, but no average of KNN."""
     numbers = printed_numbers.load("human_centric")
     average = numbers["test_set"] == "average"
     fresh = printed_numbers.with_averages(numbers)

@@ -97,7 +97,7 @@ def test_summary_is_over_runs(table):
     assert results.summary(table)["metric"].tolist() == ["ece", "brier"]
 
 
-def test_provenance_says_where_a_number_comes_from():
+def test_provenance_has_the_origin_of_a_number():
     given = results.provenance({"b": [1], "a": 2}, **MACHINE)
     assert given | MACHINE == given == results.provenance({"a": 2, "b": [1]}, **MACHINE)
     assert given["parameters"] != results.provenance({"a": 3, "b": [1]}, **MACHINE)["parameters"]

@@ -19,7 +19,7 @@ class Example:
         """All that there is."""
 
 
-def test_lines_are_those_of_the_file_without_docstrings():
+def test_the_source_is_shown_without_docstrings():
     lines = inspect.getsource(Example).splitlines()
     assert show_source(Example).splitlines() == [f"# {__name__}", lines[0], lines[3], *lines[8:]]
     shown = show_source(Example.inner, softmax)

@@ -24,7 +24,7 @@ def table(**changes):
     return Table(cells, ["method"], ["set"], **given | changes)
 
 
-def test_the_page():
+def test_an_html_table_is_escaped_and_names_its_rows():
     """Marked, escaped, without a colour; a cell names the rows behind it."""
     page = table().html()
     assert "<u>−2.0</u>" in page
@@ -37,8 +37,8 @@ def test_the_page():
     assert cells == [("a3", "−2.0"), ("a1 a2 a4", "1.0 ±\N{NO-BREAK SPACE}0.1")]
 
 
-def test_latex():
-    """Plain ASCII with the rules of booktabs, the same marks, and a label of its own."""
+def test_a_latex_table_has_the_same_cells_and_marks():
+    """Plain ASCII with the rules of booktabs, the same marks, and a separate label."""
     latex = table().latex()
     assert latex.isascii()
     assert latex.count(r"\toprule") == latex.count(r"\midrule") == latex.count(r"\bottomrule") == 1
@@ -60,8 +60,8 @@ def test_lines_are_in_the_order_of_categories_and_numbers_of_a_cell_are_joined()
     assert table(separator="; ").frame().iloc[1, 0] == "1.0 ± 0.1; 5"
 
 
-def test_numbers_beside_the_papers_have_the_difference_in_deviations():
-    """In the paper's deviations, or in ours if the paper prints none."""
+def test_numbers_next_to_the_papers_numbers_have_the_difference_in_deviations():
+    """The unit is the paper's deviation, or our deviation if the paper does not print it."""
     part = pd.DataFrame({"mean": 9.0, "std": 1.0, "paper": 1.0, "paper_std": [2, float("nan")]})
     assert numbers_beside(part, 1, ".0f") == ["9 ± 1 (1 ± 2; +4.0 σ)", "9 ± 1 (1; +8.0 σ)"]
 
@@ -79,7 +79,7 @@ def test_files_are_written_as_their_names_end(tmp_path):
         table().write(tmp_path / "table.text")
 
 
-def test_what_must_be_one_is_refused_where_it_is_several():
+def test_several_values_are_refused_if_a_single_value_is_needed():
     assert single("part", CELLS.head(1), "method")["set"] == "dtd_subset"
     with pytest.raises(ValueError, match=r"part: several of method \(msp, vim\); choose one"):
         single("part", CELLS, "method")
@@ -87,7 +87,7 @@ def test_what_must_be_one_is_refused_where_it_is_several():
         single("part", CELLS.head(0), "method")
 
 
-def test_an_interactive_table_is_whole_and_fetches_nothing():
+def test_an_interactive_table_is_complete_and_works_offline():
     """Its loader defines the module that the table awaits."""
     frame = pd.DataFrame({"score": ["msp", "<b>&"], "AUROC": [0.12345678, float("nan")]})
     page = interactive(frame, caption="AUROC").data

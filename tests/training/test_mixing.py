@@ -1,4 +1,4 @@
-"""Augmentations that mix, as Pillow's; and random search: defaults first, draws by seed."""
+"""Augmentations that mix, compared with Pillow, and random search by seed."""
 
 import math
 from collections import Counter
@@ -103,7 +103,7 @@ def test_uniform_share_of_the_image_itself(monkeypatch):
 
 
 def test_trials_are_the_defaults_and_draws_by_seed_name_and_number():
-    """What has no law stays; further trials, hyper-parameters and their order change no draw."""
+    """Further trials, hyper-parameters and their order do not change a draw."""
     first, *others = trials(SPACE, DEFAULTS, 2001)
     assert first == DEFAULTS
     assert list(others[0]) == list(DEFAULTS)
@@ -128,7 +128,7 @@ def test_trials_are_the_defaults_and_draws_by_seed_name_and_number():
     assert other[1] != few[1]
 
 
-def test_trials_in_sequence_are_those_of_the_authors_code():
+def test_trials_in_sequence_equal_the_trials_of_the_authors_code():
     """``numpy.random.seed(N)``, then the laws in their order: expected values are from that code.
 
     The weight decay is twice the authors' number, since their loss has the whole squared norm.
@@ -150,8 +150,8 @@ def test_trials_in_sequence_are_those_of_the_authors_code():
         trials(SPACE, DEFAULTS, 3, draws="sequenze")
 
 
-def test_a_recipe_with_what_was_drawn():
-    """What the objective has for an argument is its own, even where a recipe has that name too."""
+def test_drawn_values_are_applied_to_a_recipe():
+    """An argument of the objective has priority over a recipe's field of the same name."""
     arguments = {"weight": 1.0, "depth": 2}
     base = Recipe(width=8, objective="rnd", objective_arguments={"weight": 2.0})
     expected = replace(base, momentum=0.5, objective_arguments=arguments)

@@ -1,4 +1,4 @@
-"""Objectives: each by hand, or against the formula of its paper; each resumes to the last bit."""
+"""Objectives equal the formulas of their papers, and each resumes to the last bit."""
 
 import inspect
 
@@ -23,7 +23,7 @@ BY_HAND = beside(__file__, "by_hand.yaml")
 
 
 class Fixed(nn.Sequential):
-    """A classifier whose features are its inputs, and whose head is what it is given."""
+    """A classifier with its inputs as features and a given head."""
 
     backbone = property(lambda self: self)
 
@@ -101,7 +101,7 @@ def test_no_strength_alone_is_plain_training():
     ("name", "arguments", "logits", "labels", "epochs", "expected"), BY_HAND["losses"]
 )
 def test_losses_by_hand(name, arguments, logits, labels, epochs, expected):
-    """And the logits are those of the images alone, which are shown first."""
+    """The logits belong to the first images, without the outliers."""
     objective = objectives.create(name, **arguments)
     loss, shown = loss_of(objective, logits, labels, epochs=epochs)
     assert loss.item() == pytest.approx(expected)
@@ -193,7 +193,7 @@ def test_rbf_by_hand():
 
 
 def test_mimo_by_hand():
-    """Two heads, each of which answers for its own image's pixels; two images of two pixels."""
+    """Two heads, each for the pixels of one image; two images have two pixels."""
     head = heads.MultiHead(linear([[1.0], [1.0]]), 2)
     head.linear = linear(np.eye(4, dtype=np.float32).tolist())
     objective = objectives.create("mimo", subnetworks=2, batch_repetition=1)
@@ -208,7 +208,7 @@ def test_mimo_by_hand():
 
 @pytest.mark.parametrize("repetition", [0.0, 0.5, 1.0])
 def test_mimo_shows_each_head_each_image_as_often(repetition):
-    """And the share of examples that is asked for the same one to all heads."""
+    """The requested share of examples is the same for all heads."""
     arguments = {"subnetworks": 3, "input_repetition": repetition, "batch_repetition": 2}
     objective = objectives.create("mimo", **arguments)
     shown = objective.draw(200, torch.Generator().manual_seed(0))

@@ -17,7 +17,7 @@ FIRST = ["p", "t", "0/a"]
 
 @pytest.fixture
 def parcel(tmp_path, monkeypatch):
-    """Return a written parcel and what was written: one role of two sets, and roles by key."""
+    """Return a written parcel and its roles: one role of two sets, and roles by key."""
     monkeypatch.setattr(parcels, "IMAGES", 10)
     monkeypatch.setenv("PARCEL", str(tmp_path))
     train = images(14)

@@ -128,7 +128,7 @@ OBJECTS |= {
 test_wrong_names_arguments_laws_and_images_are_refused = refusals(__file__, OBJECTS)
 
 
-def test_schedules():
+def test_learning_rates_follow_the_schedule():
     recipe = Recipe(learning_rate=1.0, warmup_epochs=1.0)
     rates = [learning_rate(recipe, step, 100, 10) for step in range(100)]
     assert rates[0] == pytest.approx(1 / 11)
@@ -233,7 +233,7 @@ def test_a_network_is_trained_once_and_sees_an_image_once(images, monkeypatch):
     assert len({first.sha256, *(network.sha256 for network in others)}) == len(trained) == 4
 
 
-def test_what_is_learnt_beside_erm_shares_its_network(images, monkeypatch):
+def test_objectives_that_train_an_additional_head_share_the_network_of_erm(images, monkeypatch):
     """One training for the three; a network trained by the loop itself has the same student."""
     trained = count(monkeypatch, "train")
     logits = []
@@ -251,7 +251,7 @@ def test_what_is_learnt_beside_erm_shares_its_network(images, monkeypatch):
     assert np.array_equal(logits[1], logits[2])
 
 
-def test_where_training_is_refused_a_network_is_found_or_named(images, monkeypatch):
+def test_a_network_is_loaded_or_named_if_training_is_refused(images, monkeypatch):
     network = fit(images)
     monkeypatch.setenv("TRAINING", "refused")
     assert fit(images).sha256 == network.sha256
@@ -271,7 +271,7 @@ def test_training_in_bfloat16_keeps_its_weights_in_float32(images, monkeypatch):
     np.testing.assert_allclose(half.history["loss"], exact.history["loss"], rtol=0.05)
 
 
-def test_a_damaged_network_is_made_anew_and_others_are_untouched(images, caplog):
+def test_a_damaged_network_is_trained_again_and_other_networks_are_unchanged(images, caplog):
     first = fit(images)
     second = fit(images, seed=1)
     before = second.path.read_bytes()
@@ -310,7 +310,7 @@ def test_an_export_is_found_though_the_code_has_changed(images, exported, monkey
     assert len(trained) == 3
 
 
-def test_an_export_tells_how_it_was_made_and_reproduces_its_accuracy(images, exported):
+def test_an_export_records_its_training_and_reproduces_its_accuracy(images, exported):
     network, path, _ = exported
     tensors, about = checkpoints.load(path)
     assert Recipe.from_parameters(about["recipe"]) == SHORT
@@ -340,7 +340,7 @@ def test_weights_are_as_exact_as_the_accuracy_needs(tried, images, monkeypatch, 
     assert (checkpoints.digest(tensors) == network.sha256) == (tried == 4)
 
 
-def test_a_modified_export_is_rejected_and_nothing_is_trained(images, exported):
+def test_a_modified_export_is_rejected_without_a_new_training(images, exported):
     _, path, trained = exported
     whole = path.read_bytes()
     with safe_open(path, "pt") as file:

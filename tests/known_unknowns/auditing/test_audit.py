@@ -39,7 +39,7 @@ def values(numbers):
 
 
 def test_the_numbers_of_a_toy_are_as_expected(arrays, write):
-    """Of logits alone, with groups, strata, a share of unknown images and drift."""
+    """The file has logits, groups, strata, a share of unknown images and drift."""
     arrays = {name: array for name, array in arrays.items() if name.endswith(("logits", "labels"))}
     groups = {"groups": np.arange(300) // 2, "strata": np.arange(300) % 3 // 2}
     inputs = read_outputs(write(arrays | groups))
@@ -54,7 +54,7 @@ def test_the_numbers_of_a_toy_are_as_expected(arrays, write):
         assert values(numbers[key]) == wanted, key
 
 
-def test_the_measuring_half_chooses_nothing(inputs):
+def test_the_measuring_half_does_not_influence_any_choice(inputs):
     """Temperature, ranking and chosen score do not depend on its labels."""
     first = audit(inputs, replicates=20)
     both = np.concatenate([first.choosing, first.measuring])
@@ -70,7 +70,7 @@ def test_the_measuring_half_chooses_nothing(inputs):
     assert audit(inputs, replicates=20).as_dict() == first.as_dict()
 
 
-def test_the_rejector_is_that_of_the_report(audited, tmp_path):
+def test_the_rejector_agrees_with_the_report(audited, tmp_path):
     names = ["report.html", "audit.json", "rejector.safetensors"]
     assert [path.name for path in audited.save(tmp_path)] == names
     rejector = Rejector.load(tmp_path / "rejector.safetensors")
@@ -94,7 +94,7 @@ def test_the_rejector_is_that_of_the_report(audited, tmp_path):
     assert not plt.get_fignums()  # no figure stays open
 
 
-def test_a_wish_that_cannot_be_granted_names_one_that_can(inputs):
+def test_the_message_about_an_impossible_risk_names_the_smallest_possible_risk(inputs):
     strict = audit(inputs, risk=0.001, replicates=5)
     assert strict.deployed == ""
     assert strict.rejector is None
@@ -108,7 +108,7 @@ def test_a_wish_that_cannot_be_granted_names_one_that_can(inputs):
 
 
 def test_the_bound_of_a_requirement_decides(inputs):
-    """Of several sets the worst decides."""
+    """The worst of several sets decides."""
     sets = inputs.ood | {"like ID": inputs.validation.subset(slice(0, 100))}
     audited = audit(replace(inputs, ood=sets), risk=0.2, replicates=50)
     value, low, high = audited.accuracy
@@ -182,7 +182,7 @@ def test_names_are_text(arrays, write, tmp_path):
 
 
 def scaled(inputs, factor):
-    """Return inputs with larger logits, and nothing else."""
+    """Return inputs with only larger logits."""
     part = inputs.validation
     louder = Outputs(factor * part.logits, part.features[:, :0], part.labels)
     return replace(inputs, validation=louder, train=None, head=None, ood={}, production=None)
@@ -201,7 +201,7 @@ def labelled(inputs, step, **more):
 
 
 def rare(n=4000):
-    """Return inputs of a large class, of which a few images are surely taken for a small one."""
+    """Return inputs in which a few images of a large class get a small class with confidence."""
     generator = np.random.default_rng(0)
     labels = (generator.random(n) < 0.02).astype(int)
     logits = generator.normal(size=(n, 2)) * 0.5

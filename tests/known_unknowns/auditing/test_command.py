@@ -27,7 +27,7 @@ ROOT = project_root()
 
 @pytest.fixture
 def file(arrays, write, monkeypatch):
-    """A file of outputs; reports have no figures, which tests of pages draw."""
+    """A file of outputs; other tests draw the figures of reports."""
     monkeypatch.setattr(figures, "draw_report", lambda *_: {})
     path = write(arrays)
     monkeypatch.chdir(path.parent)
@@ -65,7 +65,7 @@ def test_an_audit_is_a_folder_and_requirements_decide_the_status(file, tmp_path,
 
 
 def test_an_existing_folder_is_replaced_only_with_force(file, tmp_path, capsys):
-    """And only if it holds nothing but an audit."""
+    """The folder must contain only an audit."""
     folder = tmp_path / "a"
     folder.mkdir()
     (folder / "mine.txt").write_text("mine")
@@ -80,7 +80,7 @@ def test_an_existing_folder_is_replaced_only_with_force(file, tmp_path, capsys):
     assert listed(folder) == ["audit.json", "report.html"]  # no rejector of another audit
 
 
-def test_a_stop_leaves_nothing_half_written(file, tmp_path, monkeypatch, capsys):
+def test_a_stopped_audit_leaves_no_partial_file(file, tmp_path, monkeypatch, capsys):
     arguments = ["audit", str(file), "--risk", "0.2", "--out", "a"]
     assert main(arguments) == HOLDS
     before = {name: (tmp_path / "a" / name).read_bytes() for name in FILES}
@@ -98,7 +98,7 @@ def test_a_stop_leaves_nothing_half_written(file, tmp_path, monkeypatch, capsys)
 
 @pytest.mark.parametrize(("owner", "name"), [(report, "write_page"), (Rejector, "save")])
 def test_a_kill_leaves_no_rejector_of_another_audit(file, tmp_path, monkeypatch, owner, name):
-    """The numbers on the disk are those of the rejector beside them, or there is no rejector."""
+    """The stored numbers belong to the stored rejector, or there is no rejector."""
     old, new = (audit(read_outputs(file), risk=risk) for risk in (0.2, 0.3))
     old.save(tmp_path / "a")
     before = (tmp_path / "a" / "audit.json").read_bytes()
@@ -110,7 +110,7 @@ def test_a_kill_leaves_no_rejector_of_another_audit(file, tmp_path, monkeypatch,
     assert same == (tmp_path / "a" / "rejector.safetensors").exists() == (owner is report)
 
 
-def test_an_error_is_one_line_and_leaves_nothing(file, arrays, bad_command, message, capsys):
+def test_an_error_is_one_line_and_leaves_no_file(file, arrays, bad_command, message, capsys):
     for name, text in {"text.npz": "hello", "wrong.py": "1 +"}.items():
         (file.parent / name).write_text(text)
     os.symlink("nothing", "lost.npz")
@@ -142,7 +142,7 @@ def test_a_byte_order_mark_is_no_part_of_a_class_name(tmp_path, monkeypatch, mar
     assert names == ["ant", "bee"]
 
 
-def test_new_outputs_are_judged(file, arrays, tmp_path, capsys):
+def test_new_outputs_are_accepted_or_rejected(file, arrays, tmp_path, capsys):
     assert main(["audit", str(file), "--risk", "0.2", "--out", "a"]) == HOLDS
     new = {name: arrays[f"ood_pets_and_toys_{name}"] for name in ("logits", "features")}
     np.savez(tmp_path / "new.npz", **new)
@@ -193,7 +193,7 @@ def test_accept_replaces_no_file_by_accident(file, arrays, tmp_path, capsys, out
 
 
 def test_the_next_step_of_the_report_works(file, arrays, tmp_path, capsys):
-    """From where the audit was started, in a folder with a space in its name."""
+    """The working folder is the same, and its name has a space."""
     arguments = ["audit", str(file), "--coverage", "0.5", "--out", "my audit/of today"]
     assert main(arguments) == HOLDS
     np.savez(tmp_path / "new.npz", logits=arrays["logits"], features=arrays["features"])
@@ -261,7 +261,7 @@ def shown(page):
     return {command: output.split() for command, output in pairs}
 
 
-def test_a_page_shows_what_the_commands_print(tmp_path, monkeypatch, capsys):
+def test_the_page_shows_the_output_of_the_commands(tmp_path, monkeypatch, capsys):
     """With the outputs that the page makes up."""
     monkeypatch.chdir(tmp_path)
     page = ROOT / "book" / "audit.md"
@@ -274,7 +274,7 @@ def test_a_page_shows_what_the_commands_print(tmp_path, monkeypatch, capsys):
         assert printed.split() == words, command
 
 
-def test_pages_show_what_the_demo_prints(tmp_path):
+def test_the_pages_show_the_output_of_the_demo(tmp_path):
     """Without torch, and without line breaks; the report of an earlier demo is replaced."""
     (tmp_path / DEMO).mkdir()
     (tmp_path / DEMO / "report.html").touch()

@@ -29,7 +29,7 @@ def drawn(n, classes, right=0.92, seed=0):
 
 
 def check_doubts(inputs, expected, message):
-    """Check the names of all doubts, and the sentence of the first doubt."""
+    """Check the names of all problems, and the sentence of the first problem."""
     doubts = find_doubts(inputs)
     assert [doubt.name for doubt in doubts] == expected
     assert re.search(message, doubts[0].sentence)
@@ -100,7 +100,7 @@ def test_the_labels_of_a_poor_model_are_not_suspected(kind):
         assert set(names(bare(*poor(kind, seed)))) <= {"chance"}, seed
 
 
-def test_nothing_is_found_where_nothing_is_wrong(inputs):
+def test_no_problem_is_reported_for_correct_inputs(inputs):
     assert names(inputs) == []
     assert [len(doubt_share(0.1, stated)) for stated in (0.2, 0.05, 0)] == [0, 1, 0]
 

@@ -1,4 +1,4 @@
-"""A file is read as it was written, nothing in it is executed, and messages name the problem."""
+"""Files are read without executing code, and messages name the problem."""
 
 import io
 import json
@@ -45,7 +45,7 @@ def as_table(arrays):
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_a_table_holds_what_an_archive_holds(arrays, tmp_path, write, kind):
+def test_a_table_gives_the_same_inputs_as_an_archive(arrays, tmp_path, write, kind):
     path = tmp_path / f"outputs.{kind}"
     table = as_table(arrays)
     getattr(table, f"to_{kind}")(path, index=False)
@@ -148,7 +148,7 @@ def test_arrays_are_mapped_and_altered_ones_refused(arrays, write, tmp_path):
 
 
 def test_a_mapped_file_is_read_in_a_fraction_of_its_memory(write):
-    """It has 32 MB of features, of which no copy is made."""
+    """Its 32 MB of features are not copied."""
     generator = np.random.default_rng(0)
     labels = np.arange(40_000) % 4
     features = generator.normal(size=(len(labels), 200)).astype(np.float32)
@@ -166,7 +166,7 @@ HUGE = "{'descr': '<f4', 'fortran_order': False, 'shape': (10000000000000,)}"
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
 @pytest.mark.parametrize("header", [HUGE, 9000 * "-", 9000 * "["])
-def test_a_declared_size_takes_no_memory(tmp_path, header, method):
+def test_a_large_declared_size_does_not_reserve_memory(tmp_path, header, method):
     """An array of 36 TiB in a file of a kilobyte, and headers that Python cannot parse."""
     text = header.encode() + b"\n"
     with zipfile.ZipFile(tmp_path / "a.npz", "w", method) as archive:
@@ -185,7 +185,7 @@ class Trap(type(Path())):
 
 
 @pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
-def test_nothing_in_a_file_is_executed(tmp_path, save):
+def test_code_in_a_file_is_never_executed(tmp_path, save):
     sprung = tmp_path / "sprung"
     save(tmp_path / "a.npz", logits=np.array([Trap(sprung)], dtype=object))
     with pytest.raises(ValueError, match="something else than arrays of numbers and text"):
@@ -515,7 +515,7 @@ def test_options_that_need_unknown_images_are_refused_without_them(inputs, optio
         audit(without, **options)
 
 
-def test_pictures_come_from_files(arrays, write, tmp_path):
+def test_pictures_are_read_from_files(arrays, write, tmp_path):
     assert read_outputs(write(arrays)).pictures([0, 1]) is None
     path = tmp_path / "red.png"
     Image.new("RGB", (20, 10), "red").save(path)

@@ -1,4 +1,4 @@
-"""A network and folders of images in place of a file; the example keeps its condition."""
+"""An audit of a network and folders of images, and of the example."""
 
 import json
 import sys
@@ -83,8 +83,8 @@ def test_a_folder_may_have_the_words_of_a_class_but_not_of_two():
         named_as(birds, list(titles), titles)
 
 
-def test_what_is_audited_is_a_file_or_a_network_and_its_folders(network, pets, tmp_path, write):
-    """As the parameters say; without either it is the example."""
+def test_an_audit_reads_a_file_or_a_network_and_its_folders(network, pets, tmp_path, write):
+    """The parameters decide; the default is the example."""
     logits = np.random.default_rng(0).normal(size=(30, 2))
     path = write({"logits": logits, "labels": np.arange(30) % 2})
     inputs = gather(chapters.load("audit", "mini", outputs=str(path)))
@@ -102,7 +102,7 @@ def test_what_is_audited_is_a_file_or_a_network_and_its_folders(network, pets, t
 
 
 def test_the_command_takes_a_network_of_timm(tmp_path, monkeypatch, capsys):
-    """If it has the weights, and torch is installed; else a line says what to do."""
+    """It needs the weights and torch; otherwise a line has the remedy."""
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
     for seed, wnid in enumerate(("n01440764", "n01443537")):
         drawn(tmp_path / "fish" / wnid, 10, seed)
@@ -161,7 +161,7 @@ def test_unknown_images_are_refused(name, error, message):
         images_of(name)
 
 
-def test_the_halves_of_the_example_have_nothing_in_common(monkeypatch):
+def test_the_halves_of_the_example_share_no_image(monkeypatch):
     monkeypatch.undo()  # the cache of the project
     inputs = gather(chapters.load("audit", "mini", generated=3))
     new = inputs.held_back["new"]

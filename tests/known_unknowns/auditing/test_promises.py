@@ -1,4 +1,4 @@
-"""Promises hold in as many draws as they say, and not for want of trying."""
+"""Guarantees hold in the stated share of draws, and not only by caution."""
 
 import numpy as np
 import pytest
@@ -31,8 +31,8 @@ def true_risk(t):
     return ((1 - SHARE) * wrong + SHARE * unknown) / ((1 - SHARE) * known + SHARE * unknown)
 
 
-def test_the_promise_holds_with_unknown_images_and_without_a_share_it_does_not():
-    """Two sides, of 300 draws: broken no more often than allowed, and not for lack of trying."""
+def test_the_guarantee_holds_with_a_stated_share_of_unknown_images_only():
+    """The guarantee is broken at most as often as allowed, and the coverage is not too small."""
     generator = np.random.default_rng(0)
     draws = 300
     assert true_risk(0.0) > RISK  # who accepts everything breaks it
@@ -97,7 +97,7 @@ def groups(generator, images, others, *, score=0.0, features=0.0):
 
 @pytest.mark.parametrize(("images", "others"), [(40, 60), (300, 150), (500, 2000)])
 @pytest.mark.parametrize("decimals", [8, 1])
-def test_a_drift_is_seldom_named_where_nothing_differs(images, others, decimals):
+def test_a_drift_is_rarely_reported_for_equal_distributions(images, others, decimals):
     """With ties, too, which make it rarer; a real drift is seen."""
     for change in ({"score": 1}, {"features": 1}):
         drift = find_drift(*groups(np.random.default_rng(7), 400, 400, **change))

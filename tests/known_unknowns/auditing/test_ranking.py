@@ -1,4 +1,4 @@
-"""The score is chosen by what was wished, and by its area among those as good at that."""
+"""The score is chosen by the target, and by its area among equally good scores."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -11,7 +11,7 @@ from known_unknowns.auditing import ranking, read_outputs
 from known_unknowns.auditing.ranking import ID, Groups, Half, Wish, fitted
 
 
-def test_in_blocks_a_score_says_the_same(inputs, monkeypatch):
+def test_scores_in_blocks_equal_scores_at_once(inputs, monkeypatch):
     usable, _ = fitted(inputs)
     places = np.random.default_rng(0).permutation(len(inputs.validation))[:150]
     monkeypatch.setattr(ranking, "BLOCK", 64)
@@ -21,7 +21,7 @@ def test_in_blocks_a_score_says_the_same(inputs, monkeypatch):
         assert np.array_equal(found[name]["some"], whole), name
 
 
-def test_every_score_is_ranked_or_left_out_for_what_is_not_given(inputs, arrays, write):
+def test_every_score_is_ranked_or_left_out_with_a_reason(inputs, arrays, write):
     usable, left_out = fitted(inputs)
     assert set(usable) | set(left_out) == set(scores.names())
     assert not set(usable) & set(left_out)
@@ -38,7 +38,7 @@ def test_every_score_is_ranked_or_left_out_for_what_is_not_given(inputs, arrays,
 
 
 def test_of_scores_that_may_be_as_good_the_most_modest_comes_first():
-    """A copy of a score that asks for more is as good as the score itself."""
+    """A copy of a score with more needs is as good as the score itself."""
     correct, samples = made_up()
     _, best = choose(correct, {"knn": samples["msp"], "msp": samples["msp"]}, Wish())
     assert best == ["msp", "knn"]
@@ -79,8 +79,8 @@ def choose(correct, samples, wish, ood=None, replicates=100):
         (Wish("coverage", 0.8), "energy"),
     ],
 )
-def test_the_wish_chooses_and_not_the_area(wish, chosen):
-    """The area is the smaller one for the first score, whatever is wished."""
+def test_the_target_chooses_the_score_and_the_area_does_not(wish, chosen):
+    """The first score has the smaller area for each target."""
     table, best = choose(*made_up(), wish)
     area = table[table["metric"] == "aurc"].set_index("score")["value"]
     assert best == [chosen]
@@ -105,7 +105,7 @@ def test_a_stated_share_of_unknown_images_counts():
 
 @pytest.mark.parametrize("decimals", [8, 1])
 def test_weights_are_images_drawn_again(decimals):
-    """Each row of weights gives what the images, repeated as often, give."""
+    """Each row of weights gives the same number as the repeated images."""
     generator = np.random.default_rng(2)
     values = generator.random(200).round(decimals)
     correct = generator.random(200) < 0.8

@@ -1,4 +1,4 @@
-"""A rejector read from its file says what the one that was written said, and refuses the rest."""
+"""A rejector decides the same after it is read from its file, or the file is refused."""
 
 import json
 from dataclasses import replace
@@ -154,7 +154,7 @@ def test_a_file_that_does_not_fit_is_refused(path, bad_rejector, message):
 
 
 def test_the_kind_of_input_is_kept_and_the_other_kind_refused(path):
-    """Probabilities are taken for their logarithms, if the rejector was made from these."""
+    """Probabilities are converted to logarithms if the rejector was made from probabilities."""
     (train, head) = trained()
     (new, _) = trained(50, seed=3)
     logarithms = replace(new, logits=log_probabilities(new.probabilities))
@@ -187,7 +187,7 @@ def test_logits_of_one_image_may_add_up_to_about_one():
 
 
 def test_p_values_are_of_the_images_that_were_kept(path):
-    """Of known images they are spread evenly, of unknown ones they are low; bit by bit as saved."""
+    """They are uniform for known images and low for unknown images."""
     rule = rejector("msp")
     (new, _) = trained(400, seed=3)
     values = rule.score_samples(new)

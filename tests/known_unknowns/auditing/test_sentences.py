@@ -1,4 +1,4 @@
-"""Sentences of the report name every cause, and what a rare class needs."""
+"""Sentences of the report name every cause, and the numbers of a rare class."""
 
 import re
 

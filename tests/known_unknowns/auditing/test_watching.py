@@ -1,4 +1,4 @@
-"""The monitor: seldom a false alarm in a thousand looks, and an alarm soon after a change."""
+"""The monitor has few false alarms in a thousand looks, and an alarm soon after a change."""
 
 import json
 import os
@@ -220,7 +220,7 @@ def detected(share, below, images=10_000, runs=200):
     return with_alarm.mean(), np.median(until)
 
 
-def test_the_page_says_which_shares_are_found():
+def test_the_page_has_the_detection_rates_of_each_share():
     """The table of book/audit.md is computed here."""
     page = (project_root() / "book" / "audit.md").read_text("utf-8")
     rows = re.findall(r"^\| (\d+) % \| (\d+) % \| (.*) \| (\d+) % \| (.*) \|$", page, re.M)

@@ -1,4 +1,4 @@
-"""Each check fails for a score or a metric that breaks what it is about, and says so."""
+"""Each check fails for a score or a metric that breaks its contract."""
 
 import ast
 import hashlib
@@ -47,7 +47,7 @@ def as_in_memory(probabilities, labels):
 
 
 def brier_as_given(probabilities, labels):
-    """Compute in whatever precision is given, and look at nothing."""
+    """Compute in the given precision, without any check."""
     truth = np.eye(np.shape(probabilities)[1], dtype=np.asarray(probabilities).dtype)[labels]
     return float(np.square(probabilities - truth).sum(axis=1).mean(dtype=truth.dtype))
 
@@ -71,7 +71,7 @@ LOGITS = ("logits", "level of the logits", "training outputs")
 
 
 def score_of(needs=LOGITS, **methods):
-    """Return a class like `Theirs` but for what is given."""
+    """Return a class like `Theirs` with other needs or methods."""
     info = SimpleNamespace(name="theirs", needs=needs)
     return type("Broken", (Theirs,), {"info": info} | methods)
 
@@ -85,7 +85,7 @@ def mean_of(outputs):
 
 
 class Theirs:
-    """The largest logit, less the mean of those of the training images; no relative of ours."""
+    """The largest logit minus its mean on the training images; the class has no base class."""
 
     info = SimpleNamespace(name="theirs", needs=LOGITS)
 
@@ -354,7 +354,7 @@ def test_each_check_of_metrics_finds_the_broken_metric(broken):
     ("name", "phrase", "score"), SCORES, ids=[f"{name}-{phrase}" for name, phrase, _ in SCORES]
 )
 def test_each_check_of_scores_finds_the_broken_score(name, phrase, score):
-    """The message names the promise and prints a case in which the score fails again."""
+    """The message names the contract and prints a case in which the score fails again."""
     with pytest.raises(AssertionError) as failed:
         check_score(score, only=name)
     first, second, *_ = str(failed.value).splitlines()
@@ -365,8 +365,8 @@ def test_each_check_of_scores_finds_the_broken_score(name, phrase, score):
         check_score(score, only=name, case=case_of(failed))
 
 
-def test_what_is_right_passes():
-    """Of a class that is not ours, and not registered; what does not apply is said."""
+def test_a_correct_score_and_a_correct_metric_pass():
+    """The class is not registered; the result names checks that do not apply."""
     results = check_score(Theirs)
     assert list(results) == list(SCORE_CHECKS)
     assert [name for name in results if results[name] != "holds"] == ["unlabelled_images_are_seen"]
@@ -412,7 +412,7 @@ def test_checks_refuse_unknown_input(message, error, check, options):
         check(**options)
 
 
-def test_each_check_is_a_test_of_its_own():
+def test_each_check_is_a_separate_test():
     """Named by score or metric, its arguments, and check; one that does not apply is skipped."""
     knn = [helpers.scores.create("knn"), helpers.scores.create("knn", k=3)]
     others = [

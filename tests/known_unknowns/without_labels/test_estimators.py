@@ -29,7 +29,7 @@ def test_bounds_of_the_share_are_kept():
 
 
 def test_shares_by_hand():
-    """With a single validation image the law is simple."""
+    """The law is simple for a single validation image."""
     mixture = np.r_[np.full(39, -1.0), 1.0]
     tail = betabinom.sf(38, 40, 1, 1)  # that 39 or more of 40 lie below: 2 / 41
     for factor, positive in ((1.01, True), (0.99, False)):
@@ -74,7 +74,7 @@ def confident(right, share=0.0, images=4000, seed=0):
 
 
 @pytest.mark.parametrize("share", [0, 0.2, 0.6])
-def test_the_bracket_holds_the_accuracy_and_that_of_accepted_images(share):
+def test_the_bracket_contains_the_accuracy_of_all_and_of_accepted_images(share):
     (ours, correct) = confident(0.8)
     (mixture, right) = confident(0.8, share, seed=1)
     low, high = bracket(ours, correct, mixture, share=share)
@@ -186,7 +186,7 @@ EVERY = {
 
 @pytest.mark.parametrize("name", EVERY)
 def test_strange_images_give_a_number_in_its_range_or_a_refusal(name):
-    """Tied, constant, few, all known or all unknown images; NaN; no validation images."""
+    """Images are tied, constant, few, all known or all unknown, or scores are NaN."""
     ask = EVERY[name]
     generator = np.random.default_rng(1)
     held = generator.normal(size=200)
@@ -197,7 +197,8 @@ def test_strange_images_give_a_number_in_its_range_or_a_refusal(name):
     assert all(0 <= each.min() <= each.max() <= 1 for each in numbers)
     assert "share" not in name or numbers[-1] == 0  # no image is below the others
     bad = [(held, [np.nan, *mixture], "NaN"), ([], mixture, "validation")]
-    bad += [(held, mixture[:49], "at least 50")] * (name in ("curve_regression", "constant"))
+    if name in ("curve_regression", "constant"):
+        bad.append((held, mixture[:49], "at least 50"))
     for first, second, message in bad:
         with pytest.raises(ValueError, match=message):
             ask(first, second)

@@ -93,7 +93,7 @@ def test_every_number_has_its_row(table):
 
 
 def test_numbers_by_hand(table, network, suite):
-    """Of one set and one run, from the network's outputs."""
+    """The numbers of one set and one run follow from the network's outputs."""
     scores = score_suite(network, suite, "msp", PARAMETERS)
     places = choose_images(scores, PARAMETERS)["test"]["set 3"]
     every_known = network.outputs(suite.test).probabilities.max(axis=1)
@@ -135,8 +135,8 @@ def test_the_sets_are_divided_differently_in_each_run(suite, monkeypatch):
         experiment.models(PARAMETERS, PART, few)
 
 
-def test_predictions_are_those_of_the_line_and_of_redrawn_mixtures():
-    """The line learns from its sets; intervals by their definition: tests/labelfree."""
+def test_predictions_follow_from_the_line_and_from_redrawn_mixtures():
+    """The line learns from its sets."""
     generator = np.random.default_rng(0)
     known = {part: generator.normal(size=60) for part in ("meta", "test")}
     sets = {f"{k}": generator.normal(-1 - k / 10, 1, 400) for k in range(24)}
@@ -178,7 +178,7 @@ def test_a_gscore_that_is_the_same_everywhere_fails_alone(suite, network, monkey
 
 
 def test_mixtures_of_the_variants(suite, network):
-    """Ratios, sizes and random numbers of images; other validation images, or a one-sided band."""
+    """Variants change ratios, sizes, validation images or the band."""
     scores = score_suite(network, suite, "msp", PARAMETERS)
     kinds = {variant.name: variant for variant in (PRIMARY, *variants(PARAMETERS))}
     chosen = {name: choose_images(scores, PARAMETERS, kinds[name])["test"] for name in kinds}
@@ -212,7 +212,7 @@ def test_mixtures_of_the_variants(suite, network):
 
 
 def test_a_detector_may_be_shown_fewer_images(network, suite):
-    """Its scores are those of some of the images; MSP of the same images labels by confidence."""
+    """Its scores belong to some of the images, and MSP uses the same images."""
     again = {"meta": np.arange(5), "test": np.arange(3, 9), "set 3": np.array([0, 7])}
     few = replace(suite, again=again)
     whole, part = (score_suite(network, images, "odin", PARAMETERS) for images in (suite, few))

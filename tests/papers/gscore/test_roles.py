@@ -1,4 +1,4 @@
-"""The suite of sets, and what they share with the ID set."""
+"""The suite of sets, and their common classes with the ID set."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def suite_of(number=0, **given):
 
 
 def test_no_id_image_has_two_roles():
-    """A fifth is mixed with sets, so many validate, the network has the rest.
+    """A fifth is mixed with sets, some images validate, and the network gets all other images.
 
     Held-out classes are sets; all sets are unknown, and no larger than they may be.
     """
@@ -76,7 +76,7 @@ def test_a_published_network_has_its_roles_from_test_images():
 
 
 def test_packs_are_loaded_in_one_size_and_are_data_sets_that_are_used(root):
-    """Of each the split that there is; those that share classes are left out, with the reason."""
+    """Each pack has its available split; packs with common classes are left out with the reason."""
     for name, split in (("pebbles", "sample"), ("moss", "val"), ("pacs_photo", "test")):
         pack(root, name, ["x"], {"train": 5, split: 40}, size=48)
     (root / ".half_written.zip").touch()
@@ -95,7 +95,7 @@ def test_packs_are_loaded_in_one_size_and_are_data_sets_that_are_used(root):
 
 
 def test_a_set_that_cannot_be_downloaded_is_excluded_and_one_that_is_named_refused(monkeypatch):
-    """Of torchvision's sets some host is always out of reach."""
+    """Some host of torchvision's sets is often not available."""
 
     def unreachable(name, split, **options):
         if name in downloads:
@@ -115,7 +115,7 @@ def test_a_set_that_cannot_be_downloaded_is_excluded_and_one_that_is_named_refus
 def test_outliers_and_shifted_images():
     """Outliers are unknown images of the sets' training splits, and no set of the suite.
 
-    The test images are corrupted in their order, so that the same mixtures can be made of them.
+    The test images are corrupted in their order, so that mixtures are the same.
     """
     suite = suite_of(sets=["mazes", "plaid"], outliers=["plaid"], shifts=["brightness/2"])
     assert suite.excluded == {"plaid": "the network learns from it"}

@@ -18,7 +18,7 @@ UDE = "msp/ude_wasserstein"
 
 @pytest.fixture(scope="module")
 def table(table_of):
-    """Two detectors, of which the paper has one; two runs, each with two sets to predict."""
+    """Two detectors, one of them in the paper, and two runs with two predicted sets each."""
     cells = [("network", "accuracy", "test", "primary", 0, 0.7)]
     for run, detector in product(range(2), ("gen", "msp")):
         for (evaluator, value), metric in product(RMSE.items(), ("fpr95", "auroc", "aupr")):
@@ -36,8 +36,8 @@ def table(table_of):
     return table_of([dict(zip(names, cell, strict=True)) for cell in cells], paper="gscore")
 
 
-def test_errors_of_evaluators_stand_above_the_papers(table):
-    """Baselines first; the lowest of a column is bold; a cell of ours names its rows."""
+def test_errors_of_evaluators_are_above_the_numbers_of_the_paper(table):
+    """Baselines are first, the lowest error of a column is bold, and our cells name their rows."""
     part = tables.compare(table)[0]
     styled = tables.rmse(part)
     frame = styled.frame()
@@ -62,7 +62,7 @@ def test_errors_of_evaluators_stand_above_the_papers(table):
 
 
 def test_means_are_over_the_sets_that_a_run_predicts(table):
-    """The truths are of the same sets.  The first network of each data set stands for DLA."""
+    """The truths are of the same sets.  The first network of each data set replaces DLA."""
     other = table.assign(data_set="cifar100", row=[f"other {row}" for row in table["row"]])
     errors, means = tables.compare(pd.concat([table, other], ignore_index=True))
     assert {*errors["data_set"]} == {"cifar10_mini"}

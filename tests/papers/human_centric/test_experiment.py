@@ -28,7 +28,7 @@ def roles():
 
 
 def outputs_of(roles, parameters=TINY, *, variant="primary"):
-    """Return what the first model says of the images of each role."""
+    """Return the outputs of the first model on the images of each role."""
     part = run.parts(parameters)[0]
     model = experiment.models(parameters, part, roles)
     return experiment.outputs(parameters, part, roles, model)[variant]
@@ -63,7 +63,7 @@ def rows_of(outputs, method, parameters=TINY, *, variant="primary"):
     return rows.set_index(["test_set", "metric"])
 
 
-def test_thresholds_are_those_of_correct_training_images(seen):
+def test_thresholds_are_percentiles_of_correct_training_images(seen):
     """The largest that keep 95 and 99 per cent of them: the fifth and first percentiles."""
     thresholds = apply_score(seen, "max_logit", TINY).thresholds
     right = seen.train.logits.max(axis=1)[seen.train.correct]
@@ -120,7 +120,7 @@ def test_kinds_of_sets_have_weights_and_id_sets_have_arguments(seen):
     assert rows_of(seen, "knn", given)["value"].tolist() == expected != values.tolist()
 
 
-def test_a_fresh_threshold_is_of_test_images_that_are_not_judged(seen):
+def test_a_fresh_threshold_uses_separate_test_images(seen):
     """Nor are their corrupted versions; all other images are."""
     versions = np.arange(100) % 50  # of the first 50 test images, twice
     corrupted = seen.test.subset(versions)
@@ -147,7 +147,7 @@ def test_a_fresh_threshold_is_of_test_images_that_are_not_judged(seen):
     assert not rows.index.isin([("out", "auroc")]).any()
 
 
-def test_what_fails_is_a_row_and_ends_nothing(roles):
+def test_a_failure_is_a_row_and_the_other_parts_continue(roles):
     """A model without weights, and a score without training images of a class."""
     few = replace(roles, train=roles.train.subset(roles.train.labels < 2))
     names = ["tf_efficientnet_lite3", "resnet8"]
@@ -173,8 +173,8 @@ def test_an_image_is_drawn_together_with_its_corrupted_versions(roles):
     assert np.ptp(twice_drawn) > 0
 
 
-def test_mistakes_are_refused(roles):
-    """By parameters, before anything is trained, as far as these say it."""
+def test_missing_classes_and_weights_are_refused(roles):
+    """The error comes before a training."""
     other = replace(roles, input_shifted={"v2": toys.images(6, 0, "v2", classes=("0", "1"))})
     both = {"net": "test_resnet", "net+augmix": "test_resnet"}  # timm has the plain network alone
     with pytest.raises(
@@ -239,7 +239,7 @@ def test_members_answer_together():
     assert OwnClasses.of(whole, [1, 2]).correct.tolist() == [False]
 
 
-def test_a_network_without_a_linear_head_has_the_scores_that_need_none(seen):
+def test_a_network_without_a_linear_head_has_the_scores_that_do_not_need_a_head(seen):
     """The others are rows with the reason, which is no error."""
     seen = replace(seen, head=None)
     assert rows_of(seen, "max_logit")["value"]["test", "der99"] > 0

@@ -1,4 +1,4 @@
-"""Parameters and roles of the human-centric benchmark: what is shown, and what is refused."""
+"""Parameters and roles of the human-centric benchmark: images, and refused values."""
 
 import numpy as np
 import pytest
@@ -14,20 +14,20 @@ SMALL = tiny("roles", "human_centric")
 
 
 def pictures(names=("cat", "dog"), n=12, name="pets"):
-    """Return n images, each of a colour of its own."""
+    """Return n images of different colours."""
     pixels = np.arange(n, dtype=np.uint8)[:, None, None, None] * np.ones((8, 8, 3), np.uint8)
     return Images(pixels, np.arange(n) % len(names), names, name, "test")
 
 
 @pytest.fixture
 def pets(monkeypatch):
-    """Pictures in place of two data sets: one of pets, and one of a dog and another animal."""
+    """Replace two data sets by pictures of pets, and of a dog and another animal."""
     sets = {"cifar10_mini": pictures(n=40), "digits": pictures(("dog", "emu"), 40, "digits")}
     monkeypatch.setattr(human_centric, "load", lambda name, split, **_: sets[name])
     monkeypatch.setattr(human_centric, "splits", lambda name: ["train", "test"])
 
 
-def test_every_kind_of_corruption_gets_other_images_as_far_as_there_are():
+def test_every_kind_of_corruption_gets_different_images_if_enough_are_available():
     images = pictures(n=12)
     parameters = SMALL.replace(
         corrupted_images=4, corruptions=["brightness", "contrast", "fog"], severities=[1, 2]
@@ -44,8 +44,8 @@ def test_every_kind_of_corruption_gets_other_images_as_far_as_there_are():
     np.testing.assert_allclose(corrupted.images[:4] / 255, first, atol=0.01)
 
 
-def test_a_set_that_is_not_there_is_told_and_the_others_go_on(root, caplog):
-    """Of either kind of shift, with the command that makes it; without the ID set, nothing goes."""
+def test_a_missing_set_is_reported_and_the_other_sets_continue(root, caplog):
+    """The message has the command that makes the set; a missing ID set is an error."""
     sets = {"input_shifted": ["imagenet_r"], "label_shifted": ["places", "digits", "cifar100"]}
     shift = roles(SMALL.replace(near=["cifar100"], **sets))
     assert list(shift.sets) == ["test", "digits"]
@@ -57,7 +57,7 @@ def test_a_set_that_is_not_there_is_told_and_the_others_go_on(root, caplog):
 
 
 def test_a_set_may_be_shifted_in_its_input_and_in_its_label(pets):
-    """Which of its images is which, the model's classes decide later; at most so many of each."""
+    """The model's classes decide later; the number of images is limited."""
     both = ["digits"]
     shift = roles(SMALL.replace(input_shifted=both, corrupted=both, label_shifted=both))
     assert list(shift.sets) == ["test", "digits", "digits corrupted", "digits others"]
@@ -85,7 +85,7 @@ def test_classes_that_the_model_knows_by_another_name_are_left_out():
 
 
 def test_training_images_of_another_set_fit_the_scores(pets):
-    """An ID set that has only test images names it; without a name, its own are asked for."""
+    """An ID set with only test images names another set; the default is its own split."""
     id_set = SMALL.data_set
     shift = roles(SMALL.replace(training_sets={id_set: "digits"}))
     assert (shift.train.name, shift.test.name) == ("digits", "pets")

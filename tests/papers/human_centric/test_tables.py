@@ -17,7 +17,7 @@ def record(method, metric, test_set, value, *, model="resnet8", **others):
     return cell | {"value": value} | others
 
 
-def test_the_zoo(table_of):
+def test_the_table_of_all_networks_marks_the_lowest_rate(table_of):
     """The lowest rate of a network is bold; a failed network comes last, with its message."""
     records = [record("network", "failed", "test", 1.0, model="vgg_8", notes="no <head> found")]
     for (size, model), run in product(enumerate(["resnet8", "vit4"]), range(2)):
@@ -41,7 +41,7 @@ def test_the_zoo(table_of):
         tables.zoo(table, methods={"gen": "GEN"})
 
 
-def test_the_main_table_leaves_out_what_a_score_lacks_and_has_both_rules_without_a_score(table_of):
+def test_the_main_table_leaves_out_missing_scores_and_has_both_constant_rules(table_of):
     """A score that no network has is no line; a network that lacks a score is in no mean."""
     parameters = load("human_centric", "mini")
     records = []

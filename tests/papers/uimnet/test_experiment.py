@@ -34,8 +34,10 @@ def rows(split):
 
 
 def test_every_algorithm_has_its_rows_and_what_fails_has_a_reason(rows):
-    algorithms, names, _ = toys.TINY["all algorithms"]["uimnet"].values()
-    table = rows(**toys.TINY["all algorithms"]["uimnet"])
+    given = toys.TINY["all algorithms"]["uimnet"]
+    algorithms = given["algorithms"]
+    names = given["measures"]
+    table = rows(**given)
     assert set(table["variant"]) == {"trial 0", "trial 1", "primary", "ensemble"}
     notes = table[(table["method"] == "soft_labels") & (table["variant"] == "trial 0")]["notes"]
     assert set(notes) == {"learning_rate 0.05, positive 0.8"}
@@ -140,7 +142,7 @@ class Network:
         return replace(answer, members=members)
 
 
-def test_test_images_neither_choose_nor_calibrate(split):
+def test_test_images_do_not_choose_or_calibrate(split):
     """A network that is right on nearly all validation images and half of the test images, and the
     reverse: with all of them right, no temperature is best.
     """

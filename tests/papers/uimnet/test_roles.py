@@ -22,7 +22,7 @@ DIVIDED = beside(__file__, "branches.yaml")
 
 @pytest.mark.parametrize(("means", "most", "inside", "outside"), DIVIDED)
 def test_the_smaller_branch_is_in_domain(means, most, inside, outside):
-    """As many of the first classes of the other branch are out-domain, in any order."""
+    """The same number of first classes of the other branch is out-domain."""
     domains = partition(np.transpose([means]), NAMES[: len(means)], most=most)
     assert (domains.in_domain, domains.out_domain) == (tuple(inside), tuple(outside))
     left = domains.linkage[int(domains.linkage[-1, 0]) - len(means), 3]

@@ -107,7 +107,7 @@ class Forbidden:
 
 @pytest.mark.parametrize("method", ["odin", "openmax"])
 def test_selection_cannot_see_a_test_set(roles, detector, method):
-    """Neither by its arguments, nor by its choice."""
+    """Arguments and choice do not contain a test set."""
     no = Forbidden()
     hidden = replace(roles, test=no, near=no, far={"mazes": no}, aside={"gaussian": no})
     assert set(vars(hidden.visible)) == {"train", "validation", "external_validation"}
@@ -180,7 +180,7 @@ def test_the_false_positive_rate_of_the_authors(seed):
 
 
 def test_networks_of_an_ensemble(roles, detector):
-    """Of one run, its own network among them; or the baselines of all runs, without training."""
+    """An ensemble has the networks of one run, or the baselines of all runs."""
     ensembles = [[net.sha256 for net in detector("ensemble", n).model.networks] for n in (0, 1)]
     assert ensembles[0][0] == detector("baseline").model.networks[0].sha256
     assert len({*ensembles[0], *ensembles[1]}) == 4  # no network serves two runs
@@ -207,7 +207,7 @@ def test_test_sets_are_drawn_separately_but_resized_versions_equally():
 
 
 def test_a_union_is_weighted_to_the_papers_shares():
-    """As if each far image were there as often as it counts; nothing changes the paper's union."""
+    """A weight counts an image several times; the paper's union does not change."""
     generator = np.random.default_rng(0)
     confidence = generator.random(600)
     correct = generator.random(600) < 0.7

@@ -1,4 +1,4 @@
-"""Which image plays which role, and what is refused."""
+"""Roles of images, and refused parameters."""
 
 import io
 import shutil
@@ -79,7 +79,7 @@ def test_each_far_set_is_cut_by_its_parameters(packs):
 
 
 def test_jpeg_copies_replace_the_known_and_the_near_images_alone(mini):
-    """They are what Pillow reads from its own files; labels and other data sets are the same."""
+    """They equal the images that Pillow reads; labels and other data sets do not change."""
     copies = make(PARAMETERS, jpeg=75)
     for name in ("train", "validation", "test", "near"):
         images = getattr(mini, name)
