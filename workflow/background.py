@@ -205,15 +205,17 @@ def main() -> None:
         with contextlib.suppress(AttributeError, OSError):  # not on Linux, or not permitted
             os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
             Path("/proc/self/autogroup").write_text("19")  # it shares time between sessions first
-        return train(*arguments.train)
+        train(*arguments.train)
+        return
     try:
         entries = listed()
     except ValueError as error:
         parser.error(str(error))
     if arguments.status:
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # the reader of a pipe may close it
-        return print(status(entries))
-    train_all(entries, checkout(cache_root() / "queue", arguments.commit))
+        print(status(entries))
+    else:
+        train_all(entries, checkout(cache_root() / "queue", arguments.commit))
 
 
 if __name__ == "__main__":
