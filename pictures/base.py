@@ -127,10 +127,25 @@ def each(values: np.ndarray) -> np.ndarray:
     return values[:, np.newaxis, np.newaxis]
 
 
+def random_number(generator: np.random.Generator, low: float, high: float, n: int) -> np.ndarray:
+    """Draw one number per image, uniform from `low` to `high`, shape [n, 1, 1]."""
+    return uniform(generator, low, high, n, 1, 1)
+
+
+def random_light(generator: np.random.Generator, low: float, high: float, n: int) -> np.ndarray:
+    """Draw one brightness per image, uniform from `low` to `high`, shape [n, 1, 1, 1]."""
+    return uniform(generator, low, high, n, 1, 1, 1)
+
+
+def random_colour(generator: np.random.Generator, low: float, high: float, n: int) -> np.ndarray:
+    """Draw one colour per image, each channel uniform from `low` to `high`, shape [n, 1, 1, 3]."""
+    return uniform(generator, low, high, n, 1, 1, 3)
+
+
 def two_colours(generator: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Draw two colours per image, each [n, 1, 1, 3], far apart in every channel."""
-    first = uniform(generator, 0, 1, n, 1, 1, 3)
-    return first, (first + uniform(generator, 0.35, 0.65, n, 1, 1, 3)) % 1
+    first = random_colour(generator, 0, 1, n)
+    return first, (first + random_colour(generator, 0.35, 0.65, n)) % 1
 
 
 def vivid(generator: np.random.Generator, *shape: int) -> np.ndarray:
@@ -144,7 +159,8 @@ def paper(generator: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarra
 
     Three quarters of the images are dark on light, and one quarter is light on dark.
     """
-    ground, ink = uniform(generator, 0.82, 1, n, 1, 1, 3), uniform(generator, 0, 0.35, n, 1, 1, 3)
+    ground = random_colour(generator, 0.82, 1, n)
+    ink = random_colour(generator, 0, 0.35, n)
     dark = generator.random((n, 1, 1, 1)) < 0.25
     return np.where(dark, 1 - ground, ground), np.where(dark, 1 - ink, ink)
 
@@ -167,7 +183,7 @@ def rotate(x: np.ndarray, y: np.ndarray, angle: np.ndarray) -> tuple[np.ndarray,
 
 def random_turn(generator: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the pixels' coordinates, each [n, 32, 32], turned by a random angle per image."""
-    return rotate(X, Y, each(uniform(generator, 0, 2 * np.pi, n)))
+    return rotate(X, Y, random_number(generator, 0, 2 * np.pi, n))
 
 
 def random_place(
@@ -177,8 +193,8 @@ def random_place(
 
     The middle moves by up to `shift` pixels, and the angle is at most `tilt` to either side.
     """
-    x, y = (z - each(uniform(generator, -shift, shift, n)) for z in (X, Y))
-    return rotate(x, y, each(uniform(generator, -tilt, tilt, n)))
+    x, y = (z - random_number(generator, -shift, shift, n) for z in (X, Y))
+    return rotate(x, y, random_number(generator, -tilt, tilt, n))
 
 
 def disc(x: np.ndarray, y: np.ndarray, radius: np.ndarray | float) -> np.ndarray:
@@ -255,8 +271,10 @@ def segment_distance(
     >>> segment_distance(np.array([-3, 0, 2, 4]), np.array([1, 1, 1, 0]), (0, 0), (4, 0)).round(3)
     array([3.162, 1.   , 1.   , 0.   ])
     """
-    (x0, y0), (x1, y1) = start, end
-    dx, dy = x1 - x0, y1 - y0
+    (x0, y0) = start
+    (x1, y1) = end
+    dx = x1 - x0
+    dy = y1 - y0
     along = ((x - x0) * dx + (y - y0) * dy) / (dx * dx + dy * dy + 1e-6)
     along = along.clip(0, 1)  # position of the nearest point on the segment
     return np.hypot(x - x0 - along * dx, y - y0 - along * dy)
@@ -280,12 +298,17 @@ def value_noise(
     ndarray of float32, shape [n, H, W]
         From 0 to 1.
     """
-    n, cells = len(x), 16
+    n = len(x)
+    cells = 16
     grid = generator.random((n, cells, cells), np.float32)
-    column, row = np.floor(x / spacing), np.floor(y / spacing)
-    across, down = x / spacing - column, y / spacing - row
+    column = np.floor(x / spacing)
+    row = np.floor(y / spacing)
+    across = x / spacing - column
+    down = y / spacing - row
     across, down = (t * t * (3 - 2 * t) for t in (across, down))  # no kinks at the grid lines
-    column, row, which = column.astype(int), row.astype(int), each(np.arange(n))
+    column = column.astype(int)
+    row = row.astype(int)
+    which = each(np.arange(n))
     rows = [(which * cells + (row + below) % cells) * cells for below in (0, 1)]
     columns = [(column + right) % cells for right in (0, 1)]
 
@@ -301,6 +324,6 @@ def backdrop(generator: np.random.Generator, n: int) -> np.ndarray:
     """Draw grounds [n, 32, 32, 3]: soft patches of two near colours, under a light from a side."""
     x, y = random_turn(generator, n)
     patches = (value_noise(generator, x, y, 11) + value_noise(generator, x, y, 4) / 2) / 1.5
-    first = uniform(generator, 0.1, 0.9, n, 1, 1, 3)
-    second = first + uniform(generator, -0.35, 0.35, n, 1, 1, 3)
+    first = random_colour(generator, 0.1, 0.9, n)
+    second = first + random_colour(generator, -0.35, 0.35, n)
     return mix(first, second, patches) * (1 + x / SIZE / 2)[..., np.newaxis]

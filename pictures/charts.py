@@ -16,6 +16,9 @@ from pictures.base import (
     family,
     mix,
     paper,
+    random_colour,
+    random_light,
+    random_number,
     random_turn,
     segment_distance,
     to_bytes,
@@ -24,8 +27,6 @@ from pictures.base import (
     vivid,
 )
 
-_PLACE = np.arange(SIZE)
-
 
 @family("Islands")
 def islands(generator: np.random.Generator, n: int) -> np.ndarray:
@@ -33,19 +34,19 @@ def islands(generator: np.random.Generator, n: int) -> np.ndarray:
     lines along its shore, on paper of any tint.
     """
     x, y = random_turn(generator, n)
-    centre = (each(uniform(generator, -4, 4, n)) for _ in range(2))
-    stretch = each(uniform(generator, 0.7, 1, n))
+    centre = (random_number(generator, -4, 4, n) for _ in range(2))
+    stretch = random_number(generator, 0.7, 1, n)
     far = np.hypot(*(z - c for z, c in zip((x * stretch, y / stretch), centre, strict=True)))
     rough = 10 * value_noise(generator, x, y, 8) + 5 * value_noise(generator, x, y, 4)
-    depth = each(uniform(generator, 13, 20, n)) - far - rough + 2  # pixels from the shore, about
+    depth = random_number(generator, 13, 20, n) - far - rough + 2  # pixels from the shore, about
     sea, sand, wood, peak = (
-        np.array(colour, np.float32) * uniform(generator, 0.75, 1.15, n, 1, 1, 3)
+        np.array(colour, np.float32) * random_colour(generator, 0.75, 1.15, n)
         for colour in ([0.35, 0.6, 0.75], [0.9, 0.8, 0.55], [0.4, 0.6, 0.3], [0.55, 0.42, 0.35])
     )
-    spacing = each(uniform(generator, 2, 4, n))
+    spacing = random_number(generator, 2, 4, n)
     waves = (0.5 + 0.5 * np.cos(2 * np.pi * depth / spacing)) * np.exp(np.minimum(depth, 0) / 10)
     image = mix(sea, sea + (1 - sea) * 0.6, waves)
-    for start, colour in ((0, sand), (2, wood), (each(uniform(generator, 6, 11, n)), peak)):
+    for start, colour in ((0, sand), (2, wood), (random_number(generator, 6, 11, n), peak)):
         image = mix(image, colour, (depth - start + 0.5).clip(0, 1))
     shore = 0.7 * (1 - np.abs(depth)).clip(0, 1)
     return to_bytes(mix(image, np.array([0.25, 0.18, 0.1], np.float32), shore))
@@ -58,13 +59,15 @@ def circuit_boards(generator: np.random.Generator, n: int) -> np.ndarray:
     """
     x, y = random_turn(generator, n)
     quarter = each(generator.random(n) < 0.7)  # most boards are straight
-    x, y = np.where(quarter, X, x), np.where(quarter, Y, y)
+    x = np.where(quarter, X, x)
+    y = np.where(quarter, Y, y)
     boards = np.array([[0, 0.35, 0.15], [0.05, 0.15, 0.45], [0.5, 0.05, 0.08], [0.08, 0.08, 0.1]])
     board = boards[generator.integers(0, 4, n)][:, np.newaxis, np.newaxis]
-    board = board * uniform(generator, 0.6, 1.3, n, 1, 1, 1)
-    trace, pads = np.zeros((n, SIZE, SIZE), np.float32), np.zeros((n, SIZE, SIZE), np.float32)
+    board = board * random_light(generator, 0.6, 1.3, n)
+    trace = np.zeros((n, SIZE, SIZE), np.float32)
+    pads = np.zeros((n, SIZE, SIZE), np.float32)
     for lane in range(7):
-        height = each(uniform(generator, -16, 16, n))
+        height = random_number(generator, -16, 16, n)
         left, bend, right = (
             each(column) for column in np.sort(uniform(generator, -18, 18, 3, n), axis=0)
         )
@@ -77,16 +80,16 @@ def circuit_boards(generator: np.random.Generator, n: int) -> np.ndarray:
             trace = np.maximum(trace, line.clip(0, 1))
         for middle, height in (ends[0], ends[-1]):
             pads = np.maximum(pads, disc(across - middle, down - height, 1.3))
-    image = mix(board, board + uniform(generator, 0.15, 0.35, n, 1, 1, 3), trace)
-    image = mix(image, uniform(generator, 0.6, 1, n, 1, 1, 1) * [1, 0.9, 0.6], pads)
+    image = mix(board, board + random_colour(generator, 0.15, 0.35, n), trace)
+    image = mix(image, random_light(generator, 0.6, 1, n) * [1, 0.9, 0.6], pads)
     for chance in (1, 0.5):
         there = each(generator.random(n) < chance)
-        across, down = (z - each(uniform(generator, -11, 11, n)) for z in (x, y))
-        width, height = (each(uniform(generator, 6, 13, n)) for _ in range(2))
+        across, down = (z - random_number(generator, -11, 11, n) for z in (x, y))
+        width, height = (random_number(generator, 6, 13, n) for _ in range(2))
         pins = box(across, down, width - 1, height + 3) * ((across - width / 2) % 2.5 < 1.2)
         image = mix(image, np.float32(0.8), pins * there)
         body = box(across, down, width, height) * there
-        image = mix(image, uniform(generator, 0.05, 0.25, n, 1, 1, 1), body)
+        image = mix(image, random_light(generator, 0.05, 0.25, n), body)
         dot = disc(across + width / 2 - 1.7, down + height / 2 - 1.7, 0.7)
         image = mix(image, np.float32(0.6), dot * there)
     return to_bytes(image)
@@ -107,14 +110,15 @@ def bar_charts(generator: np.random.Generator, n: int) -> np.ndarray:
     """Charts of three to nine bars of random lengths, vertical or horizontal, in one colour or a
     colour for each bar, with axes and perhaps a grid.
     """
-    which, count = each(np.arange(n)), each(generator.integers(3, 10, n))
+    which = each(np.arange(n))
+    count = each(generator.integers(3, 10, n))
     ground, ink = paper(generator, n)
     grid, axes = _axes(generator, n)
     image = mix(ground, ink, np.broadcast_to(grid, (n, SIZE, SIZE)))
     position = (X + 13) * count / 28  # the axes are at x = -13.5 and y = 13.5
     bar = np.floor(position).astype(int).clip(0, 8)
     length = uniform(generator, 2, 27, n, 9)[which, bar]
-    share = each(uniform(generator, 0.5, 0.9, n))
+    share = random_number(generator, 0.5, 0.9, n)
     width = 28 / count  # of a bar with its gap
     across = (share / 2 * width - np.abs(position % 1 - 0.5) * width + 0.5).clip(0, 1)
     shown = across * (length - (13 - Y)).clip(0, 1) * (X > -13) * (Y < 13)
@@ -131,17 +135,18 @@ def pie_charts(generator: np.random.Generator, n: int) -> np.ndarray:
     """Pies and rings cut into three to seven sectors of random shares and colours, with gaps
     between them, on light or dark paper.
     """
-    x, y = (z - each(uniform(generator, -2, 2, n)) for z in random_turn(generator, n))
+    x, y = (z - random_number(generator, -2, 2, n) for z in random_turn(generator, n))
     cuts = uniform(generator, 0.3, 1, n, 7) * (np.arange(7) < generator.integers(3, 8, (n, 1)))
     cuts = cuts.cumsum(axis=1)
     cuts = (cuts / cuts[:, -1:])[:, :, np.newaxis, np.newaxis]
-    angle, far = np.arctan2(y, x) / (2 * np.pi) + 0.5, np.hypot(x, y)
+    angle = np.arctan2(y, x) / (2 * np.pi) + 0.5
+    far = np.hypot(x, y)
     sector = (angle[:, np.newaxis] > cuts).sum(axis=1).clip(0, 6)
     off = (angle[:, np.newaxis] - cuts + 0.5) % 1 - 0.5  # from each cut, in turns
     gap = np.sin(2 * np.pi * np.abs(off).min(axis=1).clip(0, 0.25)) * far
-    radius = each(uniform(generator, 9, 15, n))
+    radius = random_number(generator, 9, 15, n)
     hole = radius * each(uniform(generator, 0.3, 0.6, n) * (generator.random(n) < 0.5))
     shown = (radius - far + 0.5).clip(0, 1) * (far - hole + 0.5).clip(0, 1)
-    shown = shown * (gap - each(uniform(generator, -0.8, 0.5, n)) + 0.5).clip(0, 1)
+    shown = shown * (gap - random_number(generator, -0.8, 0.5, n) + 0.5).clip(0, 1)
     ground, _ = paper(generator, n)
     return to_bytes(mix(ground, vivid(generator, n, 7)[each(np.arange(n)), sector], shown))

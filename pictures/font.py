@@ -9,7 +9,14 @@ from functools import cache
 
 import numpy as np
 
-from pictures.base import SIZE, X, Y, each, rotate, uniform
+from pictures.base import (
+    SIZE,
+    X,
+    Y,
+    each,
+    random_number,
+    rotate,
+)
 
 FONT = "DejaVuSans-Bold.ttf"
 # first and last code points of the font's glyphs; tests compare them with the font's table
@@ -99,9 +106,12 @@ def ink(glyphs: np.ndarray, which: np.ndarray, x: np.ndarray, y: np.ndarray) -> 
     """
     # the margin is free of ink, so points outside the atlas read the margin
     x, y = ((z + (SIZE - 1) / 2).clip(0, SIZE - 1.001) for z in (x, y))
-    column, row = x.astype(np.int32), y.astype(np.int32)
-    across, down = x - column, y - row
-    pixel, flat = (which * SIZE + row) * SIZE + column, glyphs.reshape(-1)
+    column = x.astype(np.int32)
+    row = y.astype(np.int32)
+    across = x - column
+    down = y - row
+    pixel = (which * SIZE + row) * SIZE + column
+    flat = glyphs.reshape(-1)
     top = flat[pixel] * (1 - across) + flat[pixel + 1] * across
     bottom = flat[pixel + SIZE] * (1 - across) + flat[pixel + SIZE + 1] * across
     return top * (1 - down) + bottom * down
@@ -119,9 +129,11 @@ def page(
     row of 16, all [n, 32, 32].
     """
     glyphs = atlas(script)
-    column, row = np.floor(x / cell), np.floor(y / cell)
+    column = np.floor(x / cell)
+    row = np.floor(y / cell)
     inside = ((z / cell - k - 0.5) * (SIZE - 2) for z, k in ((x, column), (y, row)))
-    column, row = column.astype(int) % 16, row.astype(int) % 16
+    column = column.astype(int) % 16
+    row = row.astype(int) % 16
     which = random_glyphs(generator, glyphs, len(x), 16, 16)[each(np.arange(len(x))), row, column]
     return ink(glyphs, which, *inside), column, row
 
@@ -132,5 +144,5 @@ def random_tilt(
     """Return the pixels' coordinates, each [n, 32, 32], turned by at most `most` radians and
     moved by at most `move` pixels, by default to anywhere on a page.
     """
-    x, y = rotate(X, Y, each(uniform(generator, -most, most, n)))
-    return tuple(z + each(uniform(generator, -move, move, n)) for z in (x, y))
+    x, y = rotate(X, Y, random_number(generator, -most, most, n))
+    return tuple(z + random_number(generator, -move, move, n) for z in (x, y))

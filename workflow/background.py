@@ -136,10 +136,13 @@ def train_all(entries: Sequence[Entry], path: Path) -> None:
 def train_in(path: Path, entry: Entry, lock: int) -> str:
     """Train an entry in a process of the worktree, and return and store its outcome."""
     environment = os.environ | {
-        "CACHE_ROOT": str(cache_root().resolve()), "DATA_ROOT": str(data_root().resolve()),
-        "PYTHONPATH": str(path), "TQDM_BAR_FORMAT": BAR, "OMP_NUM_THREADS": "1",
+        "CACHE_ROOT": str(cache_root().resolve()),
+        "DATA_ROOT": str(data_root().resolve()),
+        "PYTHONPATH": str(path),
+        "TQDM_BAR_FORMAT": BAR,
+        "OMP_NUM_THREADS": "1",
         "QUEUE": str(os.getpid()),
-    }  # fmt: skip
+    }
     command = [sys.executable, str(path / "workflow/background.py"), "--train", *entry.values]
     entry.record.unlink(missing_ok=True)
     with open(entry.log, "wb") as log:

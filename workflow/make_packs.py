@@ -89,7 +89,8 @@ def tiny_imagenet_fix(size: int) -> dict[str, Images]:
     Each class has 500 training and 50 validation images, as in Tiny ImageNet.  The paper (Kim et
     al. 2023, after Tack et al. 2020) does not name the images.  An unreadable image is an error.
     """
-    wnids, splits = list(class_lists.wnids_of("tiny_imagenet")), {}
+    wnids = list(class_lists.wnids_of("tiny_imagenet"))
+    splits = {}
     for split, (part, count) in FIXED.items():
         whole = ImageStream.scan(data_root() / "imagenet", split=part, verify=False).select(wnids)
         drawn = whole.subset(choose_of_each(whole.labels, count, seed=0))
