@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.random import Generator
 
 from helpers.checks import known_name
 
@@ -14,7 +15,7 @@ SIZE = 32
 Y, X = np.indices((SIZE, SIZE), np.float32) - (SIZE - 1) / 2  # pixel centres, from the middle
 BATCH = 250  # images drawn at once: their intermediate arrays stay within a processor's cache
 
-Draw = Callable[[np.random.Generator, int], np.ndarray]
+Draw = Callable[[Generator, int], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ def to_bytes(images: np.ndarray) -> np.ndarray:
     return np.rint(images.clip(0, 1) * 255).astype(np.uint8)
 
 
-def uniform(generator: np.random.Generator, low: float, high: float, *shape: int) -> np.ndarray:
+def uniform(generator: Generator, low: float, high: float, *shape: int) -> np.ndarray:
     """Draw float32 numbers of a shape, uniform from `low` to `high`."""
     return low + (high - low) * generator.random(shape, np.float32)
 
@@ -127,34 +128,34 @@ def each(values: np.ndarray) -> np.ndarray:
     return values[:, np.newaxis, np.newaxis]
 
 
-def random_number(generator: np.random.Generator, low: float, high: float, n: int) -> np.ndarray:
+def random_number(generator: Generator, low: float, high: float, n: int) -> np.ndarray:
     """Draw one number per image, uniform from `low` to `high`, shape [n, 1, 1]."""
     return uniform(generator, low, high, n, 1, 1)
 
 
-def random_light(generator: np.random.Generator, low: float, high: float, n: int) -> np.ndarray:
+def random_light(generator: Generator, low: float, high: float, n: int) -> np.ndarray:
     """Draw one brightness per image, uniform from `low` to `high`, shape [n, 1, 1, 1]."""
     return uniform(generator, low, high, n, 1, 1, 1)
 
 
-def random_colour(generator: np.random.Generator, low: float, high: float, n: int) -> np.ndarray:
+def random_colour(generator: Generator, low: float, high: float, n: int) -> np.ndarray:
     """Draw one colour per image, each channel uniform from `low` to `high`, shape [n, 1, 1, 3]."""
     return uniform(generator, low, high, n, 1, 1, 3)
 
 
-def two_colours(generator: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
+def two_colours(generator: Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Draw two colours per image, each [n, 1, 1, 3], far apart in every channel."""
     first = random_colour(generator, 0, 1, n)
     return first, (first + random_colour(generator, 0.35, 0.65, n)) % 1
 
 
-def vivid(generator: np.random.Generator, *shape: int) -> np.ndarray:
+def vivid(generator: Generator, *shape: int) -> np.ndarray:
     """Draw colours of all hues, shape [..., 3], without pale and dark colours."""
     hue = uniform(generator, 0, 1, *shape, 1) + np.array([0, 1 / 3, 2 / 3], np.float32)
     return uniform(generator, 0.7, 0.95, *shape, 1) * (0.55 + 0.45 * np.cos(2 * np.pi * hue))
 
 
-def paper(generator: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
+def paper(generator: Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Draw a ground and an ink, each [n, 1, 1, 3].
 
     Three quarters of the images are dark on light, and one quarter is light on dark.
@@ -181,20 +182,29 @@ def rotate(x: np.ndarray, y: np.ndarray, angle: np.ndarray) -> tuple[np.ndarray,
     return np.cos(angle) * x + np.sin(angle) * y, np.cos(angle) * y - np.sin(angle) * x
 
 
-def random_turn(generator: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
+def random_turn(generator: Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the pixels' coordinates, each [n, 32, 32], turned by a random angle per image."""
     return rotate(X, Y, random_number(generator, 0, 2 * np.pi, n))
 
 
 def random_place(
-    generator: np.random.Generator, n: int, shift: float, tilt: float
+    generator: Generator, n: int, shift: float, tilt: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the pixels' coordinates, each [n, 32, 32], moved and turned at random.
 
     The middle moves by up to `shift` pixels, and the angle is at most `tilt` to either side.
     """
-    x, y = (z - random_number(generator, -shift, shift, n) for z in (X, Y))
+    x, y = moved(generator, X, Y, shift, n)
     return rotate(x, y, random_number(generator, -tilt, tilt, n))
+
+
+def moved(
+    generator: Generator, x: np.ndarray, y: np.ndarray, most: float, n: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return coordinates, moved in each image by up to `most` pixels in both directions."""
+    return x - random_number(generator, -most, most, n), y - random_number(
+        generator, -most, most, n
+    )
 
 
 def disc(x: np.ndarray, y: np.ndarray, radius: np.ndarray | float) -> np.ndarray:
@@ -280,9 +290,7 @@ def segment_distance(
     return np.hypot(x - x0 - along * dx, y - y0 - along * dy)
 
 
-def value_noise(
-    generator: np.random.Generator, x: np.ndarray, y: np.ndarray, spacing: float
-) -> np.ndarray:
+def value_noise(generator: Generator, x: np.ndarray, y: np.ndarray, spacing: float) -> np.ndarray:
     """Interpolate random values on a grid smoothly: noise without details below `spacing`.
 
     Parameters
@@ -320,7 +328,7 @@ def value_noise(
     return top + (bottom - top) * down
 
 
-def backdrop(generator: np.random.Generator, n: int) -> np.ndarray:
+def backdrop(generator: Generator, n: int) -> np.ndarray:
     """Draw grounds [n, 32, 32, 3]: soft patches of two near colours, under a light from a side."""
     x, y = random_turn(generator, n)
     patches = (value_noise(generator, x, y, 11) + value_noise(generator, x, y, 4) / 2) / 1.5

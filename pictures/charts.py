@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
+from numpy.random import Generator
 
 from pictures.base import (
     SIZE,
@@ -15,6 +16,7 @@ from pictures.base import (
     each,
     family,
     mix,
+    moved,
     paper,
     random_colour,
     random_light,
@@ -29,7 +31,7 @@ from pictures.base import (
 
 
 @family("Islands")
-def islands(generator: np.random.Generator, n: int) -> np.ndarray:
+def islands(generator: Generator, n: int) -> np.ndarray:
     """Old charts: an island with a beach, woods and perhaps a peak in flat colours, in a sea with
     lines along its shore, on paper of any tint.
     """
@@ -53,7 +55,7 @@ def islands(generator: np.random.Generator, n: int) -> np.ndarray:
 
 
 @family("Circuit boards")
-def circuit_boards(generator: np.random.Generator, n: int) -> np.ndarray:
+def circuit_boards(generator: Generator, n: int) -> np.ndarray:
     """Printed circuits, green, blue, red or black: traces that bend by half right angles between
     bright pads, and one or two chips with rows of pins.
     """
@@ -84,7 +86,7 @@ def circuit_boards(generator: np.random.Generator, n: int) -> np.ndarray:
     image = mix(image, random_light(generator, 0.6, 1, n) * [1, 0.9, 0.6], pads)
     for chance in (1, 0.5):
         there = each(generator.random(n) < chance)
-        across, down = (z - random_number(generator, -11, 11, n) for z in (x, y))
+        across, down = moved(generator, x, y, 11, n)
         width, height = (random_number(generator, 6, 13, n) for _ in range(2))
         pins = box(across, down, width - 1, height + 3) * ((across - width / 2) % 2.5 < 1.2)
         image = mix(image, np.float32(0.8), pins * there)
@@ -95,7 +97,7 @@ def circuit_boards(generator: np.random.Generator, n: int) -> np.ndarray:
     return to_bytes(image)
 
 
-def _axes(generator: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
+def _axes(generator: Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the amounts of a chart's grid lines and of its two axes, [n, 32, 32] each."""
     step = each(generator.integers(4, 9, n))
     kind = each(generator.integers(0, 3, n))  # none, across only, both
@@ -106,7 +108,7 @@ def _axes(generator: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarra
 
 
 @family("Bar charts")
-def bar_charts(generator: np.random.Generator, n: int) -> np.ndarray:
+def bar_charts(generator: Generator, n: int) -> np.ndarray:
     """Charts of three to nine bars of random lengths, vertical or horizontal, in one colour or a
     colour for each bar, with axes and perhaps a grid.
     """
@@ -131,11 +133,11 @@ def bar_charts(generator: np.random.Generator, n: int) -> np.ndarray:
 
 
 @family("Pie charts")
-def pie_charts(generator: np.random.Generator, n: int) -> np.ndarray:
+def pie_charts(generator: Generator, n: int) -> np.ndarray:
     """Pies and rings cut into three to seven sectors of random shares and colours, with gaps
     between them, on light or dark paper.
     """
-    x, y = (z - random_number(generator, -2, 2, n) for z in random_turn(generator, n))
+    x, y = moved(generator, *random_turn(generator, n), 2, n)
     cuts = uniform(generator, 0.3, 1, n, 7) * (np.arange(7) < generator.integers(3, 8, (n, 1)))
     cuts = cuts.cumsum(axis=1)
     cuts = (cuts / cuts[:, -1:])[:, :, np.newaxis, np.newaxis]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.random import Generator
 
 from pictures.base import (
     SIZE,
@@ -11,6 +12,7 @@ from pictures.base import (
     each,
     family,
     mix,
+    moved,
     random_colour,
     random_number,
     random_turn,
@@ -22,7 +24,7 @@ from pictures.base import (
 
 
 @family("Ripples")
-def ripples(generator: np.random.Generator, n: int) -> np.ndarray:
+def ripples(generator: Generator, n: int) -> np.ndarray:
     """Rings that spread on water from one to four drops and cross each other, lit from one side,
     weaker the farther they have come.
     """
@@ -30,7 +32,7 @@ def ripples(generator: np.random.Generator, n: int) -> np.ndarray:
     length = random_number(generator, 3, 7, n)
     count = each(generator.integers(1, 5, n))
     for k in range(4):
-        x, y = (z - random_number(generator, -18, 18, n) for z in (X, Y))
+        x, y = moved(generator, X, Y, 18, n)
         distance = np.hypot(x, y)
         fade = np.exp(-distance / random_number(generator, 8, 20, n)) * (k < count)
         height += fade * np.sin(2 * np.pi * distance / length)
@@ -41,7 +43,7 @@ def ripples(generator: np.random.Generator, n: int) -> np.ndarray:
 
 
 @family("Moiré patterns")
-def moire(generator: np.random.Generator, n: int) -> np.ndarray:
+def moire(generator: Generator, n: int) -> np.ndarray:
     """Two fine gratings of rings or lines, laid over each other with a small difference of place
     and scale, so that coarse bands show.
     """
@@ -57,7 +59,7 @@ def moire(generator: np.random.Generator, n: int) -> np.ndarray:
 
 
 @family("Halftones")
-def halftones(generator: np.random.Generator, n: int) -> np.ndarray:
+def halftones(generator: Generator, n: int) -> np.ndarray:
     """Soft shades printed as a newspaper prints them: dots in a slanted grid, larger where it is
     darker, one grid for each of three inks.
     """
@@ -77,7 +79,7 @@ def halftones(generator: np.random.Generator, n: int) -> np.ndarray:
 
 
 @family("Fire", citation_key="perlin1985")
-def fire(generator: np.random.Generator, n: int) -> np.ndarray:
+def fire(generator: Generator, n: int) -> np.ndarray:
     """Flames over a fire-place of any width: noise that is drawn upwards and licks, from white
     through yellow and red to the dark, or in the blue and green of burning salts.
     """
@@ -97,7 +99,7 @@ def fire(generator: np.random.Generator, n: int) -> np.ndarray:
 
 
 @family("Crystals")
-def crystals(generator: np.random.Generator, n: int) -> np.ndarray:
+def crystals(generator: Generator, n: int) -> np.ndarray:
     """A cut stone in one tint from above: straight facets whose brightness depends on their
     slope towards the lamp, with a shine on some, on a dark cloth.
     """

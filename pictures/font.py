@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
+from numpy.random import Generator
 
 from pictures.base import (
     SIZE,
@@ -117,13 +118,13 @@ def ink(glyphs: np.ndarray, which: np.ndarray, x: np.ndarray, y: np.ndarray) -> 
     return top * (1 - down) + bottom * down
 
 
-def random_glyphs(generator: np.random.Generator, glyphs: np.ndarray, *shape: int) -> np.ndarray:
+def random_glyphs(generator: Generator, glyphs: np.ndarray, *shape: int) -> np.ndarray:
     """Draw glyphs at random."""
     return generator.integers(0, len(glyphs), shape)
 
 
 def page(
-    generator: np.random.Generator, script: str, x: np.ndarray, y: np.ndarray, cell: np.ndarray
+    generator: Generator, script: str, x: np.ndarray, y: np.ndarray, cell: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Set a page of random glyphs in square cells; return its ink, and each pixel's column and
     row of 16, all [n, 32, 32].
@@ -139,7 +140,7 @@ def page(
 
 
 def random_tilt(
-    generator: np.random.Generator, n: int, most: float, move: float = 50
+    generator: Generator, n: int, most: float, move: float = 50
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the pixels' coordinates, each [n, 32, 32], turned by at most `most` radians and
     moved by at most `move` pixels, by default to anywhere on a page.

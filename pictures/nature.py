@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.random import Generator
 
 from pictures.base import (
     SIZE,
@@ -12,6 +13,7 @@ from pictures.base import (
     each,
     family,
     mix,
+    moved,
     random_colour,
     random_light,
     random_number,
@@ -23,7 +25,7 @@ from pictures.base import (
 )
 
 
-def _meadow(generator: np.random.Generator, n: int) -> np.ndarray:
+def _meadow(generator: Generator, n: int) -> np.ndarray:
     """Draw grounds that are out of focus: soft patches of two greens, browns or blues."""
     tones = np.array([[0.35, 0.5, 0.2], [0.45, 0.38, 0.25], [0.55, 0.7, 0.85]], np.float32)
     tone = tones[generator.integers(0, 3, n)][:, np.newaxis, np.newaxis]
@@ -34,7 +36,7 @@ def _meadow(generator: np.random.Generator, n: int) -> np.ndarray:
 
 
 @family("Leaves")
-def leaves(generator: np.random.Generator, n: int) -> np.ndarray:
+def leaves(generator: Generator, n: int) -> np.ndarray:
     """A leaf in a random green, yellow or red, with a midrib and side veins, a smooth or toothed
     edge, before a ground that is out of focus.
     """
@@ -55,13 +57,13 @@ def leaves(generator: np.random.Generator, n: int) -> np.ndarray:
 
 
 @family("Flowers")
-def flowers(generator: np.random.Generator, n: int) -> np.ndarray:
+def flowers(generator: Generator, n: int) -> np.ndarray:
     """A flower from above with four to thirteen petals, pointed or round, in one or two rows
     around a yellow or brown heart, before a ground that is out of focus.
     """
     image = _meadow(generator, n)
     (x, y) = random_turn(generator, n)
-    x, y = (z - random_number(generator, -4, 4, n) for z in (x, y))
+    x, y = moved(generator, x, y, 4, n)
     radius = np.hypot(x, y)
     angle = np.arctan2(y, x)
     petals = each(generator.integers(4, 14, n))
@@ -82,7 +84,7 @@ def flowers(generator: np.random.Generator, n: int) -> np.ndarray:
 
 
 @family("Butterflies")
-def butterflies(generator: np.random.Generator, n: int) -> np.ndarray:
+def butterflies(generator: Generator, n: int) -> np.ndarray:
     """A butterfly with spread wings: two pairs of one form, patterned in two colours with dark
     rims and an eye on each, the left wing the mirror of the right.
     """
@@ -112,7 +114,7 @@ def butterflies(generator: np.random.Generator, n: int) -> np.ndarray:
 
 
 @family("Trees", citation_key="mandelbrot1982")
-def trees(generator: np.random.Generator, n: int) -> np.ndarray:
+def trees(generator: Generator, n: int) -> np.ndarray:
     """Bare trees that fork many times, always by two angles and lengths, which differ from
     tree to tree, before an evening sky.
     """
@@ -150,7 +152,7 @@ _LAND = np.array(
 
 
 @family("Terrain", citation_key="perlin1985")
-def terrain(generator: np.random.Generator, n: int) -> np.ndarray:
+def terrain(generator: Generator, n: int) -> np.ndarray:
     """Relief maps: three octaves of value noise, coloured by height from deep water to snow and
     lit from one side.
     """
@@ -166,7 +168,7 @@ def terrain(generator: np.random.Generator, n: int) -> np.ndarray:
 
 
 @family("Wood grain", citation_key="perlin1985")
-def woodgrain(generator: np.random.Generator, n: int) -> np.ndarray:
+def woodgrain(generator: Generator, n: int) -> np.ndarray:
     """Sawn boards: rings around an axis outside or at the edge of the image, bent by value noise,
     between two browns.
     """
@@ -182,7 +184,7 @@ def woodgrain(generator: np.random.Generator, n: int) -> np.ndarray:
 
 
 @family("Stars")
-def stars(generator: np.random.Generator, n: int) -> np.ndarray:
+def stars(generator: Generator, n: int) -> np.ndarray:
     """Night skies: up to sixty points of light, most of them weak, some with a colour, over a dark
     sky with a veil of mist.
     """
@@ -202,7 +204,7 @@ def stars(generator: np.random.Generator, n: int) -> np.ndarray:
 
 
 @family("Galaxies")
-def galaxies(generator: np.random.Generator, n: int) -> np.ndarray:
+def galaxies(generator: Generator, n: int) -> np.ndarray:
     """Spiral galaxies seen from any side: a warm core, two to four bluish arms with random
     tightness, with knots of young stars.
     """
@@ -227,7 +229,7 @@ def galaxies(generator: np.random.Generator, n: int) -> np.ndarray:
 
 
 @family("Clouds", citation_key="perlin1985")
-def clouds(generator: np.random.Generator, n: int) -> np.ndarray:
+def clouds(generator: Generator, n: int) -> np.ndarray:
     """Clouds in a sky by day or in the evening: four octaves of value noise, flatter towards the
     horizon, dark below and bright above, with a random density.
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.random import Generator
 
 from pictures.base import (
     SIZE,
@@ -11,6 +12,7 @@ from pictures.base import (
     each,
     family,
     mix,
+    moved,
     random_colour,
     random_light,
     random_number,
@@ -24,7 +26,7 @@ _PLACE = np.arange(SIZE)
 
 
 @family("Gaussian noise", citation_key="liang2018", splits={"test": 10000})
-def gaussian(generator: np.random.Generator, n: int) -> np.ndarray:
+def gaussian(generator: Generator, n: int) -> np.ndarray:
     """Every channel of every pixel is drawn from a normal distribution with mean 0.5 and standard
     deviation 1, and clipped to the range from 0 to 1.
     """
@@ -32,7 +34,7 @@ def gaussian(generator: np.random.Generator, n: int) -> np.ndarray:
 
 
 @family("Static")
-def static(generator: np.random.Generator, n: int) -> np.ndarray:
+def static(generator: Generator, n: int) -> np.ndarray:
     """Television snow: blocks of one to four pixels, each a random mixture of the image's two
     colours, in equal parts or with one dominant colour.
     """
@@ -44,7 +46,7 @@ def static(generator: np.random.Generator, n: int) -> np.ndarray:
 
 
 @family("Plasma", citation_key="field1987")
-def plasma(generator: np.random.Generator, n: int) -> np.ndarray:
+def plasma(generator: Generator, n: int) -> np.ndarray:
     """Coloured clouds: noise whose amplitude falls with a random power, 1 to 2.5, of the spatial
     frequency.
     """
@@ -61,7 +63,7 @@ def plasma(generator: np.random.Generator, n: int) -> np.ndarray:
 
 
 @family("Blue noise", citation_key="field1987")
-def blue_noise(generator: np.random.Generator, n: int) -> np.ndarray:
+def blue_noise(generator: Generator, n: int) -> np.ndarray:
     """Grain without patches: noise whose amplitude grows with a random power, 0.5 to 1.5, of the
     spatial frequency, around one colour, grey or in colours.
     """
@@ -76,7 +78,7 @@ def blue_noise(generator: np.random.Generator, n: int) -> np.ndarray:
 
 
 @family("Salt and pepper")
-def salt_and_pepper(generator: np.random.Generator, n: int) -> np.ndarray:
+def salt_and_pepper(generator: Generator, n: int) -> np.ndarray:
     """Black and white grains, on 3 to 40 % of the pixels, over a slow passage between two
     colours.
     """
@@ -90,13 +92,13 @@ def salt_and_pepper(generator: np.random.Generator, n: int) -> np.ndarray:
 
 
 @family("Blobs")
-def blobs(generator: np.random.Generator, n: int) -> np.ndarray:
+def blobs(generator: Generator, n: int) -> np.ndarray:
     """Six large spots of light in any colours, without an edge, that overlap like lamps out of
     focus.
     """
     image = np.broadcast_to(random_colour(generator, 0, 1, n), (n, SIZE, SIZE, 3))
     for _ in range(6):
-        x, y = (z - random_number(generator, -SIZE / 2, SIZE / 2, n) for z in (X, Y))
+        x, y = moved(generator, X, Y, SIZE / 2, n)
         width = random_number(generator, 3, 9, n)
         amount = np.exp(-(x**2 + y**2) / (2 * width**2))
         image = mix(image, random_colour(generator, 0, 1, n), amount)
@@ -104,7 +106,7 @@ def blobs(generator: np.random.Generator, n: int) -> np.ndarray:
 
 
 @family("Checkerboards")
-def checkerboards(generator: np.random.Generator, n: int) -> np.ndarray:
+def checkerboards(generator: Generator, n: int) -> np.ndarray:
     """Boards of two colours, with fields of two and a half to nine pixels, turned by any angle."""
     width = random_number(generator, 2.5, 9, n)
     # a cosine cut off at ±1 is a row of fields whose edges are one pixel soft
@@ -116,7 +118,7 @@ def checkerboards(generator: np.random.Generator, n: int) -> np.ndarray:
 
 
 @family("Plaid")
-def plaid(generator: np.random.Generator, n: int) -> np.ndarray:
+def plaid(generator: Generator, n: int) -> np.ndarray:
     """Tartan cloth: a random order of threads in three colours, equal for warp and weft, in a
     twill.
     """
@@ -133,7 +135,7 @@ def plaid(generator: np.random.Generator, n: int) -> np.ndarray:
 
 
 @family("Mazes")
-def mazes(generator: np.random.Generator, n: int) -> np.ndarray:
+def mazes(generator: Generator, n: int) -> np.ndarray:
     """Perfect mazes, grown as binary trees: every cell has a way to the next cell or to the cell
     below, and corridors and walls are one to three pixels wide.
     """
@@ -150,7 +152,7 @@ def mazes(generator: np.random.Generator, n: int) -> np.ndarray:
 
 
 @family("Voronoi cells", citation_key="worley1996")
-def voronoi(generator: np.random.Generator, n: int) -> np.ndarray:
+def voronoi(generator: Generator, n: int) -> np.ndarray:
     """Five to twenty random points; every pixel takes the colour of the nearest, and the borders
     are dark.
     """
@@ -167,7 +169,7 @@ def voronoi(generator: np.random.Generator, n: int) -> np.ndarray:
 
 
 @family("Gratings", citation_key="daugman1985")
-def gratings(generator: np.random.Generator, n: int) -> np.ndarray:
+def gratings(generator: Generator, n: int) -> np.ndarray:
     """Sine waves of any direction, with one and a half to ten periods in the image, between two
     colours.
     """
@@ -179,10 +181,10 @@ def gratings(generator: np.random.Generator, n: int) -> np.ndarray:
 
 
 @family("Gradients")
-def gradients(generator: np.random.Generator, n: int) -> np.ndarray:
+def gradients(generator: Generator, n: int) -> np.ndarray:
     """Slow passages between three colours: along a line, around a point, or away from a point."""
     x, y = random_turn(generator, n)
-    x, y = (z - random_number(generator, -SIZE / 3, SIZE / 3, n) for z in (x, y))
+    x, y = moved(generator, x, y, SIZE / 3, n)
     slope = x / SIZE + 0.5
     turn = np.abs(np.arctan2(y, x)) / np.pi
     distance = np.hypot(x, y) / SIZE
@@ -195,7 +197,7 @@ def gradients(generator: np.random.Generator, n: int) -> np.ndarray:
 
 
 @family("Bubbles")
-def bubbles(generator: np.random.Generator, n: int) -> np.ndarray:
+def bubbles(generator: Generator, n: int) -> np.ndarray:
     """Ten balls of different sizes and colours on a ground of one colour, lit from the upper
     left; later balls cover earlier balls.
     """
@@ -211,7 +213,7 @@ def bubbles(generator: np.random.Generator, n: int) -> np.ndarray:
 
 
 @family("Polygons")
-def polygons(generator: np.random.Generator, n: int) -> np.ndarray:
+def polygons(generator: Generator, n: int) -> np.ndarray:
     """Five convex polygons of three to six sides, each of one colour, on a ground of one colour."""
     image = np.broadcast_to(random_colour(generator, 0, 1, n), (n, SIZE, SIZE, 3))
     for _ in range(5):
@@ -233,7 +235,7 @@ _RULES = np.array([18, 22, 26, 30, 45, 54, 60, 73, 82, 90, 105, 106, 110, 126, 1
 
 
 @family("Julia sets", citation_key="mandelbrot1982")
-def julia(generator: np.random.Generator, n: int) -> np.ndarray:
+def julia(generator: Generator, n: int) -> np.ndarray:
     """The plane coloured by the number of steps until z² + c grows beyond all bounds, for points
     c just outside the Mandelbrot set's largest bay, at a random turn and magnification.
     """
@@ -255,7 +257,7 @@ def julia(generator: np.random.Generator, n: int) -> np.ndarray:
 
 
 @family("Cellular automata", citation_key="wolfram1983")
-def automata(generator: np.random.Generator, n: int) -> np.ndarray:
+def automata(generator: Generator, n: int) -> np.ndarray:
     """The histories of elementary cellular automata, one row per step, from a random first row
     or a single cell, in two colours.
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.random import Generator
 
 from pictures.base import (
     SIZE,
@@ -27,7 +28,7 @@ from pictures.base import (
 
 
 @family("Dart boards")
-def dart_boards(generator: np.random.Generator, n: int) -> np.ndarray:
+def dart_boards(generator: Generator, n: int) -> np.ndarray:
     """Round boards of twelve to twenty sectors in two colours, with two rings in two others, a
     bull's eye and a black margin, as a whole or cut off by the image's edge.
     """
@@ -54,7 +55,7 @@ def _polygon(x: np.ndarray, y: np.ndarray, sides: np.ndarray, radius: np.ndarray
 
 
 @family("Clocks")
-def clocks(generator: np.random.Generator, n: int) -> np.ndarray:
+def clocks(generator: Generator, n: int) -> np.ndarray:
     """Wall clocks with a round dial, a rim, strokes at the hours and two hands that show any time
     of the day, before a wall of soft patches.
     """
@@ -79,7 +80,7 @@ def clocks(generator: np.random.Generator, n: int) -> np.ndarray:
 
 
 @family("Barcodes")
-def barcodes(generator: np.random.Generator, n: int) -> np.ndarray:
+def barcodes(generator: Generator, n: int) -> np.ndarray:
     """Labels with dark bars and gaps of one to three modules, turned a little, on a package of any
     colour; some are crossed by a scanner's red line.
     """
@@ -101,7 +102,7 @@ def barcodes(generator: np.random.Generator, n: int) -> np.ndarray:
 
 
 @family("Road signs")
-def road_signs(generator: np.random.Generator, n: int) -> np.ndarray:
+def road_signs(generator: Generator, n: int) -> np.ndarray:
     """A sign on a post between sky and land: a triangle, square, octagon or disc with a rim and,
     inside, a bar, a cross, an arrow or an exclamation mark.
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.random import Generator
 
 from pictures.base import (
     SIZE,
@@ -23,7 +24,7 @@ from pictures.font import atlas, ink, page, random_glyphs, random_tilt
 
 
 @family("Latin letters")
-def latin(generator: np.random.Generator, n: int) -> np.ndarray:
+def latin(generator: Generator, n: int) -> np.ndarray:
     """One letter of the Latin alphabet, upper or lower case, slightly tilted, in one colour on
     another colour that fades to one side.
     """
@@ -37,7 +38,7 @@ def latin(generator: np.random.Generator, n: int) -> np.ndarray:
 
 
 @family("Greek letters")
-def greek(generator: np.random.Generator, n: int) -> np.ndarray:
+def greek(generator: Generator, n: int) -> np.ndarray:
     """Six Greek letters scattered over a light ground, of any size, turn and colour; later
     letters cover earlier letters.
     """
@@ -53,7 +54,7 @@ def greek(generator: np.random.Generator, n: int) -> np.ndarray:
 
 
 @family("Cyrillic print")
-def cyrillic(generator: np.random.Generator, n: int) -> np.ndarray:
+def cyrillic(generator: Generator, n: int) -> np.ndarray:
     """Printed pages of Cyrillic letters, five to ten pixels high, dark on light paper, with spaces
     between the words, a slight slope and a shadow over the paper.
     """
@@ -66,7 +67,7 @@ def cyrillic(generator: np.random.Generator, n: int) -> np.ndarray:
 
 
 @family("Tifinagh carvings")
-def tifinagh(generator: np.random.Generator, n: int) -> np.ndarray:
+def tifinagh(generator: Generator, n: int) -> np.ndarray:
     """Letters of the Tuareg, cut into rough stone that is lit from one side."""
     x, y = random_tilt(generator, n, 0.3)
     shown, _, _ = page(generator, "tifinagh", x, y, random_number(generator, 10, 18, n))
@@ -79,7 +80,7 @@ def tifinagh(generator: np.random.Generator, n: int) -> np.ndarray:
 
 
 @family("Braille")
-def braille(generator: np.random.Generator, n: int) -> np.ndarray:
+def braille(generator: Generator, n: int) -> np.ndarray:
     """Pages in Braille: cells of raised dots on pale paper or tinted metal, lit from above."""
     x, y = random_tilt(generator, n, 0.2)
     height, _, _ = page(generator, "braille", x, y, random_number(generator, 10, 16, n))
@@ -89,7 +90,7 @@ def braille(generator: np.random.Generator, n: int) -> np.ndarray:
 
 
 @family("Mathematical signs")
-def mathematics(generator: np.random.Generator, n: int) -> np.ndarray:
+def mathematics(generator: Generator, n: int) -> np.ndarray:
     """Signs of mathematics in chalk, white or in a pale colour, on a blackboard of black, green or
     blue that was wiped badly.
     """
@@ -104,7 +105,7 @@ def mathematics(generator: np.random.Generator, n: int) -> np.ndarray:
 
 
 @family("Arrows")
-def arrows(generator: np.random.Generator, n: int) -> np.ndarray:
+def arrows(generator: Generator, n: int) -> np.ndarray:
     """A field of arrows, one kind per image, with directions that vary as in a map of winds,
     dark on a light ground or the reverse.
     """
@@ -120,7 +121,7 @@ def arrows(generator: np.random.Generator, n: int) -> np.ndarray:
 
 
 @family("Chess boards")
-def chess(generator: np.random.Generator, n: int) -> np.ndarray:
+def chess(generator: Generator, n: int) -> np.ndarray:
     """Parts of chess boards, three to five fields wide: black and white pieces on half of the
     fields, whose two tones are of one colour.
     """
@@ -141,7 +142,7 @@ def chess(generator: np.random.Generator, n: int) -> np.ndarray:
 
 
 @family("Syllabics wallpaper")
-def syllabics(generator: np.random.Generator, n: int) -> np.ndarray:
+def syllabics(generator: Generator, n: int) -> np.ndarray:
     """Wallpaper: one sign of the Canadian Aboriginal syllabics, repeated without end in shifted
     rows, on stripes of two colours.
     """

@@ -81,7 +81,9 @@ def arrange(name: str, path: Path) -> str:
     path = path.expanduser().resolve()
     target = data_root().resolve() / name
     if target.exists() or target.is_symlink():
-        raise FileExistsError(f"{target} is there; move it away, or remove it if it is links alone")
+        raise FileExistsError(
+            f"{target} exists already; move the folder, or remove it if it only contains links"
+        )
     counts = Counter()
     classes = set()
     with atomic_folder(target) as folder:

@@ -88,7 +88,7 @@ def few_colours(png: bytes) -> bytes:
 
 
 def _alike(picture: Image.Image, colours: int, slack: int = 1) -> Image.Image | None:
-    """Return a picture with a palette of so many colours, or None if that is visible."""
+    """Return a picture with a palette of `colours`, or None if the change is visible."""
     few = picture.quantize(colours, dither=Image.Dither.NONE)
     changed = np.asarray(ImageChops.difference(picture, few.convert("RGB"))).max(axis=2)
     share = (changed > _VISIBLE).mean() / _FEW
