@@ -207,6 +207,20 @@ def moved(
     )
 
 
+def rgb(red: float, green: float, blue: float) -> np.ndarray:
+    """Return a colour as three float32 numbers."""
+    return np.array([red, green, blue], np.float32)
+
+
+def covered(depth: np.ndarray) -> np.ndarray:
+    """Return the covered share of a pixel that is `depth` pixels inside an edge.
+
+    >>> covered(np.array([-1, 0, 1]))
+    array([0. , 0.5, 1. ])
+    """
+    return (depth + 0.5).clip(0, 1)
+
+
 def disc(x: np.ndarray, y: np.ndarray, radius: np.ndarray | float) -> np.ndarray:
     """Return how much of each pixel a disc around the origin of the coordinates covers.
 
@@ -225,7 +239,7 @@ def disc(x: np.ndarray, y: np.ndarray, radius: np.ndarray | float) -> np.ndarray
     >>> disc(np.array([0, 1, 2, 3]), np.array([0]), 2)
     array([1. , 1. , 0.5, 0. ])
     """
-    return (radius - np.hypot(x, y) + 0.5).clip(0, 1)
+    return covered(radius - np.hypot(x, y))
 
 
 def box(
@@ -326,6 +340,18 @@ def value_noise(generator: Generator, x: np.ndarray, y: np.ndarray, spacing: flo
     top = at(0, 0) + (at(0, 1) - at(0, 0)) * across
     bottom = at(1, 0) + (at(1, 1) - at(1, 0)) * across
     return top + (bottom - top) * down
+
+
+def octaves(
+    generator: Generator,
+    x: np.ndarray,
+    y: np.ndarray,
+    spacing: float,
+    count: int,
+    fall: float = 0.5,
+) -> np.ndarray:
+    """Add value noise of half the spacing `count` times, each weaker by the factor `fall`."""
+    return sum(fall**k * value_noise(generator, x, y, spacing / 2**k) for k in range(count))
 
 
 def backdrop(generator: Generator, n: int) -> np.ndarray:

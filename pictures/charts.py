@@ -12,6 +12,7 @@ from pictures.base import (
     X,
     Y,
     box,
+    covered,
     disc,
     each,
     family,
@@ -22,6 +23,7 @@ from pictures.base import (
     random_light,
     random_number,
     random_turn,
+    rgb,
     segment_distance,
     to_bytes,
     uniform,
@@ -49,9 +51,9 @@ def islands(generator: Generator, n: int) -> np.ndarray:
     waves = (0.5 + 0.5 * np.cos(2 * np.pi * depth / spacing)) * np.exp(np.minimum(depth, 0) / 10)
     image = mix(sea, sea + (1 - sea) * 0.6, waves)
     for start, colour in ((0, sand), (2, wood), (random_number(generator, 6, 11, n), peak)):
-        image = mix(image, colour, (depth - start + 0.5).clip(0, 1))
+        image = mix(image, colour, covered(depth - start))
     shore = 0.7 * (1 - np.abs(depth)).clip(0, 1)
-    return to_bytes(mix(image, np.array([0.25, 0.18, 0.1], np.float32), shore))
+    return to_bytes(mix(image, rgb(0.25, 0.18, 0.1), shore))
 
 
 @family("Circuit boards")
@@ -122,7 +124,7 @@ def bar_charts(generator: Generator, n: int) -> np.ndarray:
     length = uniform(generator, 2, 27, n, 9)[which, bar]
     share = random_number(generator, 0.5, 0.9, n)
     width = 28 / count  # of a bar with its gap
-    across = (share / 2 * width - np.abs(position % 1 - 0.5) * width + 0.5).clip(0, 1)
+    across = covered(share / 2 * width - np.abs(position % 1 - 0.5) * width)
     shown = across * (length - (13 - Y)).clip(0, 1) * (X > -13) * (Y < 13)
     colours = vivid(generator, n, 9)
     single = generator.random((n, 1, 1)) < 0.4
@@ -148,7 +150,7 @@ def pie_charts(generator: Generator, n: int) -> np.ndarray:
     gap = np.sin(2 * np.pi * np.abs(off).min(axis=1).clip(0, 0.25)) * far
     radius = random_number(generator, 9, 15, n)
     hole = radius * each(uniform(generator, 0.3, 0.6, n) * (generator.random(n) < 0.5))
-    shown = (radius - far + 0.5).clip(0, 1) * (far - hole + 0.5).clip(0, 1)
-    shown = shown * (gap - random_number(generator, -0.8, 0.5, n) + 0.5).clip(0, 1)
+    shown = covered(radius - far) * covered(far - hole)
+    shown = shown * covered(gap - random_number(generator, -0.8, 0.5, n))
     ground, _ = paper(generator, n)
     return to_bytes(mix(ground, vivid(generator, n, 7)[each(np.arange(n)), sector], shown))

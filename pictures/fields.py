@@ -9,6 +9,7 @@ from pictures.base import (
     SIZE,
     X,
     Y,
+    covered,
     each,
     family,
     mix,
@@ -16,6 +17,7 @@ from pictures.base import (
     random_colour,
     random_number,
     random_turn,
+    rgb,
     to_bytes,
     two_colours,
     uniform,
@@ -73,7 +75,7 @@ def halftones(generator: Generator, n: int) -> np.ndarray:
         shade = (0.6 * grey + 0.4 * texture) * random_number(generator, 0.3, 1, n)
         x, y = random_turn(generator, n)
         wave = np.cos(2 * np.pi * x / cell) + np.cos(2 * np.pi * y / cell)
-        dots = ((wave / 4 + 1.2 * shade - 0.5) * cell * 1.5 + 0.5).clip(0, 1)
+        dots = covered((wave / 4 + 1.2 * shade - 0.5) * cell * 1.5)
         image = image * (1 - 0.8 * dots[..., np.newaxis] * (np.arange(3) == missing))
     return to_bytes(image)
 
@@ -93,7 +95,7 @@ def fire(generator: Generator, n: int) -> np.ndarray:
     tall = random_number(generator, 0.8, 1.5, n)
     heat = 2.2 * flames + 0.7 - 1.8 * rise / tall - ((x + sway) / width) ** 2
     heat = heat.clip(0, 1.8)[..., np.newaxis]
-    colour = heat - np.array([0, 0.5, 1.1], np.float32)
+    colour = heat - rgb(0, 0.5, 1.1)
     salts = each(generator.random(n) < 0.2)[..., np.newaxis]
     return to_bytes(np.where(salts, colour[..., ::-1] * [1, 1, 0.8], colour))
 
@@ -128,4 +130,4 @@ def crystals(generator: Generator, n: int) -> np.ndarray:
     stone = mix(stone, np.float32(1), (light - 0.75).clip(0, 1))
     fade = 1 - 0.4 * np.hypot(x, y) / SIZE
     cloth = random_colour(generator, 0.02, 0.3, n) * fade[..., np.newaxis]
-    return to_bytes(mix(cloth, stone, (3 * height.min(axis=1) + 0.5).clip(0, 1)))
+    return to_bytes(mix(cloth, stone, covered(3 * height.min(axis=1))))

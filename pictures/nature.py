@@ -9,15 +9,18 @@ from pictures.base import (
     SIZE,
     X,
     Y,
+    covered,
     disc,
     each,
     family,
     mix,
     moved,
+    octaves,
     random_colour,
     random_light,
     random_number,
     random_turn,
+    rgb,
     segment_distance,
     to_bytes,
     uniform,
@@ -53,7 +56,7 @@ def leaves(generator: Generator, n: int) -> np.ndarray:
     colour = random_colour(generator, 0, 1, n) * [0.7, 0.4, 0.15] + [0.2, 0.3, 0.02]
     light = 1 + 0.25 * np.sign(x) * random_number(generator, -1, 1, n) + 0.5 * veins
     blade = colour.astype(np.float32) * light[..., np.newaxis]
-    return to_bytes(mix(_meadow(generator, n), blade, (edge + 0.5).clip(0, 1)))
+    return to_bytes(mix(_meadow(generator, n), blade, covered(edge)))
 
 
 @family("Flowers")
@@ -75,8 +78,8 @@ def flowers(generator: Generator, n: int) -> np.ndarray:
         reach = size * (1 - 0.35 * row) * (0.3 + 0.7 * turn**form)
         shade = 0.6 + 0.4 * radius / size + 0.2 * turn
         petal = (colour + 0.15 * row) * shade[..., np.newaxis]
-        image = mix(image, petal, (reach - radius + 0.5).clip(0, 1))
-    heart = np.array([0.85, 0.65, 0.1], np.float32) * random_light(generator, 0.3, 1.1, n)
+        image = mix(image, petal, covered(reach - radius))
+    heart = rgb(0.85, 0.65, 0.1) * random_light(generator, 0.3, 1.1, n)
     grain = 0.7 + 0.6 * generator.random((n, SIZE, SIZE, 1), np.float32)
     return to_bytes(
         mix(image, heart * grain, disc(x, y, size * random_number(generator, 0.15, 0.4, n)))
@@ -107,7 +110,7 @@ def butterflies(generator: Generator, n: int) -> np.ndarray:
         rim = (depth - random_number(generator, 0.5, 1.5, n)).clip(0, 1)
         eye = disc(along - length / 3, across, 1.5)
         dark = mix(wing, np.float32(0.08), np.maximum(1 - rim, 0.9 * eye))
-        image = mix(image, dark, (depth + 0.5).clip(0, 1))
+        image = mix(image, dark, covered(depth))
     body = (1.2 - segment_distance(x, y, (0, -5), (0, 5))).clip(0, 1)
     feeler = (0.9 - segment_distance(x, y, (0, -5), (3, -10))).clip(0, 0.8)
     return to_bytes(mix(image, np.float32(0.1), np.maximum(body, feeler)))
@@ -158,7 +161,7 @@ def terrain(generator: Generator, n: int) -> np.ndarray:
     """
     x = np.broadcast_to(X, (n, SIZE, SIZE))
     y = np.broadcast_to(Y, (n, SIZE, SIZE))
-    height = sum(0.5**k * value_noise(generator, x, y, 12 / 2**k) for k in range(3)) / 1.75
+    height = octaves(generator, x, y, 12, 3) / 1.75
     level = (height - random_number(generator, 0.2, 0.5, n)) * 12 + 2  # of the shore, 2
     colour = _LAND[level.clip(0, len(_LAND) - 1).astype(int)]
     slope = np.gradient(height, axis=1) + np.gradient(height, axis=2)
@@ -177,7 +180,7 @@ def woodgrain(generator: Generator, n: int) -> np.ndarray:
     distance = np.hypot(along / 5, across - random_number(generator, 0, 40, n))
     ring = (distance / random_number(generator, 3, 7, n) + 2 * bend) % 1
     fibre = value_noise(generator, along / 8, across, 1)
-    brown = np.array([0.82, 0.58, 0.33], np.float32) * random_light(generator, 0.7, 1.2, n)
+    brown = rgb(0.82, 0.58, 0.33) * random_light(generator, 0.7, 1.2, n)
     light = brown * random_colour(generator, 0.85, 1.15, n)
     dark = light * random_light(generator, 0.35, 0.65, n)
     return to_bytes(mix(light, dark, 0.75 * ring**3 + 0.25 * fibre))
@@ -219,8 +222,8 @@ def galaxies(generator: Generator, n: int) -> np.ndarray:
     disk = np.exp(-radius / random_number(generator, 5, 9, n))
     arm = disk * (0.5 + 0.5 * np.cos(turn)) ** 2 * knots
     core = np.exp(-((radius / random_number(generator, 1.5, 4, n)) ** 2))
-    blue = np.array([0.6, 0.75, 1], np.float32) * random_colour(generator, 0.8, 1.6, n)
-    warm = np.array([1, 0.85, 0.6], np.float32) * random_colour(generator, 0.8, 1.2, n)
+    blue = rgb(0.6, 0.75, 1) * random_colour(generator, 0.8, 1.6, n)
+    warm = rgb(1, 0.85, 0.6) * random_colour(generator, 0.8, 1.2, n)
     sparks = ((generator.random((n, SIZE, SIZE), np.float32) - 0.97) * 20).clip(0, 1)
     glow = arm[..., np.newaxis] * blue
     glow = glow + core[..., np.newaxis] * warm
@@ -237,13 +240,13 @@ def clouds(generator: Generator, n: int) -> np.ndarray:
     shift = random_number(generator, 0, 99, n)
     x = X * (1.6 + Y / SIZE) + shift
     y = Y * low * (1.6 + Y / SIZE) + shift
-    noise = sum(0.5**k * value_noise(generator, x, y, 14 / 2**k) for k in range(4)) / 1.875
+    noise = octaves(generator, x, y, 14, 4) / 1.875
     cover = ((noise - random_number(generator, 0.35, 0.55, n)) * 6).clip(0, 1)
     shade = (0.9 - 2.5 * np.gradient(noise, axis=1)).clip(0.5, 1.05)
     evening = random_light(generator, 0, 1, n) ** 3
-    high = np.array([0.25, 0.45, 0.85], np.float32) * random_light(generator, 0.7, 1.1, n)
-    day = np.array([0.75, 0.87, 1], np.float32)
-    dusk = np.array([1, 0.55, 0.35], np.float32)
+    high = rgb(0.25, 0.45, 0.85) * random_light(generator, 0.7, 1.1, n)
+    day = rgb(0.75, 0.87, 1)
+    dusk = rgb(1, 0.55, 0.35)
     horizon = day * (1 - evening) + dusk * evening
     sky = mix(high, horizon, np.broadcast_to(Y / SIZE + 0.5, cover.shape))
     white = 1 - 0.4 * evening * (1 - horizon)

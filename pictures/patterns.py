@@ -9,6 +9,7 @@ from pictures.base import (
     SIZE,
     X,
     Y,
+    covered,
     each,
     family,
     mix,
@@ -23,6 +24,7 @@ from pictures.base import (
 )
 
 _PLACE = np.arange(SIZE)
+_FREQUENCY = np.hypot(np.fft.fftfreq(SIZE)[:, np.newaxis], np.fft.rfftfreq(SIZE))
 
 
 @family("Gaussian noise", citation_key="liang2018", splits={"test": 10000})
@@ -40,8 +42,7 @@ def static(generator: Generator, n: int) -> np.ndarray:
     """
     width = each(generator.integers(1, 5, n))
     blocks = uniform(generator, 0, 1, n, SIZE, SIZE) ** each(uniform(generator, -2, 2, n) ** 2 + 1)
-    pixels = np.arange(SIZE)
-    shown = blocks[each(np.arange(n)), pixels[:, np.newaxis] // width, pixels // width]
+    shown = blocks[each(np.arange(n)), _PLACE[:, np.newaxis] // width, _PLACE // width]
     return to_bytes(mix(*two_colours(generator, n), shown))
 
 
@@ -50,7 +51,7 @@ def plasma(generator: Generator, n: int) -> np.ndarray:
     """Coloured clouds: noise whose amplitude falls with a random power, 1 to 2.5, of the spatial
     frequency.
     """
-    frequency = np.hypot(np.fft.fftfreq(SIZE)[:, np.newaxis], np.fft.rfftfreq(SIZE))
+    frequency = _FREQUENCY.copy()
     frequency[0, 0] = 1  # the mean is set below
     fall = frequency.astype(np.float32) ** -random_number(generator, 1, 2.5, n)
     spectrum = np.fft.rfft2(generator.standard_normal((n, 3, SIZE, SIZE), np.float32))
@@ -67,8 +68,7 @@ def blue_noise(generator: Generator, n: int) -> np.ndarray:
     """Grain without patches: noise whose amplitude grows with a random power, 0.5 to 1.5, of the
     spatial frequency, around one colour, grey or in colours.
     """
-    frequency = np.hypot(np.fft.fftfreq(SIZE)[:, np.newaxis], np.fft.rfftfreq(SIZE))
-    rise = frequency.astype(np.float32) ** random_number(generator, 0.5, 1.5, n)
+    rise = _FREQUENCY.astype(np.float32) ** random_number(generator, 0.5, 1.5, n)
     spectrum = np.fft.rfft2(generator.standard_normal((n, 3, SIZE, SIZE), np.float32))
     grain = np.fft.irfft2(spectrum * rise[:, np.newaxis]).astype(np.float32)
     grain /= grain.std(axis=(2, 3), keepdims=True)
@@ -84,7 +84,7 @@ def salt_and_pepper(generator: Generator, n: int) -> np.ndarray:
     """
     x, _ = random_turn(generator, n)
     first, second = uniform(generator, 0, 1, 2, n, 1, 1, 3)
-    image = mix(first, second, (x / SIZE + 0.5).clip(0, 1))
+    image = mix(first, second, covered(x / SIZE))
     share = random_number(generator, 0.03, 0.4, n)
     grains = generator.random((n, SIZE, SIZE), np.float32) < share
     white = generator.random((n, SIZE, SIZE), np.float32) < random_number(generator, 0.3, 0.7, n)
@@ -205,7 +205,7 @@ def bubbles(generator: Generator, n: int) -> np.ndarray:
     for _ in range(10):
         x, y = (random_number(generator, -SIZE / 2, SIZE / 2, n) for _ in range(2))
         radius = random_number(generator, 2, 8, n)
-        inside = (radius - np.hypot(X - x, Y - y) + 0.5).clip(0, 1)
+        inside = covered(radius - np.hypot(X - x, Y - y))
         light = 1.25 - 0.9 * np.hypot(X - x + radius / 3, Y - y + radius / 3) / radius
         colour = random_colour(generator, 0.2, 1, n) * light[..., np.newaxis].clip(0, 1.25)
         image = mix(image, colour, inside)
@@ -226,7 +226,7 @@ def polygons(generator: Generator, n: int) -> np.ndarray:
             angle = first + 2 * np.pi * (side + random_number(generator, -0.2, 0.2, n)) / sides
             edge = radius - np.cos(angle) * (X - x) - np.sin(angle) * (Y - y)
             depth = np.where(side < sides, np.minimum(depth, edge), depth)
-        image = mix(image, random_colour(generator, 0, 1, n), (depth + 0.5).clip(0, 1))
+        image = mix(image, random_colour(generator, 0, 1, n), covered(depth))
     return to_bytes(image)
 
 

@@ -11,6 +11,7 @@ from pictures.base import (
     Y,
     backdrop,
     box,
+    covered,
     disc,
     each,
     family,
@@ -19,6 +20,7 @@ from pictures.base import (
     random_light,
     random_number,
     random_place,
+    rgb,
     segment_distance,
     to_bytes,
     two_colours,
@@ -37,13 +39,13 @@ def dart_boards(generator: Generator, n: int) -> np.ndarray:
     sectors = each(generator.integers(6, 11, n))
     far = np.hypot(x, y) / radius
     wave = np.sin(np.arctan2(y, x) * sectors) * far * radius / sectors  # pixels from a border
-    odd = (wave + 0.5).clip(0, 1)
+    odd = covered(wave)
     board = mix(*two_colours(generator, n), odd)
     rings = mix(*two_colours(generator, n), odd)
     edge = random_number(generator, 0.4, 0.5, n)
     ring = (np.abs(far - edge) < 0.06) | (np.abs(far - 0.72) < 0.06) | (far < 0.12)
     image = np.where(ring[..., np.newaxis], rings, board)
-    image = mix(image, np.float32(0.06), ((far - 0.8) * radius + 0.5).clip(0, 1))
+    image = mix(image, np.float32(0.06), covered((far - 0.8) * radius))
     return to_bytes(mix(backdrop(generator, n), image, disc(x, y, radius)))
 
 
@@ -98,7 +100,7 @@ def barcodes(generator: Generator, n: int) -> np.ndarray:
     image = mix(backdrop(generator, n), mix(paper, ink, bar), label)
     laser = (1.2 - np.abs(Y - random_number(generator, -5, 5, n))).clip(0, 1)
     laser = laser * each(generator.random(n) < 0.3) * 0.8
-    return to_bytes(mix(image, np.array([1, 0.1, 0.1], np.float32), laser))
+    return to_bytes(mix(image, rgb(1, 0.1, 0.1), laser))
 
 
 @family("Road signs")
@@ -111,8 +113,8 @@ def road_signs(generator: Generator, n: int) -> np.ndarray:
     y = np.broadcast_to(Y, (n, SIZE, SIZE))
     clouds = value_noise(generator, x / 2, y, 5)
     bushes = value_noise(generator, x, y, 3)
-    blue = random_light(generator, 0.5, 1, n) * np.array([0.55, 0.75, 1], np.float32)
-    green = random_colour(generator, 0.2, 0.6, n) * np.array([0.9, 1.1, 0.6], np.float32)
+    blue = random_light(generator, 0.5, 1, n) * rgb(0.55, 0.75, 1)
+    green = random_colour(generator, 0.2, 0.6, n) * rgb(0.9, 1.1, 0.6)
     sky = mix(blue, np.float32(0.95), 0.8 * clouds**2)
     land = green * (0.5 + bushes)[..., np.newaxis]
     image = mix(sky, land, (Y - horizon + 4 * clouds + 2 * bushes).clip(0, 1))
@@ -129,7 +131,7 @@ def road_signs(generator: Generator, n: int) -> np.ndarray:
     rim, face = (generator.integers(0, 5, n) for _ in range(2))
     face = np.where(face == rim, (face + 1) % 5, face)
     middle = each(colours[face])
-    image = mix(image, each(colours[rim]), (depth + 0.5).clip(0, 1))
+    image = mix(image, each(colours[rim]), covered(depth))
     image = mix(image, middle, (depth - 1).clip(0, 1))
     size = 0.5 * radius
     bar = box(x, y, 2 * size, 0.6 * size)

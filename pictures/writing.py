@@ -9,12 +9,15 @@ from pictures.base import (
     SIZE,
     X,
     Y,
+    covered,
     each,
     family,
     mix,
+    octaves,
     random_colour,
     random_number,
     random_turn,
+    rgb,
     rotate,
     to_bytes,
     two_colours,
@@ -33,7 +36,7 @@ def latin(generator: Generator, n: int) -> np.ndarray:
     scale = random_number(generator, 0.6, 1.3, n)
     shown = ink(glyphs, each(random_glyphs(generator, glyphs, n)), x / scale, y / scale)
     ground, colour = two_colours(generator, n)
-    fade = 1 - 0.5 * (random_turn(generator, n)[0] / SIZE + 0.5).clip(0, 1)
+    fade = 1 - 0.5 * covered(random_turn(generator, n)[0] / SIZE)
     return to_bytes(mix(ground * fade[..., np.newaxis], colour, shown))
 
 
@@ -71,11 +74,11 @@ def tifinagh(generator: Generator, n: int) -> np.ndarray:
     """Letters of the Tuareg, cut into rough stone that is lit from one side."""
     x, y = random_tilt(generator, n, 0.3)
     shown, _, _ = page(generator, "tifinagh", x, y, random_number(generator, 10, 18, n))
-    rough = sum(0.6**k * value_noise(generator, x, y, 8 / 2**k) for k in range(3))
+    rough = octaves(generator, x, y, 8, 3, fall=0.6)
     height = 0.35 * rough - 0.3 * shown
     side = each(generator.choice([-1, 1], n))
     light = 0.75 + 1.2 * (np.gradient(height, axis=1) + side * np.gradient(height, axis=2))
-    stone = np.array([0.8, 0.65, 0.5], np.float32) * random_colour(generator, 0.7, 1.2, n)
+    stone = rgb(0.8, 0.65, 0.5) * random_colour(generator, 0.7, 1.2, n)
     return to_bytes(stone * (light - 0.2 * shown)[..., np.newaxis])
 
 

