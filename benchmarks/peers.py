@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
+from typing import Any
 
 import numpy as np
 import osr_metrics
@@ -144,7 +145,7 @@ def draw_outputs(images: int, seed: int) -> tuple[Outputs, Head]:
     return Outputs(features @ head.weight.T + head.bias, features, labels), head
 
 
-def detectors(head: Head) -> dict[str, tuple[object, str, int, float, float]]:
+def detectors(head: Head) -> dict[str, tuple[Any, str, int, float, float]]:
     """Return the detector of pytorch-ood for each score.
 
     Each value has the detector, its inputs, the number of images that it scores, the factor between

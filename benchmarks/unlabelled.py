@@ -37,7 +37,7 @@ KINDS = {
 IMAGES = 1500
 OTHERS = 250
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8)
-CHANGES = {"none": (), "fog": ("fog", 3), "noise": ("gaussian_noise", 1)}
+CHANGES: dict[str, tuple] = {"none": (), "fog": ("fog", 3), "noise": ("gaussian_noise", 1)}
 COLUMNS = "network kind change pack share accuracy accepted stated coverage exceeded".split()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 from numpy.random import Generator
@@ -351,7 +352,8 @@ def octaves(
     fall: float = 0.5,
 ) -> np.ndarray:
     """Add value noise of half the spacing `count` times, each weaker by the factor `fall`."""
-    return sum(fall**k * value_noise(generator, x, y, spacing / 2**k) for k in range(count))
+    layers = (fall**k * value_noise(generator, x, y, spacing / 2**k) for k in range(count))
+    return reduce(np.add, layers)
 
 
 def backdrop(generator: Generator, n: int) -> np.ndarray:

@@ -187,8 +187,7 @@ def small_images(parameters: BenchmarkParameters) -> Benchmark:
         overlaps.check_names(images, nouns=nouns)
         if odd := set(keep) - set(images.class_names):
             raise ValueError(
-                f"far.{name}.keep: classes of the data set '{name}' expected, "
-                f"got {sorted(odd)[0]!r}"
+                f"far.{name}.keep: classes of the data set '{name}' expected, got {min(odd)!r}"
             )
         shared = set(overlaps.find(images, data_set, external)) - set(keep)
         if not shared:
