@@ -97,6 +97,8 @@ def test_hard_english_is_rare(kind):
     allowed = ENGLISH["hits"][kind]
     assert words > 1000
     assert 1000 * total <= allowed * words, f"{1000 * total / words:.1f}, not {allowed}: {shown}"
+    old = hits["words out of use"]
+    assert 1000 * len(old) <= ENGLISH["old words"][kind] * words, old
 
 
 @pytest.mark.parametrize(
