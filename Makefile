@@ -1,6 +1,8 @@
 # make book   from a fresh clone to the rendered book (TIER=mini by default)
 # make preview   a book of the stored outputs, in a minute
-# make test   all checks
+# make test   all checks: make lint, then make unit, then the book
+# make lint   style, types, budgets, English, links: less than a minute
+# make unit   unit tests and doctests
 # make test-all   also the long checks: every notebook alone, every variant of a network
 # make run    the notebooks of a tier, without the book: make run TIER=small DATA_ROOT=...
 #             or some of them, with the notebooks that they need: PAPER=uimnet, STEP=uimnet/figures
@@ -25,7 +27,7 @@ ALONE = openset_calibration
 export PYTHONUNBUFFERED = 1
 unexport PYTHONDONTWRITEBYTECODE   # byte code is written on first use; without it every start costs seconds
 
-.PHONY: setup preview book test test-all rehearsal run notebooks bench lab clean
+.PHONY: setup preview book lint unit test test-all rehearsal run notebooks bench lab clean
 .DEFAULT_GOAL := book
 
 # without an NVIDIA driver, PyTorch's own index has a build that is gigabytes smaller
@@ -63,15 +65,22 @@ book: .venv/.installed
 run: .venv/.installed
 	@$(PIPELINE) $(if $(PAPER),--paper $(PAPER)) $(if $(STEP),--step $(STEP)) all
 
+# no code of the project runs here, except what reads texts
+lint: .venv/.installed
+	$(BIN)/ruff check . && $(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(UNIT) lint
+
+unit: .venv/.installed
+	@mkdir -p runs
+	$(UNIT) $(DIVIDED) && times > runs/unit_tests.txt
+	if grep -qsw avx512f /proc/cpuinfo; then $(AS_AVX2) $(UNIT) $(COMPUTES); fi
+
 # fast checks first; the book's executed notebooks are compared with the stored outputs, and the
 # notebooks of one chapter are executed alone, as a reader does (all of them: test-all);
 # benchmarks.pipeline: the CPU time of each chapter and of the unit tests; bare.py: the installed
 # tool with only its declared packages
-test: .venv/.installed
-	$(BIN)/ruff check . && $(BIN)/ruff format --check .
-	@mkdir -p runs
-	$(UNIT) $(DIVIDED) && times > runs/unit_tests.txt
-	if grep -qsw avx512f /proc/cpuinfo; then $(AS_AVX2) $(UNIT) $(COMPUTES); fi
+test: lint unit
 	@$(PIPELINE) book
 	$(BIN)/python -m benchmarks.pipeline
 	$(BIN)/python -m pytest --nbval notebooks --executed runs/$(TIER)

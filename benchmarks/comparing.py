@@ -24,13 +24,21 @@ class Comparison:
     """The rows of one benchmark, `name`, stored as ``benchmarks/results/<name>.parquet``."""
 
     def __init__(self, name: str, *packages: str):
-        self.name, self.packages = name, ("numpy", "torch", *packages)
+        self.name = name
+        self.packages = ("numpy", "torch", *packages)
         self.rows: list[dict] = []
 
     def add(
-        self, work: str, size: str, peer: str, ours: Callable, theirs: Callable, *,
-        rounds: int = 3, share: float = 1.0,
-    ) -> None:  # fmt: skip
+        self,
+        work: str,
+        size: str,
+        peer: str,
+        ours: Callable,
+        theirs: Callable,
+        *,
+        rounds: int = 3,
+        share: float = 1.0,
+    ) -> None:
         """Time both sides in turn, after one call of each side without timing.
 
         Parameters
@@ -46,11 +54,15 @@ class Comparison:
         pairs = [(timeit(ours, number=1), timeit(theirs, number=1) / share) for _ in range(rounds)]
         ratios = [their / our for our, their in pairs]
         row = {
-            "work": work, "size": size, "peer": peer,
+            "work": work,
+            "size": size,
+            "peer": peer,
             "ours": statistics.median(our for our, _ in pairs),
             "theirs": statistics.median(their for _, their in pairs),
-            "ratio": statistics.median(ratios), "low": min(ratios), "high": max(ratios),
-        }  # fmt: skip
+            "ratio": statistics.median(ratios),
+            "low": min(ratios),
+            "high": max(ratios),
+        }
         self.rows.append(row)
         print(f"{work}, {peer}: {row['ratio']:.2f} ({row['low']:.2f} to {row['high']:.2f})")
 

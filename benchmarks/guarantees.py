@@ -20,7 +20,9 @@ from known_unknowns.bench.feature_packs import EMBEDDED, FeaturePack
 from known_unknowns.guarantees import images_needed, risk_threshold
 
 STORED = Path(__file__).with_name("results") / "guarantees.parquet"
-CONFIDENCE, RISKS, SIZES = 0.95, (0.01, 0.05, 0.1), (300, 1000, 3000, 10_000, 100_000)
+CONFIDENCE = 0.95
+RISKS = (0.01, 0.05, 0.1)
+SIZES = (300, 1000, 3000, 10_000, 100_000)
 NETWORKS = {"CIFAR-10": "densenet100.dice_cifar10", "CIFAR-100": "densenet100.dice_cifar100"}
 SCORES = {"smooth": 15, "two digits": 2, "one digit": 1}
 
@@ -67,10 +69,12 @@ def compare() -> pd.DataFrame:
         fine = np.quantile(known, (np.arange(2**19) + 0.5) / 2**19)[::-1]
         errors = np.cumsum(1 - fine)
         for (kind, digits), images in product(SCORES.items(), SIZES):
-            falling, generator = -fine.round(digits), np.random.default_rng(images)
+            falling = -fine.round(digits)
+            generator = np.random.default_rng(images)
             for _ in range(max(10, min(600, 600_000 // images))):
                 drawn = np.quantile(known, generator.random(images))
-                correct, scores = generator.random(images) < drawn, drawn.round(digits)
+                correct = generator.random(images) < drawn
+                scores = drawn.round(digits)
                 for risk, method in product(RISKS, (ours, plain, mapie, zugzwang)):
                     try:
                         threshold = method(scores, correct, risk)
@@ -81,9 +85,13 @@ def compare() -> pd.DataFrame:
                     rows.append((*row, kept > 0 and errors[kept - 1] > risk * kept))
     names = ["network", "scores", "risk", "images", "method"]
     table = pd.DataFrame(rows, columns=[*names, "coverage", "violated"])
-    return table.groupby(names, sort=False).agg(
-        coverage=("coverage", "mean"), violated=("violated", "mean"), draws=("violated", "size")
-    ).reset_index()  # fmt: skip
+    return (
+        table.groupby(names, sort=False)
+        .agg(
+            coverage=("coverage", "mean"), violated=("violated", "mean"), draws=("violated", "size")
+        )
+        .reset_index()
+    )
 
 
 if __name__ == "__main__":

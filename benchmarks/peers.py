@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
+from typing import Any
 
 import numpy as np
 import osr_metrics
@@ -29,8 +30,11 @@ from helpers.outputs import Head, Outputs
 from helpers.scores.vim import principal_dimensions
 
 PEERS = "pytorch-ood torch-uncertainty osr-metrics mapie zugzwang scikit-learn".split()
-IMAGES, CLASSES = 10**6, 100
-TRAINING, FEATURES, IMAGENET_CLASSES = 10_000, 2048, 1000
+IMAGES = 10**6
+CLASSES = 100
+TRAINING = 10_000
+FEATURES = 2048
+IMAGENET_CLASSES = 1000
 
 
 def compare_ranking(comparison: Comparison) -> None:
@@ -39,12 +43,15 @@ def compare_ranking(comparison: Comparison) -> None:
     known = generator.random(IMAGES) < 0.6
     scores = generator.normal(size=IMAGES) + known
     correct = known & (generator.random(IMAGES) < 0.5 + 0.4 * (scores > 1))
-    inside, outside = scores[known], scores[~known]
+    inside = scores[known]
+    outside = scores[~known]
     tensor = torch.from_numpy
     # pytorch-ood scores how unknown an image is, and labels an unknown image with −1
-    unknown_scores, labels = tensor(-scores), tensor(np.where(known, 1, -1))
+    unknown_scores = tensor(-scores)
+    labels = tensor(np.where(known, 1, -1))
     # confidences in one of two classes, for the errors of torch-uncertainty
-    sure, right = tensor(expit(scores) / 2 + 0.5), tensor(correct.astype(int))
+    sure = tensor(expit(scores) / 2 + 0.5)
+    right = tensor(correct.astype(int))
     peers = [
         ("AURC", "pytorch-ood", lambda: metrics.aurc(scores, correct),
          lambda: 1 - pytorch_ood.aurra(tensor(scores), tensor(correct))),
@@ -77,7 +84,10 @@ def compare_metrics(comparison: Comparison, size: str, peers: Iterable[tuple]) -
 
 def compare_bootstrap(comparison: Comparison) -> None:
     """Time AURCs of a thousand resampled test sets of 50,000 images."""
-    generator, images, replicates, some = np.random.default_rng(1), 50_000, 1000, 20
+    generator = np.random.default_rng(1)
+    images = 50_000
+    replicates = 1000
+    some = 20
     scores = generator.normal(size=images)
     correct = generator.random(images) < 0.5 + 0.4 * (scores > 0)
     weights = metrics.resample_weights(images, replicates=replicates, seed=0)
@@ -88,7 +98,8 @@ def compare_bootstrap(comparison: Comparison) -> None:
         return [metrics.aurc(scores[chosen], correct[chosen]) for chosen in drawn]
 
     check_equal(ours()[:some], one_by_one())
-    size, share = f"{replicates:,} × {images:,} images", some / replicates
+    size = f"{replicates:,} × {images:,} images"
+    share = some / replicates
     comparison.add("AURC, bootstrap", size, "metric, one by one", ours, one_by_one, share=share)
 
 
@@ -98,17 +109,25 @@ def compare_calibration(comparison: Comparison) -> None:
     logits = generator.normal(size=(IMAGES, CLASSES)).astype(np.float32) * 2
     labels = generator.integers(CLASSES, size=IMAGES)
     logits[np.arange(IMAGES), labels] += 3
-    tensor, truth = torch.from_numpy(logits).softmax(dim=1), torch.from_numpy(labels)
+    tensor = torch.from_numpy(logits).softmax(dim=1)
+    truth = torch.from_numpy(labels)
     options = {"task": "multiclass", "num_bins": 15, "num_classes": CLASSES}
-    peers = [("ECE", "torch-uncertainty", lambda: metrics.ece(tensor.numpy(), labels),
-              lambda: torch_uncertainty.CalibrationError(**options)(tensor, truth))]  # fmt: skip
+    peers = [
+        (
+            "ECE",
+            "torch-uncertainty",
+            lambda: metrics.ece(tensor.numpy(), labels),
+            lambda: torch_uncertainty.CalibrationError(**options)(tensor, truth),
+        )
+    ]
     compare_metrics(comparison, f"{IMAGES:,} × {CLASSES}", peers)
 
 
 def compare_thresholds(comparison: Comparison) -> None:
     """Time the threshold for a risk of 0.1; the answers differ."""
     scores, drawn = np.random.default_rng(0).random((2, 10_000))
-    given, work = (scores, drawn < scores, 0.1), "threshold for a risk"
+    given = (scores, drawn < scores, 0.1)
+    work = "threshold for a risk"
     for peer in (guarantees.mapie, guarantees.zugzwang):
         both = partial(guarantees.ours, *given), partial(peer, *given)
         comparison.add(work, "10,000 images", peer.__name__, *both)
@@ -126,7 +145,7 @@ def draw_outputs(images: int, seed: int) -> tuple[Outputs, Head]:
     return Outputs(features @ head.weight.T + head.bias, features, labels), head
 
 
-def detectors(head: Head) -> dict[str, tuple[object, str, int, float, float]]:
+def detectors(head: Head) -> dict[str, tuple[Any, str, int, float, float]]:
     """Return the detector of pytorch-ood for each score.
 
     Each value has the detector, its inputs, the number of images that it scores, the factor between
@@ -134,7 +153,8 @@ def detectors(head: Head) -> dict[str, tuple[object, str, int, float, float]]:
     """
     linear = torch.nn.Linear(FEATURES, IMAGENET_CLASSES)
     linear.load_state_dict({name: torch.from_numpy(array) for name, array in vars(head).items()})
-    weight, bias = linear.weight.data, linear.bias.data
+    weight = linear.weight.data
+    bias = linear.bias.data
     dimensions = principal_dimensions(FEATURES)
     return {
         "energy": (detector.EnergyBased(None), "logits", TRAINING, 1, 1e-3),
@@ -148,7 +168,8 @@ def detectors(head: Head) -> dict[str, tuple[object, str, int, float, float]]:
 
 def compare_scores(comparison: Comparison) -> None:
     """Time fitting and scoring with outputs of ImageNet's size."""
-    (train, head), (test, _) = draw_outputs(TRAINING, 1), draw_outputs(TRAINING, 2)
+    train, head = draw_outputs(TRAINING, 1)
+    test, _ = draw_outputs(TRAINING, 2)
     for name, (peer, reads, images, factor, within) in detectors(head).items():
         score = helpers.scores.create(name)
         shown, asked = (torch.from_numpy(getattr(one, reads)) for one in (train, test))
@@ -157,20 +178,26 @@ def compare_scores(comparison: Comparison) -> None:
         score.fit(train, head)
         if fit is not None and "training outputs" in score.info.needs:
             comparison.add(
-                f"{name}, fit", f"{TRAINING:,} × {shown.shape[1]:,}", "pytorch-ood",
+                f"{name}, fit",
+                f"{TRAINING:,} × {shown.shape[1]:,}",
+                "pytorch-ood",
                 # a subset does not keep moments of the previous fit
                 lambda name=name: helpers.scores.create(name).fit(train.subset(slice(None)), head),
-                lambda fit=fit, shown=shown, labels=labels: fit(shown, labels), rounds=1,
-            )  # fmt: skip
+                lambda fit=fit, shown=shown, labels=labels: fit(shown, labels),
+                rounds=1,
+            )
         predict = getattr(peer, f"predict_{reads}", None) or peer.predict
-        few, asked = test.subset(slice(0, images)), asked[:images]
+        few = test.subset(slice(0, images))
+        asked = asked[:images]
         values = score.score_samples(few)
         check_equal(values, -factor * predict(asked).double().numpy(), within=within * values.std())
         comparison.add(
-            f"{name}, score", f"{images:,} × {shown.shape[1]:,}", "pytorch-ood",
+            f"{name}, score",
+            f"{images:,} × {shown.shape[1]:,}",
+            "pytorch-ood",
             lambda score=score, few=few: score.score_samples(few),
             lambda predict=predict, asked=asked: predict(asked),
-        )  # fmt: skip
+        )
 
 
 def compare_mixture(comparison: Comparison) -> None:
@@ -178,14 +205,19 @@ def compare_mixture(comparison: Comparison) -> None:
     generator = np.random.default_rng(0)
     parts = 8 + 2 * generator.normal(size=10_000), generator.gamma(3, 0.8, 10_000)
     scores = np.concatenate(parts)
-    start, floor = labelfree.two_means(scores), 1e-6 * scores.var()
+    start = labelfree.two_means(scores)
+    floor = 1e-6 * scores.var()
 
     def theirs() -> GaussianMixture:
         return GaussianMixture(
-            2, tol=1e-14, max_iter=2000, reg_covar=floor,
-            weights_init=start.counts / len(scores), means_init=start.means[:, None],
+            2,
+            tol=1e-14,
+            max_iter=2000,
+            reg_covar=floor,
+            weights_init=start.counts / len(scores),
+            means_init=start.means[:, None],
             precisions_init=(1 / (start.deviations**2 + floor))[:, None, None],
-        ).fit(scores[:, None])  # fmt: skip
+        ).fit(scores[:, None])
 
     ours = partial(labelfree.fit_mixture, scores)
     check_equal(ours().means, np.sort(theirs().means_[:, 0])[::-1], within=1e-6 * scores.std())

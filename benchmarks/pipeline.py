@@ -37,7 +37,8 @@ def used_seconds() -> pd.Series:
 def yardstick() -> float:
     """Return the CPU seconds of a fixed piece of work, in one thread as the notebooks are."""
     torch.set_num_threads(1)
-    images, weight = torch.randn(64, 16, 32, 32), torch.randn(32, 16, 3, 3, requires_grad=True)
+    images = torch.randn(64, 16, 32, 32)
+    weight = torch.randn(32, 16, 3, 3, requires_grad=True)
     start = time.process_time()
     for _ in range(100):
         torch.conv2d(images, weight).square().sum().backward()
@@ -46,7 +47,8 @@ def yardstick() -> float:
 
 def main() -> None:
     """Write the budgets, or exit with the chapters that take more than theirs."""
-    table, path = used_seconds().to_frame("seconds"), RESULTS / "pipeline.parquet"
+    table = used_seconds().to_frame("seconds")
+    path = RESULTS / "pipeline.parquet"
     if sys.argv[1:] == ["--write"]:
         table.assign(yardstick=yardstick()).to_parquet(path)
     budget = pd.read_parquet(path)

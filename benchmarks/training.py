@@ -19,9 +19,18 @@ from helpers.training.loop import train
 
 # the learning rate is constant, so a loop without a schedule does the same work
 RECIPE = Recipe(
-    depth=8, width=16, stem_stride=1, batch_size=128, epochs=1, learning_rate=0.02, threads=1,
-    warmup_epochs=0.0, schedule="multistep", milestones=(1.0,), augmentation=(),
-)  # fmt: skip
+    depth=8,
+    width=16,
+    stem_stride=1,
+    batch_size=128,
+    epochs=1,
+    learning_rate=0.02,
+    threads=1,
+    warmup_epochs=0.0,
+    schedule="multistep",
+    milestones=(1.0,),
+    augmentation=(),
+)
 
 
 def ours(images: data.Images) -> backbones.Classifier:
@@ -36,9 +45,13 @@ def bare(images: data.Images) -> backbones.Classifier:
     classifier = backbones.create(RECIPE, len(images.class_names))
     classifier.set_normalisation(images.images)
     optimiser = torch.optim.SGD(
-        classifier.parameters(), lr=RECIPE.learning_rate, momentum=RECIPE.momentum,
-        weight_decay=RECIPE.weight_decay, nesterov=RECIPE.nesterov, fused=True,
-    )  # fmt: skip
+        classifier.parameters(),
+        lr=RECIPE.learning_rate,
+        momentum=RECIPE.momentum,
+        weight_decay=RECIPE.weight_decay,
+        nesterov=RECIPE.nesterov,
+        fused=True,
+    )
     pixels = torch.from_numpy(images.images).permute(0, 3, 1, 2)
     targets = torch.from_numpy(images.labels)
     classifier.train()
@@ -60,7 +73,8 @@ def main() -> None:
     with reproducible("cpu", RECIPE.threads):
         networks = ours(images), bare(images.subset(order))
     assert len({checkpoints.digest(network.state_dict()) for network in networks}) == 1
-    size, comparison = "ResNet-8, 32×32, batch 128", Comparison("training")
+    size = "ResNet-8, 32×32, batch 128"
+    comparison = Comparison("training")
     comparison.add("training", size, "bare loop", lambda: ours(images), lambda: bare(images))
     comparison.write()
 

@@ -34,8 +34,10 @@ KINDS = {
     kind.replace("medical", "medical images"): [name for name in PACKS if name in names]
     for kind, names in sorted(experiment.KINDS.items())
 }
-IMAGES, OTHERS, SHARES = 1500, 250, (0.01, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8)
-CHANGES = {"none": (), "fog": ("fog", 3), "noise": ("gaussian_noise", 1)}
+IMAGES = 1500
+OTHERS = 250
+SHARES = (0.01, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8)
+CHANGES: dict[str, tuple] = {"none": (), "fog": ("fog", 3), "noise": ("gaussian_noise", 1)}
 COLUMNS = "network kind change pack share accuracy accepted stated coverage exceeded".split()
 
 
@@ -58,23 +60,28 @@ def outputs_of(network: str, id_set: str) -> tuple:
 def compare(network: str, id_set: str, risk: float) -> list[tuple]:
     """Return a row of `COLUMNS` for each kind, change, pack and share."""
     validation, known, packs = outputs_of(network, id_set)
-    classes, rows = tuple(map(str, range(validation.num_classes))), []
+    classes = tuple(map(str, range(validation.num_classes)))
+    rows = []
     for kind in KINDS:
         ood = {name: packs[name] for other in KINDS if other != kind for name in KINDS[other][:2]}
         inputs = Inputs(network, validation, classes, ood=ood)
-        first, again = audit(inputs, risk=risk, replicates=20), {}
+        first = audit(inputs, risk=risk, replicates=20)
+        again = {}
         for (change, part), name, share in product(known.items(), KINDS[kind], SHARES):
             sizes = counts_at_share(IMAGES, len(packs[name]), share)
-            ours, others = part.subset(slice(sizes[0])), packs[name].subset(slice(sizes[1]))
+            ours = part.subset(slice(sizes[0]))
+            others = packs[name].subset(slice(sizes[1]))
             seen = first.look_at(mixture := unlabelled([ours, others]))
-            correct, stated = np.append(ours.correct, np.zeros(sizes[1], bool)), seen["to_state"]
+            correct = np.append(ours.correct, np.zeros(sizes[1], bool))
+            stated = seen["to_state"]
             accepted = correct[first.rejector.accepts(mixture)]
             brackets = held(seen["accuracy"], correct), held(seen["accepted"], accepted)
             if stated and stated not in again:
                 again[stated] = audit(inputs, risk=risk, unknown_share=stated, replicates=20)
             coverage = exceeded = np.nan
             if stated and (rule := again[stated].rejector):
-                kept, unknown = rule.accepts(part), rule.accepts(packs[name]).mean()
+                kept = rule.accepts(part)
+                unknown = rule.accepts(packs[name]).mean()
                 wrong = (1 - share) * (kept & ~part.correct).mean() + share * unknown
                 coverage = kept.mean()
                 exceeded = float(wrong > risk * ((1 - share) * coverage + share * unknown))

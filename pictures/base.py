@@ -5,8 +5,10 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
+from numpy.random import Generator
 
 from helpers.checks import known_name
 
@@ -14,7 +16,7 @@ SIZE = 32
 Y, X = np.indices((SIZE, SIZE), np.float32) - (SIZE - 1) / 2  # pixel centres, from the middle
 BATCH = 250  # images drawn at once: their intermediate arrays stay within a processor's cache
 
-Draw = Callable[[np.random.Generator, int], np.ndarray]
+Draw = Callable[[Generator, int], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,7 @@ def to_bytes(images: np.ndarray) -> np.ndarray:
     return np.rint(images.clip(0, 1) * 255).astype(np.uint8)
 
 
-def uniform(generator: np.random.Generator, low: float, high: float, *shape: int) -> np.ndarray:
+def uniform(generator: Generator, low: float, high: float, *shape: int) -> np.ndarray:
     """Draw float32 numbers of a shape, uniform from `low` to `high`."""
     return low + (high - low) * generator.random(shape, np.float32)
 
@@ -127,24 +129,40 @@ def each(values: np.ndarray) -> np.ndarray:
     return values[:, np.newaxis, np.newaxis]
 
 
-def two_colours(generator: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
+def random_number(generator: Generator, low: float, high: float, n: int) -> np.ndarray:
+    """Draw one number per image, uniform from `low` to `high`, shape [n, 1, 1]."""
+    return uniform(generator, low, high, n, 1, 1)
+
+
+def random_light(generator: Generator, low: float, high: float, n: int) -> np.ndarray:
+    """Draw one brightness per image, uniform from `low` to `high`, shape [n, 1, 1, 1]."""
+    return uniform(generator, low, high, n, 1, 1, 1)
+
+
+def random_colour(generator: Generator, low: float, high: float, n: int) -> np.ndarray:
+    """Draw one colour per image, each channel uniform from `low` to `high`, shape [n, 1, 1, 3]."""
+    return uniform(generator, low, high, n, 1, 1, 3)
+
+
+def two_colours(generator: Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Draw two colours per image, each [n, 1, 1, 3], far apart in every channel."""
-    first = uniform(generator, 0, 1, n, 1, 1, 3)
-    return first, (first + uniform(generator, 0.35, 0.65, n, 1, 1, 3)) % 1
+    first = random_colour(generator, 0, 1, n)
+    return first, (first + random_colour(generator, 0.35, 0.65, n)) % 1
 
 
-def vivid(generator: np.random.Generator, *shape: int) -> np.ndarray:
+def vivid(generator: Generator, *shape: int) -> np.ndarray:
     """Draw colours of all hues, shape [..., 3], without pale and dark colours."""
     hue = uniform(generator, 0, 1, *shape, 1) + np.array([0, 1 / 3, 2 / 3], np.float32)
     return uniform(generator, 0.7, 0.95, *shape, 1) * (0.55 + 0.45 * np.cos(2 * np.pi * hue))
 
 
-def paper(generator: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
+def paper(generator: Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Draw a ground and an ink, each [n, 1, 1, 3].
 
     Three quarters of the images are dark on light, and one quarter is light on dark.
     """
-    ground, ink = uniform(generator, 0.82, 1, n, 1, 1, 3), uniform(generator, 0, 0.35, n, 1, 1, 3)
+    ground = random_colour(generator, 0.82, 1, n)
+    ink = random_colour(generator, 0, 0.35, n)
     dark = generator.random((n, 1, 1, 1)) < 0.25
     return np.where(dark, 1 - ground, ground), np.where(dark, 1 - ink, ink)
 
@@ -165,20 +183,43 @@ def rotate(x: np.ndarray, y: np.ndarray, angle: np.ndarray) -> tuple[np.ndarray,
     return np.cos(angle) * x + np.sin(angle) * y, np.cos(angle) * y - np.sin(angle) * x
 
 
-def random_turn(generator: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
+def random_turn(generator: Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the pixels' coordinates, each [n, 32, 32], turned by a random angle per image."""
-    return rotate(X, Y, each(uniform(generator, 0, 2 * np.pi, n)))
+    return rotate(X, Y, random_number(generator, 0, 2 * np.pi, n))
 
 
 def random_place(
-    generator: np.random.Generator, n: int, shift: float, tilt: float
+    generator: Generator, n: int, shift: float, tilt: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the pixels' coordinates, each [n, 32, 32], moved and turned at random.
 
     The middle moves by up to `shift` pixels, and the angle is at most `tilt` to either side.
     """
-    x, y = (z - each(uniform(generator, -shift, shift, n)) for z in (X, Y))
-    return rotate(x, y, each(uniform(generator, -tilt, tilt, n)))
+    x, y = moved(generator, X, Y, shift, n)
+    return rotate(x, y, random_number(generator, -tilt, tilt, n))
+
+
+def moved(
+    generator: Generator, x: np.ndarray, y: np.ndarray, most: float, n: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return coordinates, moved in each image by up to `most` pixels in both directions."""
+    return x - random_number(generator, -most, most, n), y - random_number(
+        generator, -most, most, n
+    )
+
+
+def rgb(red: float, green: float, blue: float) -> np.ndarray:
+    """Return a colour as three float32 numbers."""
+    return np.array([red, green, blue], np.float32)
+
+
+def covered(depth: np.ndarray) -> np.ndarray:
+    """Return the covered share of a pixel that is `depth` pixels inside an edge.
+
+    >>> covered(np.array([-1, 0, 1]))
+    array([0. , 0.5, 1. ])
+    """
+    return (depth + 0.5).clip(0, 1)
 
 
 def disc(x: np.ndarray, y: np.ndarray, radius: np.ndarray | float) -> np.ndarray:
@@ -199,7 +240,7 @@ def disc(x: np.ndarray, y: np.ndarray, radius: np.ndarray | float) -> np.ndarray
     >>> disc(np.array([0, 1, 2, 3]), np.array([0]), 2)
     array([1. , 1. , 0.5, 0. ])
     """
-    return (radius - np.hypot(x, y) + 0.5).clip(0, 1)
+    return covered(radius - np.hypot(x, y))
 
 
 def box(
@@ -255,16 +296,16 @@ def segment_distance(
     >>> segment_distance(np.array([-3, 0, 2, 4]), np.array([1, 1, 1, 0]), (0, 0), (4, 0)).round(3)
     array([3.162, 1.   , 1.   , 0.   ])
     """
-    (x0, y0), (x1, y1) = start, end
-    dx, dy = x1 - x0, y1 - y0
+    (x0, y0) = start
+    (x1, y1) = end
+    dx = x1 - x0
+    dy = y1 - y0
     along = ((x - x0) * dx + (y - y0) * dy) / (dx * dx + dy * dy + 1e-6)
     along = along.clip(0, 1)  # position of the nearest point on the segment
     return np.hypot(x - x0 - along * dx, y - y0 - along * dy)
 
 
-def value_noise(
-    generator: np.random.Generator, x: np.ndarray, y: np.ndarray, spacing: float
-) -> np.ndarray:
+def value_noise(generator: Generator, x: np.ndarray, y: np.ndarray, spacing: float) -> np.ndarray:
     """Interpolate random values on a grid smoothly: noise without details below `spacing`.
 
     Parameters
@@ -280,12 +321,17 @@ def value_noise(
     ndarray of float32, shape [n, H, W]
         From 0 to 1.
     """
-    n, cells = len(x), 16
+    n = len(x)
+    cells = 16
     grid = generator.random((n, cells, cells), np.float32)
-    column, row = np.floor(x / spacing), np.floor(y / spacing)
-    across, down = x / spacing - column, y / spacing - row
+    column = np.floor(x / spacing)
+    row = np.floor(y / spacing)
+    across = x / spacing - column
+    down = y / spacing - row
     across, down = (t * t * (3 - 2 * t) for t in (across, down))  # no kinks at the grid lines
-    column, row, which = column.astype(int), row.astype(int), each(np.arange(n))
+    column = column.astype(int)
+    row = row.astype(int)
+    which = each(np.arange(n))
     rows = [(which * cells + (row + below) % cells) * cells for below in (0, 1)]
     columns = [(column + right) % cells for right in (0, 1)]
 
@@ -297,10 +343,23 @@ def value_noise(
     return top + (bottom - top) * down
 
 
-def backdrop(generator: np.random.Generator, n: int) -> np.ndarray:
+def octaves(
+    generator: Generator,
+    x: np.ndarray,
+    y: np.ndarray,
+    spacing: float,
+    count: int,
+    fall: float = 0.5,
+) -> np.ndarray:
+    """Add value noise of half the spacing `count` times, each weaker by the factor `fall`."""
+    layers = (fall**k * value_noise(generator, x, y, spacing / 2**k) for k in range(count))
+    return reduce(np.add, layers)
+
+
+def backdrop(generator: Generator, n: int) -> np.ndarray:
     """Draw grounds [n, 32, 32, 3]: soft patches of two near colours, under a light from a side."""
     x, y = random_turn(generator, n)
     patches = (value_noise(generator, x, y, 11) + value_noise(generator, x, y, 4) / 2) / 1.5
-    first = uniform(generator, 0.1, 0.9, n, 1, 1, 3)
-    second = first + uniform(generator, -0.35, 0.35, n, 1, 1, 3)
+    first = random_colour(generator, 0.1, 0.9, n)
+    second = first + random_colour(generator, -0.35, 0.35, n)
     return mix(first, second, patches) * (1 + x / SIZE / 2)[..., np.newaxis]

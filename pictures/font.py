@@ -8,8 +8,16 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
+from numpy.random import Generator
 
-from pictures.base import SIZE, X, Y, each, rotate, uniform
+from pictures.base import (
+    SIZE,
+    X,
+    Y,
+    each,
+    random_number,
+    rotate,
+)
 
 FONT = "DejaVuSans-Bold.ttf"
 # first and last code points of the font's glyphs; tests compare them with the font's table
@@ -99,38 +107,43 @@ def ink(glyphs: np.ndarray, which: np.ndarray, x: np.ndarray, y: np.ndarray) -> 
     """
     # the margin is free of ink, so points outside the atlas read the margin
     x, y = ((z + (SIZE - 1) / 2).clip(0, SIZE - 1.001) for z in (x, y))
-    column, row = x.astype(np.int32), y.astype(np.int32)
-    across, down = x - column, y - row
-    pixel, flat = (which * SIZE + row) * SIZE + column, glyphs.reshape(-1)
+    column = x.astype(np.int32)
+    row = y.astype(np.int32)
+    across = x - column
+    down = y - row
+    pixel = (which * SIZE + row) * SIZE + column
+    flat = glyphs.reshape(-1)
     top = flat[pixel] * (1 - across) + flat[pixel + 1] * across
     bottom = flat[pixel + SIZE] * (1 - across) + flat[pixel + SIZE + 1] * across
     return top * (1 - down) + bottom * down
 
 
-def random_glyphs(generator: np.random.Generator, glyphs: np.ndarray, *shape: int) -> np.ndarray:
+def random_glyphs(generator: Generator, glyphs: np.ndarray, *shape: int) -> np.ndarray:
     """Draw glyphs at random."""
     return generator.integers(0, len(glyphs), shape)
 
 
 def page(
-    generator: np.random.Generator, script: str, x: np.ndarray, y: np.ndarray, cell: np.ndarray
+    generator: Generator, script: str, x: np.ndarray, y: np.ndarray, cell: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Set a page of random glyphs in square cells; return its ink, and each pixel's column and
     row of 16, all [n, 32, 32].
     """
     glyphs = atlas(script)
-    column, row = np.floor(x / cell), np.floor(y / cell)
+    column = np.floor(x / cell)
+    row = np.floor(y / cell)
     inside = ((z / cell - k - 0.5) * (SIZE - 2) for z, k in ((x, column), (y, row)))
-    column, row = column.astype(int) % 16, row.astype(int) % 16
+    column = column.astype(int) % 16
+    row = row.astype(int) % 16
     which = random_glyphs(generator, glyphs, len(x), 16, 16)[each(np.arange(len(x))), row, column]
     return ink(glyphs, which, *inside), column, row
 
 
 def random_tilt(
-    generator: np.random.Generator, n: int, most: float, move: float = 50
+    generator: Generator, n: int, most: float, move: float = 50
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the pixels' coordinates, each [n, 32, 32], turned by at most `most` radians and
     moved by at most `move` pixels, by default to anywhere on a page.
     """
-    x, y = rotate(X, Y, each(uniform(generator, -most, most, n)))
-    return tuple(z + each(uniform(generator, -move, move, n)) for z in (x, y))
+    x, y = rotate(X, Y, random_number(generator, -most, most, n))
+    return tuple(z + random_number(generator, -move, move, n) for z in (x, y))

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.random import Generator
 
 from pictures.base import (
     SIZE,
     X,
     Y,
+    covered,
     each,
     family,
     mix,
+    moved,
+    random_colour,
+    random_light,
+    random_number,
     random_turn,
     to_bytes,
     two_colours,
@@ -18,10 +24,11 @@ from pictures.base import (
 )
 
 _PLACE = np.arange(SIZE)
+_FREQUENCY = np.hypot(np.fft.fftfreq(SIZE)[:, np.newaxis], np.fft.rfftfreq(SIZE))
 
 
 @family("Gaussian noise", citation_key="liang2018", splits={"test": 10000})
-def gaussian(generator: np.random.Generator, n: int) -> np.ndarray:
+def gaussian(generator: Generator, n: int) -> np.ndarray:
     """Every channel of every pixel is drawn from a normal distribution with mean 0.5 and standard
     deviation 1, and clipped to the range from 0 to 1.
     """
@@ -29,25 +36,24 @@ def gaussian(generator: np.random.Generator, n: int) -> np.ndarray:
 
 
 @family("Static")
-def static(generator: np.random.Generator, n: int) -> np.ndarray:
+def static(generator: Generator, n: int) -> np.ndarray:
     """Television snow: blocks of one to four pixels, each a random mixture of the image's two
     colours, in equal parts or with one dominant colour.
     """
     width = each(generator.integers(1, 5, n))
     blocks = uniform(generator, 0, 1, n, SIZE, SIZE) ** each(uniform(generator, -2, 2, n) ** 2 + 1)
-    pixels = np.arange(SIZE)
-    shown = blocks[each(np.arange(n)), pixels[:, np.newaxis] // width, pixels // width]
+    shown = blocks[each(np.arange(n)), _PLACE[:, np.newaxis] // width, _PLACE // width]
     return to_bytes(mix(*two_colours(generator, n), shown))
 
 
 @family("Plasma", citation_key="field1987")
-def plasma(generator: np.random.Generator, n: int) -> np.ndarray:
+def plasma(generator: Generator, n: int) -> np.ndarray:
     """Coloured clouds: noise whose amplitude falls with a random power, 1 to 2.5, of the spatial
     frequency.
     """
-    frequency = np.hypot(np.fft.fftfreq(SIZE)[:, np.newaxis], np.fft.rfftfreq(SIZE))
+    frequency = _FREQUENCY.copy()
     frequency[0, 0] = 1  # the mean is set below
-    fall = frequency.astype(np.float32) ** -each(uniform(generator, 1, 2.5, n))
+    fall = frequency.astype(np.float32) ** -random_number(generator, 1, 2.5, n)
     spectrum = np.fft.rfft2(generator.standard_normal((n, 3, SIZE, SIZE), np.float32))
     clouds = np.fft.irfft2(spectrum * fall[:, np.newaxis]).astype(np.float32)
     clouds -= clouds.mean(axis=(2, 3), keepdims=True)
@@ -58,62 +64,61 @@ def plasma(generator: np.random.Generator, n: int) -> np.ndarray:
 
 
 @family("Blue noise", citation_key="field1987")
-def blue_noise(generator: np.random.Generator, n: int) -> np.ndarray:
+def blue_noise(generator: Generator, n: int) -> np.ndarray:
     """Grain without patches: noise whose amplitude grows with a random power, 0.5 to 1.5, of the
     spatial frequency, around one colour, grey or in colours.
     """
-    frequency = np.hypot(np.fft.fftfreq(SIZE)[:, np.newaxis], np.fft.rfftfreq(SIZE))
-    rise = frequency.astype(np.float32) ** each(uniform(generator, 0.5, 1.5, n))
+    rise = _FREQUENCY.astype(np.float32) ** random_number(generator, 0.5, 1.5, n)
     spectrum = np.fft.rfft2(generator.standard_normal((n, 3, SIZE, SIZE), np.float32))
     grain = np.fft.irfft2(spectrum * rise[:, np.newaxis]).astype(np.float32)
     grain /= grain.std(axis=(2, 3), keepdims=True)
     grey = generator.random((n, 1, 1, 1)) < 0.5
-    grain = np.where(grey, grain[:, :1], grain) * uniform(generator, 0.1, 0.3, n, 1, 1, 1)
-    return to_bytes(uniform(generator, 0.2, 0.8, n, 1, 1, 3) + np.moveaxis(grain, 1, 3))
+    grain = np.where(grey, grain[:, :1], grain) * random_light(generator, 0.1, 0.3, n)
+    return to_bytes(random_colour(generator, 0.2, 0.8, n) + np.moveaxis(grain, 1, 3))
 
 
 @family("Salt and pepper")
-def salt_and_pepper(generator: np.random.Generator, n: int) -> np.ndarray:
+def salt_and_pepper(generator: Generator, n: int) -> np.ndarray:
     """Black and white grains, on 3 to 40 % of the pixels, over a slow passage between two
     colours.
     """
     x, _ = random_turn(generator, n)
     first, second = uniform(generator, 0, 1, 2, n, 1, 1, 3)
-    image = mix(first, second, (x / SIZE + 0.5).clip(0, 1))
-    share = each(uniform(generator, 0.03, 0.4, n))
+    image = mix(first, second, covered(x / SIZE))
+    share = random_number(generator, 0.03, 0.4, n)
     grains = generator.random((n, SIZE, SIZE), np.float32) < share
-    white = generator.random((n, SIZE, SIZE), np.float32) < each(uniform(generator, 0.3, 0.7, n))
+    white = generator.random((n, SIZE, SIZE), np.float32) < random_number(generator, 0.3, 0.7, n)
     return to_bytes(mix(image, white[..., np.newaxis].astype(np.float32), grains))
 
 
 @family("Blobs")
-def blobs(generator: np.random.Generator, n: int) -> np.ndarray:
+def blobs(generator: Generator, n: int) -> np.ndarray:
     """Six large spots of light in any colours, without an edge, that overlap like lamps out of
     focus.
     """
-    image = np.broadcast_to(uniform(generator, 0, 1, n, 1, 1, 3), (n, SIZE, SIZE, 3))
+    image = np.broadcast_to(random_colour(generator, 0, 1, n), (n, SIZE, SIZE, 3))
     for _ in range(6):
-        x, y = (z - each(uniform(generator, -SIZE / 2, SIZE / 2, n)) for z in (X, Y))
-        width = each(uniform(generator, 3, 9, n))
+        x, y = moved(generator, X, Y, SIZE / 2, n)
+        width = random_number(generator, 3, 9, n)
         amount = np.exp(-(x**2 + y**2) / (2 * width**2))
-        image = mix(image, uniform(generator, 0, 1, n, 1, 1, 3), amount)
+        image = mix(image, random_colour(generator, 0, 1, n), amount)
     return to_bytes(image)
 
 
 @family("Checkerboards")
-def checkerboards(generator: np.random.Generator, n: int) -> np.ndarray:
+def checkerboards(generator: Generator, n: int) -> np.ndarray:
     """Boards of two colours, with fields of two and a half to nine pixels, turned by any angle."""
-    width = each(uniform(generator, 2.5, 9, n))
+    width = random_number(generator, 2.5, 9, n)
     # a cosine cut off at ±1 is a row of fields whose edges are one pixel soft
     rows = [
-        (np.cos(np.pi * (z / width + each(uniform(generator, 0, 2, n)))) * width / 2).clip(-1, 1)
+        (np.cos(np.pi * (z / width + random_number(generator, 0, 2, n))) * width / 2).clip(-1, 1)
         for z in random_turn(generator, n)
     ]
     return to_bytes(mix(*two_colours(generator, n), 0.5 + 0.5 * rows[0] * rows[1]))
 
 
 @family("Plaid")
-def plaid(generator: np.random.Generator, n: int) -> np.ndarray:
+def plaid(generator: Generator, n: int) -> np.ndarray:
     """Tartan cloth: a random order of threads in three colours, equal for warp and weft, in a
     twill.
     """
@@ -130,13 +135,13 @@ def plaid(generator: np.random.Generator, n: int) -> np.ndarray:
 
 
 @family("Mazes")
-def mazes(generator: np.random.Generator, n: int) -> np.ndarray:
+def mazes(generator: Generator, n: int) -> np.ndarray:
     """Perfect mazes, grown as binary trees: every cell has a way to the next cell or to the cell
     below, and corridors and walls are one to three pixels wide.
     """
     free = np.zeros((n, SIZE, SIZE), bool)
     free[:, ::2, ::2] = True
-    beside = generator.random((n, SIZE // 2, SIZE // 2)) < each(uniform(generator, 0.35, 0.65, n))
+    beside = generator.random((n, SIZE // 2, SIZE // 2)) < random_number(generator, 0.35, 0.65, n)
     free[:, ::2, 1::2] = beside
     free[:, 1::2, ::2] = ~beside
     width = each(generator.integers(1, 4, n))
@@ -147,7 +152,7 @@ def mazes(generator: np.random.Generator, n: int) -> np.ndarray:
 
 
 @family("Voronoi cells", citation_key="worley1996")
-def voronoi(generator: np.random.Generator, n: int) -> np.ndarray:
+def voronoi(generator: Generator, n: int) -> np.ndarray:
     """Five to twenty random points; every pixel takes the colour of the nearest, and the borders
     are dark.
     """
@@ -159,68 +164,69 @@ def voronoi(generator: np.random.Generator, n: int) -> np.ndarray:
     nearest = distance.argmin(axis=1)
     first, second = np.moveaxis(np.sqrt(np.partition(distance, 1, axis=1)[:, :2]), 1, 0)
     colour = uniform(generator, 0, 1, n, most, 3)[each(np.arange(n)), nearest]
-    border = ((second - first) / each(uniform(generator, 0.5, 2, n))).clip(0.15, 1)
+    border = ((second - first) / random_number(generator, 0.5, 2, n)).clip(0.15, 1)
     return to_bytes(colour * border[..., np.newaxis])
 
 
 @family("Gratings", citation_key="daugman1985")
-def gratings(generator: np.random.Generator, n: int) -> np.ndarray:
+def gratings(generator: Generator, n: int) -> np.ndarray:
     """Sine waves of any direction, with one and a half to ten periods in the image, between two
     colours.
     """
     across, _ = random_turn(generator, n)
-    frequency = each(uniform(generator, 1.5, 10, n)) / SIZE
-    phase = each(uniform(generator, 0, 1, n))
+    frequency = random_number(generator, 1.5, 10, n) / SIZE
+    phase = random_number(generator, 0, 1, n)
     wave = np.sin(2 * np.pi * (frequency * across + phase))
     return to_bytes(mix(*two_colours(generator, n), 0.5 + 0.5 * wave))
 
 
 @family("Gradients")
-def gradients(generator: np.random.Generator, n: int) -> np.ndarray:
+def gradients(generator: Generator, n: int) -> np.ndarray:
     """Slow passages between three colours: along a line, around a point, or away from a point."""
     x, y = random_turn(generator, n)
-    x, y = (z - each(uniform(generator, -SIZE / 3, SIZE / 3, n)) for z in (x, y))
+    x, y = moved(generator, x, y, SIZE / 3, n)
     slope = x / SIZE + 0.5
     turn = np.abs(np.arctan2(y, x)) / np.pi
     distance = np.hypot(x, y) / SIZE
     kind = each(generator.integers(0, 3, n))
     amount = np.choose(kind, [slope, turn, distance]).clip(0, 1)
     first, second = two_colours(generator, n)
-    third = uniform(generator, 0, 1, n, 1, 1, 3)
+    third = random_colour(generator, 0, 1, n)
     start = mix(first, second, (2 * amount).clip(0, 1))
     return to_bytes(mix(start, third, (2 * amount - 1).clip(0, 1)))
 
 
 @family("Bubbles")
-def bubbles(generator: np.random.Generator, n: int) -> np.ndarray:
+def bubbles(generator: Generator, n: int) -> np.ndarray:
     """Ten balls of different sizes and colours on a ground of one colour, lit from the upper
     left; later balls cover earlier balls.
     """
-    image = np.broadcast_to(uniform(generator, 0, 1, n, 1, 1, 3), (n, SIZE, SIZE, 3))
+    image = np.broadcast_to(random_colour(generator, 0, 1, n), (n, SIZE, SIZE, 3))
     for _ in range(10):
-        x, y = (each(uniform(generator, -SIZE / 2, SIZE / 2, n)) for _ in range(2))
-        radius = each(uniform(generator, 2, 8, n))
-        inside = (radius - np.hypot(X - x, Y - y) + 0.5).clip(0, 1)
+        x, y = (random_number(generator, -SIZE / 2, SIZE / 2, n) for _ in range(2))
+        radius = random_number(generator, 2, 8, n)
+        inside = covered(radius - np.hypot(X - x, Y - y))
         light = 1.25 - 0.9 * np.hypot(X - x + radius / 3, Y - y + radius / 3) / radius
-        colour = uniform(generator, 0.2, 1, n, 1, 1, 3) * light[..., np.newaxis].clip(0, 1.25)
+        colour = random_colour(generator, 0.2, 1, n) * light[..., np.newaxis].clip(0, 1.25)
         image = mix(image, colour, inside)
     return to_bytes(image)
 
 
 @family("Polygons")
-def polygons(generator: np.random.Generator, n: int) -> np.ndarray:
+def polygons(generator: Generator, n: int) -> np.ndarray:
     """Five convex polygons of three to six sides, each of one colour, on a ground of one colour."""
-    image = np.broadcast_to(uniform(generator, 0, 1, n, 1, 1, 3), (n, SIZE, SIZE, 3))
+    image = np.broadcast_to(random_colour(generator, 0, 1, n), (n, SIZE, SIZE, 3))
     for _ in range(5):
-        x, y = (each(uniform(generator, -SIZE / 2, SIZE / 2, n)) for _ in range(2))
-        sides, radius = each(generator.integers(3, 7, n)), each(uniform(generator, 3, 9, n))
-        first = each(uniform(generator, 0, 2 * np.pi, n))
+        x, y = (random_number(generator, -SIZE / 2, SIZE / 2, n) for _ in range(2))
+        sides = each(generator.integers(3, 7, n))
+        radius = random_number(generator, 3, 9, n)
+        first = random_number(generator, 0, 2 * np.pi, n)
         depth = np.full((n, SIZE, SIZE), np.inf, np.float32)  # within all half-planes
         for side in range(6):  # a triangle leaves the last three out
-            angle = first + 2 * np.pi * (side + each(uniform(generator, -0.2, 0.2, n))) / sides
+            angle = first + 2 * np.pi * (side + random_number(generator, -0.2, 0.2, n)) / sides
             edge = radius - np.cos(angle) * (X - x) - np.sin(angle) * (Y - y)
             depth = np.where(side < sides, np.minimum(depth, edge), depth)
-        image = mix(image, uniform(generator, 0, 1, n, 1, 1, 3), (depth + 0.5).clip(0, 1))
+        image = mix(image, random_colour(generator, 0, 1, n), covered(depth))
     return to_bytes(image)
 
 
@@ -229,7 +235,7 @@ _RULES = np.array([18, 22, 26, 30, 45, 54, 60, 73, 82, 90, 105, 106, 110, 126, 1
 
 
 @family("Julia sets", citation_key="mandelbrot1982")
-def julia(generator: np.random.Generator, n: int) -> np.ndarray:
+def julia(generator: Generator, n: int) -> np.ndarray:
     """The plane coloured by the number of steps until z² + c grows beyond all bounds, for points
     c just outside the Mandelbrot set's largest bay, at a random turn and magnification.
     """
@@ -237,7 +243,7 @@ def julia(generator: np.random.Generator, n: int) -> np.ndarray:
     edge = np.exp(1j * angle) / 2 - np.exp(2j * angle) / 4  # the main cardioid
     c = each((edge * uniform(generator, 1.02, 1.12, n)).astype(np.complex64))
     x, y = random_turn(generator, n)
-    scale = each(uniform(generator, 0.5, 1.5, n)) / (SIZE / 2)
+    scale = random_number(generator, 0.5, 1.5, n) / (SIZE / 2)
     z = ((x + 1j * y) * scale).astype(np.complex64)
     steps = np.zeros(z.shape, np.float32)
     for _ in range(24):
@@ -245,12 +251,13 @@ def julia(generator: np.random.Generator, n: int) -> np.ndarray:
         size = z.real**2 + z.imag**2
         steps += size < 16
         z[size > 1e6] = 1e3  # far outside already; kept from overflow
-    phase, rate = uniform(generator, 0, 1, n, 1, 1, 3), uniform(generator, 0.5, 2, n, 1, 1, 1)
+    phase = random_colour(generator, 0, 1, n)
+    rate = random_light(generator, 0.5, 2, n)
     return to_bytes(0.5 + 0.5 * np.cos(2 * np.pi * (rate * steps[..., np.newaxis] / 12 + phase)))
 
 
 @family("Cellular automata", citation_key="wolfram1983")
-def automata(generator: np.random.Generator, n: int) -> np.ndarray:
+def automata(generator: Generator, n: int) -> np.ndarray:
     """The histories of elementary cellular automata, one row per step, from a random first row
     or a single cell, in two colours.
     """

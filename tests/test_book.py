@@ -71,7 +71,7 @@ def small_book(tmp_path, monkeypatch):
     monkeypatch.setattr(pages, "reproducibility", lambda *arguments, **keywords: "made elsewhere")
     monkeypatch.setattr(openings, "judge", lambda runs, tier: (None, {}))
     monkeypatch.setattr(openings, "write", lambda *arguments: {"toy": "What was found of toys."})
-    monkeypatch.setattr(explore, "write", lambda: {})
+    monkeypatch.setattr(explore, "write", dict)
     return root
 
 
@@ -142,17 +142,6 @@ def test_a_page_of_another_tier_names_its_tier(small_book, runs, tmp_path, monke
     page = nbformat.read(tmp_path / "tree/notebooks/openset_calibration/dataset.ipynb", 4)
     start = "# Dataset\n\n```{admonition} Tier `small`\n"
     assert page.cells[0].source.startswith(start) and "$$" in page.cells[0].source
-
-
-def test_every_make_command_and_file_that_the_prose_names_exists():
-    targets = set(re.findall(r"^([a-z]+)\s*:(?!=)", (ROOT / "Makefile").read_text(), re.M))
-    notebooks = (ROOT / "notebooks").rglob("*.ipynb")
-    prose = {*ROOT.glob("*.md"), *(ROOT / "book").glob("*.md"), *notebooks, ROOT / ".ci/run"}
-    for path in prose - {ROOT / "CHANGELOG.md"}:  # it names old targets
-        text = path.read_text("utf-8")
-        assert {*re.findall(r"(?:^|`|\$ |run: |exec )make ([a-z]+)", text, re.M)} <= targets, path
-        named = re.findall(r"\b((?:helpers|params|tests|workflow)/[\w/]+\.(?:py|yaml))", text)
-        assert not [name for name in named if not (ROOT / name).exists()], path
 
 
 @pytest.mark.parametrize("message", LINKS["added"])

@@ -13,7 +13,7 @@ import numpy as np
 
 from helpers import data
 from known_unknowns.auditing.command import main
-from tests.test_notebooks import cells
+from lint.reading import cells
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -3,14 +3,10 @@
 A notebook would pay for it at its start, and the pipeline once a notebook.
 """
 
-import ast
 import pkgutil
 import re
 import subprocess
 import sys
-from graphlib import TopologicalSorter
-from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
 
@@ -22,29 +18,6 @@ HELPERS = [module.name for module in pkgutil.walk_packages(helpers.__path__, "he
 TOOL = [module.name for module in pkgutil.walk_packages(known_unknowns.__path__, "known_unknowns.")]
 JUDGEMENT = [module.name for module in pkgutil.walk_packages(synthesis.__path__, "synthesis.")]
 MODULES = [*HELPERS, *TOOL, *JUDGEMENT]
-#: The packages in import order; a package imports only from those before it.
-ROOMS = (
-    "shared",
-    "data",
-    "outputs",
-    "networks",
-    "training",
-    "metrics",
-    "scores",
-    "labelfree",
-    "tables",
-    "papers",
-    "known_unknowns",
-    "synthesis",
-)
-#: The rooms of `helpers` that the tool may import.
-GROUND = {"outputs", "metrics", "scores", "labelfree", "checks", "files", "checkpoints"}
-#: Other rooms that modules of the tool import today, with the reason.  The list only shrinks.
-LEFT = {
-    "known_unknowns.auditing.networks data": "an audit of a network by name loads its data sets",
-    "known_unknowns.auditing.networks networks": "an audit of a network by name loads it",
-}
-
 #: What single functions need; `helpers.tables.interactive` and `helpers.networks.zoo` are
 #: about theirs.
 RARE = ("itables", "nltk", "pytest", "seaborn", "sklearn", "timm", "scipy.stats")
@@ -120,68 +93,8 @@ def test_modules_of_arrays_work_without_torch_and_imports_are_lazy():
     run(arrays, ("sys.modules['torch'] = None", others, "pass"), last)
 
 
-def room(name: str) -> str:
-    """Return the package of a module; modules that all packages use share one."""
-    first, *rest = name.split(".")
-    if first != "helpers":
-        return first
-    shared = ("cache", "checkpoints", "checks", "files", "modules")
-    return "shared" if rest[0] in shared else rest[0]
-
-
-def imports(name: str) -> set[str]:
-    """Return the modules that a module imports, also inside functions; not for type checking."""
-    source = Path(find_spec(name).origin).read_text(encoding="utf-8")
-    names = set()
-    waiting = [ast.parse(source)]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
-            continue
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            names |= {f"{node.module}.{alias.name}" for alias in node.names} | {node.module}
-        waiting += ast.iter_child_nodes(node)
-    return names
-
-
-def test_a_package_imports_only_from_those_before_it():
-    """Inside functions, too: `helpers` never imports `known_unknowns`."""
-    for name in MODULES:
-        later = ROOMS[ROOMS.index(room(name)) + 1 :]
-        rooms = ("helpers.", "known_unknowns", "synthesis")
-        ours = (used for used in imports(name) if used.startswith(rooms))
-        assert not [used for used in ours if room(used) in later], name
-
-
-def test_the_tool_does_not_import_the_papers():
-    """It imports the ground floor of `helpers`; every other import of today has a reason."""
-    used = {
-        f"{name} {module.split('.')[1]}"
-        for name in TOOL
-        for module in imports(name)
-        if module.startswith("helpers.")
-    }
-    ground = {f"{name} {allowed}" for name in TOOL for allowed in (*GROUND, "__version__")}
-    assert used - ground == LEFT.keys()
-
-
-def test_names_of_the_package_equal_the_names_of_its_modules():
+def test_names_mean_what_they_mean_within():
     assert known_unknowns.audit is known_unknowns.auditing.audit
     assert known_unknowns.__all__ == ["Rejector", "audit", "bench", "check_score"]
     with pytest.raises(AttributeError, match="no attribute 'audti'"):
         _ = known_unknowns.audti
-
-
-def test_there_are_no_import_cycles():
-    """Also inside functions."""
-    graph = {name: {importing(module) for module in imports(name)} - {name, ""} for name in MODULES}
-    TopologicalSorter(graph).prepare()  # raises CycleError with the names
-
-
-def importing(name: str) -> str:
-    """Return the module of this project that a dotted name is in; "" if there is none."""
-    while name and name not in MODULES:
-        name = name.rpartition(".")[0]
-    return name

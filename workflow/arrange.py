@@ -78,10 +78,14 @@ def read(name: str, path: Path) -> Iterator[tuple[str, str, Path]]:
 def arrange(name: str, path: Path) -> str:
     """Make the folder of a data set; return one line with its numbers of images and classes."""
     known_name("streamed data set", name, LAYOUTS)
-    path, target = path.expanduser().resolve(), data_root().resolve() / name
+    path = path.expanduser().resolve()
+    target = data_root().resolve() / name
     if target.exists() or target.is_symlink():
-        raise FileExistsError(f"{target} is there; move it away, or remove it if it is links alone")
-    counts, classes = Counter(), set()
+        raise FileExistsError(
+            f"{target} exists already; move the folder, or remove it if it only contains links"
+        )
+    counts = Counter()
+    classes = set()
     with atomic_folder(target) as folder:
         for split, label, source in read(name, path):
             images = sum(map(is_image, source.rglob("*"))) if source.is_dir() else 1

@@ -35,11 +35,16 @@ from synthesis.chapters import load
 
 #: What travels of the repository: no images, no results.
 CODE = (
-    *PACKAGES, "params", "workflow", "pyproject.toml",
-    ":(exclude)helpers/data/embedded", ":(exclude)known_unknowns/bench/packs",
-)  # fmt: skip
+    *PACKAGES,
+    "params",
+    "workflow",
+    "pyproject.toml",
+    ":(exclude)helpers/data/embedded",
+    ":(exclude)known_unknowns/bench/packs",
+)
 SECONDS = 60.0  # between two writings of the results
-STATE, RESULTS = "state", "results"
+STATE = "state"
+RESULTS = "results"
 
 
 def pack(folder: Path, only: Sequence[str]) -> None:
@@ -48,7 +53,8 @@ def pack(folder: Path, only: Sequence[str]) -> None:
 
     if folder.exists():
         sys.exit(f"{folder}: a new folder expected, and it exists; choose another, or remove it")
-    writer, commit = parcels.Writer(), commit_of("HEAD")
+    writer = parcels.Writer()
+    commit = commit_of("HEAD")
     networks: set[str] = set()
     for entry, parameters, part, roles in unfinished(only):
         writer.add(entry.values, roles)
@@ -81,7 +87,8 @@ def unfinished(only: Sequence[str]) -> Iterator[tuple[Entry, Any, run.Part, Any]
 
     An entry that a queue trains here is left out.
     """
-    known, roles = None, None
+    known = None
+    roles = None
     for entry in listed():
         lock = entry.try_lock()
         if not (lock and entry.name.startswith(tuple(only))):
@@ -93,7 +100,8 @@ def unfinished(only: Sequence[str]) -> Iterator[tuple[Entry, Any, run.Part, Any]
             (part,) = run.parts(parameters, name)
             needed = paper, tier, changes, part.roles or name
             if needed != known:
-                known, roles = None, None
+                known = None
+                roles = None
                 roles = run.experiment_of(parameters).roles(parameters, part)
                 known = needed
             if not is_trained(parameters, part, roles):
@@ -124,7 +132,8 @@ def train(folder: Path, processes: int, minutes: int, results: Path) -> None:
         sys.exit(f"{folder}: a parcel expected, which `pack` writes ({error})")
     if [*results.glob(f"{RESULTS}_*")]:
         sys.exit(f"{results}: an empty folder expected; collect its results, or choose another")
-    start, root = time.time(), cache_root()
+    start = time.time()
+    root = cache_root()
     for shard in sorted(folder.glob(f"{STATE}_*.tar")):
         parcels.unpack(shard, root)
     command = [sys.executable, str(ROOT / "workflow" / "away.py"), "queue", str(folder)]

@@ -136,10 +136,13 @@ def train_all(entries: Sequence[Entry], path: Path) -> None:
 def train_in(path: Path, entry: Entry, lock: int) -> str:
     """Train an entry in a process of the worktree, and return and store its outcome."""
     environment = os.environ | {
-        "CACHE_ROOT": str(cache_root().resolve()), "DATA_ROOT": str(data_root().resolve()),
-        "PYTHONPATH": str(path), "TQDM_BAR_FORMAT": BAR, "OMP_NUM_THREADS": "1",
+        "CACHE_ROOT": str(cache_root().resolve()),
+        "DATA_ROOT": str(data_root().resolve()),
+        "PYTHONPATH": str(path),
+        "TQDM_BAR_FORMAT": BAR,
+        "OMP_NUM_THREADS": "1",
         "QUEUE": str(os.getpid()),
-    }  # fmt: skip
+    }
     command = [sys.executable, str(path / "workflow/background.py"), "--train", *entry.values]
     entry.record.unlink(missing_ok=True)
     with open(entry.log, "wb") as log:
@@ -205,15 +208,17 @@ def main() -> None:
         with contextlib.suppress(AttributeError, OSError):  # not on Linux, or not permitted
             os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
             Path("/proc/self/autogroup").write_text("19")  # it shares time between sessions first
-        return train(*arguments.train)
+        train(*arguments.train)
+        return
     try:
         entries = listed()
     except ValueError as error:
         parser.error(str(error))
     if arguments.status:
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # the reader of a pipe may close it
-        return print(status(entries))
-    train_all(entries, checkout(cache_root() / "queue", arguments.commit))
+        print(status(entries))
+    else:
+        train_all(entries, checkout(cache_root() / "queue", arguments.commit))
 
 
 if __name__ == "__main__":

@@ -46,7 +46,8 @@ def run(*command, folder: Path) -> str:
 
 def install(folder: Path) -> None:
     """Install the tool into ``folder/packages``, and link its declared packages."""
-    source, packages = folder / "source", folder / "packages"
+    source = folder / "source"
+    packages = folder / "packages"
     for name in ("helpers", "known_unknowns", "pictures"):  # a copy: a build writes into its folder
         shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
@@ -66,7 +67,8 @@ def install(folder: Path) -> None:
 def main() -> None:
     """Check that demo, audit, accept and bench work, beside files of the user with usual names."""
     with tempfile.TemporaryDirectory() as name:
-        folder, tool = Path(name), ("-m", "known_unknowns")
+        folder = Path(name)
+        tool = ("-m", "known_unknowns")
         install(folder)
         for user in ("pictures.py", "helpers.py"):
             (folder / user).write_text("raise ImportError('the file of a user')\n")
@@ -75,7 +77,8 @@ def main() -> None:
         (folder / "helpers.py").rename(folder / "helpers" / "__init__.py")
         run(*tool, "demo", folder=folder)
         generator = np.random.default_rng(0)
-        labels, noise = generator.integers(5, size=1000), generator.normal(size=(1000, 16))
+        labels = generator.integers(5, size=1000)
+        noise = generator.normal(size=(1000, 16))
         features = noise + 3 * np.eye(5, 16)[labels]
         outputs = {"logits": features[:, :5], "features": features, "labels": labels}
         np.savez(folder / "new.npz", logits=features[:, :5], features=features)

@@ -54,17 +54,18 @@ _ANCHOR = re.compile(r'\b(?:id|name)="([^"]*)"')
 
 
 def contents() -> dict:
-    """Return the table of contents, with the chapters of the papers instead of ``papers``.
-
-    Each chapter has its overview and its notebooks.
-    """
+    """Return the table of contents, with the chapters of the papers instead of ``papers``."""
     toc = yaml.safe_load((ROOT / TOC).read_text(encoding="utf-8"))
     for part in toc.get("parts", []):
         if part["chapters"] == "papers":
-            part["chapters"] = [{"file": f"book/{paper}", "sections": [
-                {"file": f"notebooks/{paper}/{name}"} for name in notebooks_of(paper)
-            ]} for paper in PAPERS]  # fmt: skip
+            part["chapters"] = [chapter(paper) for paper in PAPERS]
     return toc
+
+
+def chapter(paper: str) -> dict:
+    """Return the contents of the chapter of a paper: its overview and its notebooks."""
+    sections = [{"file": f"notebooks/{paper}/{name}"} for name in notebooks_of(paper)]
+    return {"file": f"book/{paper}", "sections": sections}
 
 
 def assemble(tree: Path, runs: Path, tier: str) -> None:
@@ -185,7 +186,8 @@ def main(command_line: list[str] | None = None) -> None:
     arguments = parser.parse_args(command_line)
     runs = ROOT / "runs" / arguments.tier
     # a neighbour of the target, so a rename replaces it; `make book` and a preview can run together
-    out, tree = runs / "book", runs / (".book.preview" if arguments.preview else ".book.new")
+    out = runs / "book"
+    tree = runs / (".book.preview" if arguments.preview else ".book.new")
     make_folder(runs)
     shutil.rmtree(tree, ignore_errors=True)
     make_folder(tree)

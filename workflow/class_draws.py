@@ -56,12 +56,14 @@ def main() -> None:
     logits = zoo.load(NETWORK).outputs(images).logits
     number = {name: label for label, name in enumerate(images.class_names)}
     families = superclasses_of(images)
-    share, given = parameters.known_share, parameters.known_classes
+    share = parameters.known_share
+    given = parameters.known_classes
     accuracies = np.empty(draws)
     for seed in range(draws):
         known = draw_known(families, share, given=given, seed=seed)
         accuracies[seed] = restricted_accuracy(logits, images.labels, [number[c] for c in known])
-    mean, spread = accuracies.mean(), accuracies.std()
+    mean = accuracies.mean()
+    spread = accuracies.std()
     print(f"{draws} draws: accuracy {mean:.4f}, standard deviation {spread:.4f}")
     for seed in (*range(4), median_draw(accuracies)):
         quantile = (accuracies <= accuracies[seed]).mean()

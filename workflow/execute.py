@@ -107,23 +107,31 @@ def execute(step: Step, output: Path) -> None:
 def run_notebook(step: Step, started: Path) -> nbformat.NotebookNode:
     """Return a step's executed notebook."""
     return papermill.execute_notebook(
-        ROOT / step.notebook, started, parameters=step.parameters, cwd=ROOT,
-        progress_bar=False, kernel_manager_class=Kernel, log_output=False,
+        ROOT / step.notebook,
+        started,
+        parameters=step.parameters,
+        cwd=ROOT,
+        progress_bar=False,
+        kernel_manager_class=Kernel,
+        log_output=False,
         # all files are complete, and a normal end would take up to four seconds
-        shutdown_kernel="immediate", extra_arguments=kernels.ARGUMENTS,
-    )  # fmt: skip
+        shutdown_kernel="immediate",
+        extra_arguments=kernels.ARGUMENTS,
+    )
 
 
 def explanation(step: Step, error: Exception, failed: Path) -> str:
     """Return a message: the failed notebook and cell, the parameters, and a remedy."""
     if isinstance(error, PapermillExecutionError):
-        where, what = f"code cell {error.exec_count}", f"{error.ename}: {error.evalue}"
+        where = f"code cell {error.exec_count}"
+        what = f"{error.ename}: {error.evalue}"
         last = "\n".join(_ANSI.sub("", "\n".join(error.traceback)).splitlines()[-12:])
     else:
         cells = nbformat.read(failed, as_version=4).cells
         begun = [cell for cell in cells if cell.metadata.papermill.start_time]
         where = f"the cell that begins with {begun[-1].source.splitlines()[0]!r}"
-        what, last = f"its kernel {kernels.ending(Kernel.status)}", ""
+        what = f"its kernel {kernels.ending(Kernel.status)}"
+        last = ""
     given = "\n".join(f"    {name}: {value!r}" for name, value in step.parameters.items())
     values = {"given": given, "last": textwrap.indent(last, "    | "), "where": where, "what": what}
     text = (ROOT / "workflow" / "templates" / "failed.txt").read_text(encoding="utf-8")

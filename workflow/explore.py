@@ -76,8 +76,10 @@ def groups_of(pack: FeaturePack, score: str) -> tuple[np.ndarray, np.ndarray, np
 
 def openset_calibration(pack: FeaturePack) -> Figure:
     """Compute the ECE at each temperature, with and without unknown images."""
-    test, near = pack.test, join([part.logits for part in pack.near.values()])[: len(pack.test)]
-    both, correct = join([test.logits, near]), join([test.correct, np.zeros(len(near), bool)])
+    test = pack.test
+    near = join([part.logits for part in pack.near.values()])[: len(pack.test)]
+    both = join([test.logits, near])
+    correct = join([test.correct, np.zeros(len(near), bool)])
     fitted = fit_temperature(test.logits, test.labels)
     temperatures = np.geomspace(fitted / 3, 3 * fitted, STEPS)
     alone = [calibration_error(confidences(test.logits, t), test.correct) for t in temperatures]
@@ -101,7 +103,8 @@ def unknown_detection(pack: FeaturePack) -> Figure:
 def human_centric(pack: FeaturePack) -> Figure:
     """Compute both errors of each threshold, and the detection error rate."""
     test, _, far = groups_of(pack, "max_logit")
-    values, known = join([test, far]), join([pack.test.correct, np.zeros(len(far), bool)])
+    values = join([test, far])
+    known = join([pack.test.correct, np.zeros(len(far), bool)])
     thresholds = np.linspace(*np.quantile(values, [0.005, 0.995]), STEPS)
     rates = [metrics.detection_error_rate(values, known, t) for t in thresholds]
     curves = {
@@ -124,8 +127,10 @@ def uimnet(pack: FeaturePack) -> Figure:
 def gscore(pack: FeaturePack) -> Figure:
     """Compute the error of a line, learned at equal shares, at each share of unknown images."""
     energy = scores.create("energy").score_samples
-    known, sets = energy(pack.test), [*map(energy, (pack.near | pack.far).values())]
-    truths, count = np.array([metrics.fpr_at_tpr(known, ood) for ood in sets]), min(map(len, sets))
+    known = energy(pack.test)
+    sets = [*map(energy, (pack.near | pack.far).values())]
+    truths = np.array([metrics.fpr_at_tpr(known, ood) for ood in sets])
+    count = min(map(len, sets))
 
     def gscores(share: float) -> np.ndarray:
         unknown = round(count * min(1, share / (1 - share)))
@@ -144,11 +149,13 @@ def synthesis(pack: FeaturePack) -> Figure:
     """Compare AURCs at each share of unknown images, which decides the ranking."""
     total = sum(map(len, (pack.near | pack.far).values()))
     counts = np.linspace(0, total, STEPS).astype(int)
-    shares, curves = counts / (counts + len(pack.test)), {}
+    shares = counts / (counts + len(pack.test))
+    curves = {}
     for name in ("msp", "energy", "knn", "vim"):
         score = scores.create_as_published(name, pack.id_set)
         groups = values_on(pack, score)
-        test, unknown = groups.pop("test"), join([*groups.values()])
+        test = groups.pop("test")
+        unknown = join([*groups.values()])
         unknown = np.random.default_rng(0).permutation(unknown)
         curves[score.info.title] = [
             metrics.aurc(join([test, unknown[:n]]), join([pack.test.correct, np.zeros(n, bool)]))

@@ -15,7 +15,9 @@ from known_unknowns.bench import FeaturePack, contest
 from synthesis.chapters import CHAPTERS, load
 
 #: Numbers of training images, of ID test images, and of images of each other set in a pack.
-TRAIN, TEST, OTHERS = 5000, 2000, 250
+TRAIN = 5000
+TEST = 2000
+OTHERS = 250
 
 
 def make(parameters, part) -> FeaturePack:
@@ -28,7 +30,8 @@ def make(parameters, part) -> FeaturePack:
         for sets in (roles.near, roles.far)
     )
     licences = {card.name: card.licence for card in cards()}
-    id_set, record = part.identity["data_set"], zoo_records.records()[part.name]
+    id_set = part.identity["data_set"]
+    record = zoo_records.records()[part.name]
     facts = {
         "network": {"source": record.source, "licence": record.licence},
         "data_sets": {name: licences.get(name, "see its pack") for name in (id_set, *near, *far)},

@@ -35,8 +35,14 @@ SERVER: subprocess.Popen | None = None  # the one that this process has started
 #: Libraries read the number of threads when they are imported; other kernels start in full.
 THREADS = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 OURS = [file.relative_to(FOLDER.parent) for file in FOLDER.parent.glob("helpers/**/[!_]*.py")]
-IMPORTED = ("execute", "ipykernel.kernelapp", "seaborn", "torch._dynamo", "synthesis.chapters",
-            *(".".join(file.with_suffix("").parts) for file in OURS))  # fmt: skip
+IMPORTED = (
+    "execute",
+    "ipykernel.kernelapp",
+    "seaborn",
+    "torch._dynamo",
+    "synthesis.chapters",
+    *(".".join(file.with_suffix("").parts) for file in OURS),
+)
 
 
 def lock(folder: Path) -> int:

@@ -39,7 +39,8 @@ class ReplayedKernel:
     def __init__(self, path: Path):
         import nbformat
 
-        self.path, self.messages = path, deque()
+        self.path = path
+        self.messages = deque()
         self.cells = deque(
             cell
             for cell in nbformat.read(path, 4).cells

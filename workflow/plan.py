@@ -71,7 +71,8 @@ def packs_of(step: Step) -> list[str]:
     If a needed data set is missing, the FileNotFoundError names the folders that were searched and
     the remedy.
     """
-    download, missing = step.settings.get("download", False), missing_of(step)
+    download = step.settings.get("download", False)
+    missing = missing_of(step)
     packs = [data.locate(name, download=download) for name in step.data_sets if name not in missing]
     drawn = {FAMILIES[name].draw.__module__ for name in step.data_sets if name in FAMILIES}
     files = [f"{name.replace('.', '/')}.py" for name in sorted(drawn | {"pictures.base"})]
@@ -83,7 +84,8 @@ def packs_of(step: Step) -> list[str]:
 
 def missing_of(step: Step) -> dict[str, str]:
     """Return the missing data sets that a step does not require, with messages."""
-    download, messages = step.settings.get("download", False), {}
+    download = step.settings.get("download", False)
+    messages = {}
     for name in step.spared:
         try:
             data.locate(name, download=download)
@@ -99,14 +101,16 @@ def steps_of(tier: str, paper: str) -> list[Step]:
     it trains, one of the parameters' `trainings`; it reads other values from the parameter file.
     """
     parameters = load(paper, tier, root=ROOT)
-    used, needed = tuple(parameters.data_sets_used()), parameters.data_sets_needed()
+    used = tuple(parameters.data_sets_used())
+    needed = parameters.data_sets_needed()
     spared = tuple(name for name in used if name not in needed)
     common = {"settings": parameters.model_dump(), "data_sets": used, "spared": spared}
     beyond = [name for name, lender in PARAMETERS_OF.items() if lender == paper]
     before = _BEFORE | dict.fromkeys(beyond, "evaluation")
     steps: dict[str, list[Step]] = {}
     for kind in [*notebooks_of(paper), *beyond]:
-        folder, trains = BEYOND if kind in beyond else paper, kind == "training"
+        folder = BEYOND if kind in beyond else paper
+        trains = kind == "training"
         notebook = f"notebooks/{folder}/{kind}.ipynb"
         points = parameters.trainings() if trains else {"": {}}
         for point in filter(None, points):
@@ -128,7 +132,8 @@ def steps_of(tier: str, paper: str) -> list[Step]:
 
 def _injected(notebook: str, parameters: Parameters, knobs: Mapping[str, object]) -> dict:
     """Return the values that papermill injects, after a check that the notebook declares them."""
-    names, values = declared(notebook), {"tier": parameters.tier, **knobs}
+    names = declared(notebook)
+    values = {"tier": parameters.tier, **knobs}
     for name in values:
         known_name(f"parameter of {notebook}", name, names)
     if "output" in names:
@@ -168,7 +173,8 @@ def priorities(steps: Mapping[str, Step]) -> dict[str, int]:
 
 def for_snakemake(steps: Mapping[str, Step]) -> dict[str, Step]:
     """Return the steps with the files that they read, their priority and their resources."""
-    priority, ready = priorities(steps), {}
+    priority = priorities(steps)
+    ready = {}
     for name, step in steps.items():
         missing = missing_of(step)
         ready[name] = replace(
@@ -212,10 +218,12 @@ def code_of(notebook: str) -> list[str]:
     # a paper's record finds its modules by their names, so no import shows them
     uses_driver = re.search(r"papers(\.| import )run\b", source)
     parts = ["parameters", *(["experiment"] if uses_driver else [])]
-    folder, stem = Path(notebook).parent.name, Path(notebook).stem
+    folder = Path(notebook).parent.name
+    stem = Path(notebook).stem
     of_papers = [PARAMETERS_OF[stem], stem] if folder == BEYOND else [folder]
     if stem in ABOUT_ALL:
-        parts, of_papers = ["parameters", "tables"], list(CHAPTERS)
+        parts = ["parameters", "tables"]
+        of_papers = list(CHAPTERS)
     names = [f"{package_of(paper)}.{module}" for paper in of_papers for module in parts]
     if stem in ABOUT_ALL:
         names += [f"synthesis.claims.{paper}" for paper in PAPERS]

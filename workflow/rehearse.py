@@ -152,7 +152,8 @@ def write_weights(name: str, root: Path, path: Path) -> None:
         batches = stream.in_order(batch_size=50, transform=network.transform, workers=0)
         features = torch.cat([network.classifier.features(batch) for batch in batches]).double()
     weight, bias = nearest_mean(features.numpy(), labels, len(listing.class_names))
-    tensors, heads = model.state_dict(), model.default_cfg["classifier"]
+    tensors = model.state_dict()
+    heads = model.default_cfg["classifier"]
     heads = [heads] if isinstance(heads, str) else heads
     # the output of two heads is their mean, and each head sees one part of the features
     for head, part in zip(heads, np.split(weight, len(heads), axis=1), strict=True):

@@ -119,9 +119,9 @@ def main() -> None:
 
 
 def give_home(folder: Path) -> None:
-    """Use a folder as home, and name the user, where the machine does not.
+    """Use a folder as home and name the user, if the machine does neither.
 
-    Snakemake and notebooks write into the home folder, and torch asks for the user's name.
+    Snakemake and notebooks write into the home folder, and torch needs the user's name.
     """
     # a user without an entry has the home folder "~"
     if not os.access(os.path.expanduser("~"), os.W_OK):

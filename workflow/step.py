@@ -100,7 +100,7 @@ def read(runs: Path) -> dict[str, Step]:
 
 
 def state(step: Step, runs: Path) -> str:
-    """Return what decides the result of a step: its values, and the times of its files."""
+    """Return the causes of a step's result: its values, and the times of its files."""
     files = [ROOT / name for name in (step.notebook, *step.reads)]
     files += [runs / f"{name}.ipynb" for name in step.needs]
     times = [file.stat().st_mtime_ns if file.exists() else None for file in files]
@@ -108,7 +108,7 @@ def state(step: Step, runs: Path) -> str:
 
 
 def keep(step: Step, runs: Path, before: str) -> None:
-    """Keep what a step has made after its driver was killed: the next run deletes its outputs.
+    """Keep the outputs of a step whose driver was killed, since the next run deletes them.
 
     `before` is the step's `state` when it began.
     """

@@ -20,7 +20,9 @@ from PIL import Image, ImageChops
 from step import ROOT
 
 RUNS = ROOT / "runs" / "mini"
-_VISIBLE, _FEW = 12, 0.005  # of 255 levels of a colour; share of the pixels
+# of 255 levels of a colour; share of the pixels
+_VISIBLE = 12
+_FEW = 0.005
 _SLIGHT = 7  # levels on average
 
 
@@ -74,7 +76,8 @@ def few_colours(png: bytes) -> bytes:
     picture = Image.open(io.BytesIO(png))
     if picture.mode not in ("RGB", "RGBA") or picture.convert("RGBA").getextrema()[3][0] < 255:
         return png
-    picture, dots = picture.convert("RGB"), picture.info.get("dpi")
+    dots = picture.info.get("dpi")
+    picture = picture.convert("RGB")
     sample = picture.resize([size // 4 + 1 for size in picture.size], Image.Resampling.NEAREST)
     for colours in (16, 64, 256):
         # colours that are too few for a sixteenth of the pixels are too few for all
@@ -85,10 +88,11 @@ def few_colours(png: bytes) -> bytes:
 
 
 def _alike(picture: Image.Image, colours: int, slack: int = 1) -> Image.Image | None:
-    """Return a picture with a palette of so many colours, or None if that is visible."""
+    """Return a picture with a palette of `colours`, or None if the change is visible."""
     few = picture.quantize(colours, dither=Image.Dither.NONE)
     changed = np.asarray(ImageChops.difference(picture, few.convert("RGB"))).max(axis=2)
-    share, mean = (changed > _VISIBLE).mean() / _FEW, changed.mean() / _SLIGHT
+    share = (changed > _VISIBLE).mean() / _FEW
+    mean = changed.mean() / _SLIGHT
     return few if share <= slack or (colours == 256 and mean <= slack) else None
 
 

@@ -45,7 +45,8 @@ def parse(command_line: list[str] | None = None) -> tuple[argparse.Namespace, Pa
     parser.add_argument("--processes", type=positive, default=max(1, len(gpus())), help=parallel)
     parser.add_argument("--out", type=Path, help="by default results/TIER/PAPER.parquet")
     arguments = parser.parse_args(command_line)
-    tier, paper = arguments.tier, arguments.paper
+    tier = arguments.tier
+    paper = arguments.paper
     arguments.out = arguments.out or ROOT / "results" / tier / f"{paper}.parquet"
     try:
         parameters = load(paper, tier, root=ROOT, **values_of(arguments.set))

@@ -208,7 +208,7 @@ def test_a_folder_is_packed_and_a_pack_replaced_only_by_force(tmp_path, root):
     command = ["from-folder", str(tmp_path / "pets"), "holiday", "--root", str(root)]
     script.main([*command, "--size", "16"])
     before = (root / "holiday.zip").read_bytes()
-    with pytest.raises(FileExistsError, match=r"holiday\.zip is there; --force replaces it"):
+    with pytest.raises(FileExistsError, match=r"holiday\.zip exists already; --force replaces"):
         script.main(command)
     assert (root / "holiday.zip").read_bytes() == before
     script.main([*command, "--force"])

@@ -113,5 +113,5 @@ def test_an_existing_folder_stays(places):
     with pytest.raises(FileNotFoundError, match=r"no folder .*sun\. .*workflow/arrange\.py"):
         locate("sun")
     (root / "sun").symlink_to(root / "gone")
-    with pytest.raises(FileExistsError, match="sun is there; move it away"):
+    with pytest.raises(FileExistsError, match="sun exists already; move the folder"):
         arrange.main(["sun", str(archive)])

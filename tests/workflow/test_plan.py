@@ -49,7 +49,7 @@ def test_a_slip_in_a_parameter_file_is_refused(tmp_path, monkeypatch):
         plan.plan("mini")
 
 
-@pytest.mark.parametrize("paper, field", [
+@pytest.mark.parametrize(("paper", "field"), [
     ("gscore", "networks"), ("openset_calibration", "networks"), ("uimnet", "sizes"),
     ("uimnet", "groups"), ("unknown_detection", "networks"), ("human_centric", "strategies"),
 ])  # fmt: skip

@@ -364,7 +364,7 @@ def test_a_bad_array_is_refused_with_a_remedy(arrays, write, name, change, messa
 def test_the_line_in_a_message_corrects_the_labels(arrays, write, change):
     labels = arrays["labels"]
     changed = change(labels)
-    with pytest.raises(ValueError) as refused:
+    with pytest.raises(ValueError, match="write labels") as refused:
         read_outputs(write({"logits": arrays["logits"], "labels": changed}))
     line = re.search(r"write (labels[^,;]*(?:\(axis=1\))?)", str(refused.value))[1]
     assert np.array_equal(value_of_line(line, labels=changed, np=np), labels), line

@@ -1,6 +1,5 @@
-"""Committed files: no folder of a machine, few hard words, and a lock file for every Python."""
+"""Committed files: no folder of a machine, pinned foreign code, a lock file for every Python."""
 
-import ast
 import re
 import subprocess
 import tomllib
@@ -10,8 +9,7 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 
-from helpers.modules import ROOT
-from tests.test_notebooks import cells
+from lint.reading import ROOMS, ROOT
 
 LOCK = (ROOT / "requirements.lock").read_text()
 MAKEFILE = (ROOT / "Makefile").read_text()
@@ -22,8 +20,6 @@ EXTRAS = ("torch", "book", "test", "lab")
 GROUPS = [PROJECT["dependencies"], *(PROJECT["optional-dependencies"][name] for name in EXTRAS)]
 DIRECT = [Requirement(line) for group in GROUPS for line in group]
 PINS = [Requirement(line.rstrip(" \\")) for line in LOCK.splitlines() if line[:1].isalpha()]
-ENGLISH = yaml.safe_load((ROOT / "tests/words.yaml").read_text("utf-8"))
-HARD = re.compile(rf"\b({'|'.join(ENGLISH['words'])})\b", re.IGNORECASE)
 
 
 def test_no_path_of_a_machine_and_no_registry_address():
@@ -31,10 +27,7 @@ def test_no_path_of_a_machine_and_no_registry_address():
     # In pieces, so that this file is not itself a hit.
     forbidden = ["/wo" + "rk/", "/ro" + "ot/", "/ho" + "me/", "../sha" + "red", "/tm" + "p/"]
     forbidden += ["py" + "pi.", "np" + "mjs.", "python" + "hosted", "/Us" + "ers/"]
-    folders = (
-        "book benchmarks helpers known_unknowns notebooks params pictures results synthesis tests"
-        " workflow .github .ci"
-    ).split()
+    folders = [*ROOMS, "book", "lint", "notebooks", "params", "results", "tests", ".github", ".ci"]
     files = [path for name in folders for path in (ROOT / name).rglob("*") if path.is_file()]
     files += [path for path in ROOT.iterdir() if path.is_file()]
     binary = {".npy", ".png", ".pyc", ".safetensors", ".xz", ".zip"}
@@ -60,36 +53,19 @@ def test_the_licence_of_the_authors_travels_with_their_features():
 
 def test_no_page_or_message_advises_a_name_that_the_index_does_not_have():
     """Anybody could take the name; the extras are installed from a clone."""
-    folders = ("book", "helpers", "known_unknowns", "notebooks", "synthesis", "workflow")
-    files = [ROOT / "README.md", *(file for part in folders for file in (ROOT / part).rglob("*"))]
+    files = [ROOT / "README.md"]
+    for folder in (*ROOMS, "book", "notebooks"):
+        files += (ROOT / folder).rglob("*")
     advised = re.compile(r"install\s+(-\S+ +)*[\"'\\]*known-unknowns(\[[\w,]+\])?+(?! @)")
     for file in (file for file in files if file.suffix in (".md", ".py", ".ipynb")):
         assert not advised.search(file.read_text(encoding="utf-8")), file
 
 
-@pytest.mark.parametrize("files", ENGLISH["most"])
-def test_hard_words_are_rare(files):
-    text = " ".join(path.read_text("utf-8") for path in ROOT.glob(files))
-    assert 1000 * len(HARD.findall(text)) <= ENGLISH["most"][files] * len(text.split())
-
-
-@pytest.mark.parametrize("files", ENGLISH["bound"])
-def test_names_state_their_content(files):
-    """Names of variables, parameters, attributes and functions, in code and in notebooks."""
-    names = []
-    for path in ROOT.glob(files):
-        text = [{"source": path.read_text("utf-8")}]
-        code = cells(path, "code") if path.suffix == ".ipynb" else text
-        for node in ast.walk(ast.parse("\n".join(cell["source"] for cell in code))):
-            if not isinstance(getattr(node, "ctx", None), ast.Load):
-                names += map(vars(node).get, ("id", "arg", "attr", "name"))
-    assert names and sum(name in ENGLISH["names"] for name in names) <= ENGLISH["bound"][files]
-
-
 @pytest.mark.parametrize("python", ["3.11", "3.12", "3.13"])
 def test_the_lock_satisfies_pyproject(python):
     environment = {"python_version": python, "python_full_version": f"{python}.1"}
-    environment |= dict(sys_platform="linux", platform_system="Linux", platform_machine="x86_64")
+    environment |= {"sys_platform": "linux", "platform_system": "Linux"}
+    environment["platform_machine"] = "x86_64"
     assert not re.search(r"https?:|file:|--(extra-)?index-url|--find-links|@", LOCK)
     chosen = {}
     for requirement in PINS:
@@ -144,5 +120,5 @@ def test_foreign_code_is_pinned_by_commit_with_its_version():
 def test_files_that_the_header_of_the_lock_names_exist():
     header = [line for line in LOCK.splitlines() if line.startswith("#")]
     named = re.findall(r"[\w/]+\.(?:py|yml|toml|lock)\b", "\n".join(header))
-    assert "tests/test_committed.py" in named
+    assert "lint/test_committed.py" in named
     assert all((ROOT / name).exists() for name in named)

@@ -1,6 +1,5 @@
 """The bibliography: each entry has an identifier and is cited; and how this project is cited."""
 
-import json
 import re
 from datetime import date
 
@@ -10,13 +9,18 @@ from pybtex.database import parse_file
 
 import helpers
 from helpers import data, metrics
-from helpers.modules import ROOT
 from helpers.papers import PAPERS
+from lint.reading import NOTEBOOKS, ROOMS, ROOT, source
 
 ENTRIES = parse_file(str(ROOT / "book" / "references.bib")).entries
-IDENTIFIERS = {"doi": r"10\.\d{4,9}/\S+", "eprint": r"\d{4}\.\d{4,5}",
-               "url": r"https?://[\w.-]+(/\S*)?", "isbn": r"[\dX-]{10,17}"}  # fmt: skip
-WITHOUT_IDENTIFIER, WITHOUT_YEAR = {"nemenyi1963"}, {"stellarium"}
+IDENTIFIERS = {
+    "doi": r"10\.\d{4,9}/\S+",
+    "eprint": r"\d{4}\.\d{4,5}",
+    "url": r"https?://[\w.-]+(/\S*)?",
+    "isbn": r"[\dX-]{10,17}",
+}
+WITHOUT_IDENTIFIER = {"nemenyi1963"}
+WITHOUT_YEAR = {"stellarium"}
 
 
 def test_an_entry_can_be_found():
@@ -35,20 +39,10 @@ def test_an_entry_can_be_found():
 
 def test_every_entry_is_cited_and_every_citation_has_an_entry():
     """By its key, or by the first author and the year."""
-    folders = (
-        "book",
-        "helpers",
-        "known_unknowns",
-        "notebooks",
-        "pictures",
-        "synthesis",
-        "workflow",
-    )
-    files = [path for folder in folders for path in (ROOT / folder).rglob("*")]
+    files = [path for folder in (*ROOMS, "book") for path in (ROOT / folder).rglob("*")]
     texts = [path.read_text("utf-8") for path in files if path.suffix in (".md", ".py", ".yaml")]
-    for path in (path for path in files if path.suffix == ".ipynb"):  # without its outputs
-        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-        texts += ["".join(cell["source"]) for cell in cells]
+    for path in NOTEBOOKS:  # without their outputs
+        texts += [source(path, "code"), source(path, "markdown")]
     text = "\n".join(texts)
     for key in ENTRIES.keys() - set(re.findall(r"\w+", text)):
         last = " ".join(ENTRIES[key].persons["author"][0].last_names)
@@ -67,6 +61,9 @@ def test_the_project_can_be_cited():
     assert citation["version"] == helpers.__version__ and citation["license"] == "MIT"
     holders = re.search(r"Copyright \(c\) (\d+) (.+)", (ROOT / "LICENSE").read_text())
     assert citation["authors"] == [{"name": holders[2]}]
+    headings = re.findall(r"^## (.*)$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.M)
+    assert headings[0] == "[Unreleased]"
+    assert headings[1] == f"[{helpers.__version__}] - {citation['date-released']}"
     assert type(citation["date-released"]) is date
     named = {work["title"]: work for work in citation["references"]}
     assert len(named) == len(PAPERS)

@@ -1,0 +1,175 @@
+"""The size and density of each part, and of the committed files in bytes. Limits only fall."""
+
+import ast
+import functools
+import io
+import tokenize
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from lint.reading import ROOT, name_of, python_files, tree
+
+
+class Limit(NamedTuple):
+    """The limits of one part."""
+
+    #: Names, numbers, strings and operators. Comments, docstrings and line breaks do not count, so
+    #: that a statement costs the same on one line as on three.
+    tokens: int
+    #: Tokens of one line of code, on average. The aim is 10.
+    per_line: float
+    #: Assignments of several unrelated values, of 1,000 lines of code. The aim is 8.
+    dense: float
+    #: Functions with more than `LINES` lines of code. The aim is 0.
+    long: int = 0
+
+
+#: Lines of code of a function; ruff limits its complexity (`pyproject.toml`).
+LINES = 60
+LIMITS = {
+    "helpers": Limit(134_000, 10.1, 8, 2),
+    "synthesis": Limit(38_700, 10.9, 8.5),
+    "known_unknowns": Limit(47_000, 10, 8),
+    "workflow": Limit(20_400, 10.3, 8),
+    "pictures": Limit(15_700, 14.5, 8),
+    "benchmarks": Limit(5_000, 10.5, 8),
+    "tests": Limit(161_000, 12.5, 8),
+}
+#: The checks of this folder are tests.
+FOLDERS = {"tests": ("tests", "lint")}
+#: Megabytes of the committed files in each folder.
+MEGABYTES = {"helpers": 30, "known_unknowns": 9.3, "notebooks": 9.2, "results": 27.6}
+_SILENT = {
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.NEWLINE,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENCODING,
+    tokenize.ENDMARKER,
+}
+#: Since Python 3.12, a formatted string is many tokens; we count it once, as before, at its end.
+_START = getattr(tokenize, "FSTRING_START", None)
+_END = getattr(tokenize, "FSTRING_END", None)
+
+
+class Size(NamedTuple):
+    """What a part has of each kind."""
+
+    tokens: int
+    lines: int
+    dense: int
+
+
+def size(text: str) -> Size:
+    """Return the tokens, lines of code and dense assignments of one file.
+
+    >>> size('x, y = 1, 2')
+    Size(tokens=7, lines=1, dense=1)
+    >>> size("print(f'{1 + 2} and {f(3)}')").tokens
+    4
+    """
+    module = ast.parse(text)
+    docstrings = {
+        line
+        for node in ast.walk(module)
+        if isinstance(node, ast.Expr) and is_text(node.value)
+        for line in range(node.lineno, node.end_lineno + 1)
+    }
+    lines = set()
+    total = 0
+    nested = 0
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        nested += (token.type == _START) - (token.type == _END)
+        if token.type not in _SILENT and token.start[0] not in docstrings and not nested:
+            total += 1
+            lines.update(range(token.start[0], token.end[0] + 1))
+    return Size(total, len(lines), sum(map(is_dense, ast.walk(module))))
+
+
+def is_text(node: ast.expr) -> bool:
+    """Return whether a node is a text."""
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def is_dense(node: ast.AST) -> bool:
+    """Return whether a statement assigns several values; an exchange of values does not count.
+
+    >>> [is_dense(ast.parse(line).body[0]) for line in ("x, y = 1, 2", "x, y = y, x", "x, y = z")]
+    [True, False, False]
+    """
+    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Tuple):
+        return False
+    target = node.targets[0]
+    if not isinstance(target, ast.Tuple):
+        return False
+    return {ast.unparse(name) for name in target.elts} != {ast.unparse(x) for x in node.value.elts}
+
+
+@functools.cache
+def measured(path: Path) -> Size:
+    """Return the size of one file, which several checks need."""
+    return size(path.read_text(encoding="utf-8"))
+
+
+def files_of(part: str) -> list[Path]:
+    """Return the modules of a part."""
+    return python_files(*FOLDERS.get(part, (part,)))
+
+
+def total(part: str, name: str) -> int:
+    """Return a sum over the files of a part."""
+    return sum(getattr(measured(file), name) for file in files_of(part))
+
+
+@pytest.mark.parametrize("part", LIMITS)
+def test_a_part_keeps_its_budget_of_tokens(part):
+    used = total(part, "tokens")
+    allowed = LIMITS[part].tokens
+    assert used <= allowed, f"{part}: {used} tokens, and {allowed} are allowed"
+
+
+@pytest.mark.parametrize("part", LIMITS)
+def test_a_line_has_few_tokens(part):
+    used = total(part, "tokens") / total(part, "lines")
+    allowed = LIMITS[part].per_line
+    assert used <= allowed, f"{part}: {used:.2f} tokens a line, and {allowed} are allowed"
+
+
+@pytest.mark.parametrize("part", LIMITS)
+def test_a_statement_assigns_one_value(part):
+    used = 1000 * total(part, "dense") / total(part, "lines")
+    allowed = LIMITS[part].dense
+    message = f"{part}: {used:.1f} dense assignments in 1,000 lines, and {allowed} are allowed"
+    assert used <= allowed, message
+
+
+def lengths(path: Path) -> dict[str, int]:
+    """Return the lines of code of each function of a file."""
+    texts = path.read_text(encoding="utf-8").splitlines()
+    counts = {}
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            first = node.body[0]
+            has_docstring = isinstance(first, ast.Expr) and is_text(first.value)
+            start = first.end_lineno if has_docstring else node.lineno - 1
+            code = [line.strip() for line in texts[start : node.end_lineno]]
+            counted = [line for line in code if line and not line.startswith("#")]
+            counts[f"{name_of(path)}: {node.name}"] = len(counted)
+    return counts
+
+
+@pytest.mark.parametrize("part", LIMITS)
+def test_a_function_has_at_most_sixty_lines(part):
+    every = {name: count for file in files_of(part) for name, count in lengths(file).items()}
+    over = {name: count for name, count in every.items() if count > LINES}
+    assert len(over) <= LIMITS[part].long, over
+
+
+@pytest.mark.parametrize("folder", MEGABYTES)
+def test_committed_files_keep_their_budget(folder):
+    files = [path for path in (ROOT / folder).rglob("*") if path.is_file()]
+    used = sum(path.stat().st_size for path in files if "__pycache__" not in path.parts)
+    assert used <= 1e6 * MEGABYTES[folder]

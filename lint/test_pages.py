@@ -1,0 +1,173 @@
+"""The rules of pages: titles, lengths, order of cells, links; no page is executed here."""
+
+import ast
+import re
+from pathlib import Path
+from urllib.parse import unquote
+
+import pandas as pd
+import pytest
+
+from lint.reading import NOTEBOOKS, PROSE, ROOT, cells, name_of, source
+from synthesis.chapters import CHAPTERS
+
+FOLDS = {"hide-output", "hide-cell", "remove-cell", "remove-output"}
+each = pytest.mark.parametrize("path", NOTEBOOKS, ids=name_of)
+
+
+def test_every_chapter_has_its_notebooks():
+    others = {"audit": {"audit"}, "beyond": {"without_labels"}}
+    others["synthesis"] = {"evaluation", *CHAPTERS["synthesis"].about_all}
+    for paper in {*CHAPTERS, *others}:
+        stems = {path.stem for path in NOTEBOOKS if path.parent.name == paper}
+        assert stems == others.get(paper, {"dataset", "training", "evaluation", "figures"})
+
+
+@each
+def test_the_result_comes_first_then_the_parameters_then_the_setup(path):
+    """A parameter that is None has the value of the tier's file, so that no value is twice."""
+    result, given, loaded = cells(path, "code")[:3]
+    if path.parent.name == "audit":  # whose result is the reader's
+        given, loaded, _ = cells(path, "code")[:3]
+    else:
+        assert result["tags"] == ["remove-input"] and result["outputs"]
+    assert given["tags"] == ["parameters"] and loaded["tags"] == ["hide-input"]
+    names = [ast.unparse(node.targets[0]) for node in ast.parse(given["source"]).body]
+    assert names[-1] == "overrides" and len(given["source"].splitlines()) <= 15
+    assert "parameters = " in loaded["source"] and "**overrides" in loaded["source"]
+    before, _, _ = loaded["source"].partition("overrides")
+    assert "\ncheck_given()\n" in before and "\noverrides = {}" in given["source"]
+
+
+@each
+def test_cells_are_short_and_stored_outputs_clean_and_some_compared(path):
+    code = cells(path, "code")
+    assert max(len(cell["source"].splitlines()) for cell in code) <= 40
+    assert not [cell for cell in code if re.search(r"figure\.dpi|\bdpi=", cell["source"])]
+    assert [cell["execution_count"] for cell in code] == list(range(1, len(code) + 1))
+    assert "stderr" not in {out.get("name") for cell in code for out in cell["outputs"]}
+    assert path.stat().st_size < 2_000_000
+    compared = str([cell["outputs"] for cell in code if "nbval-ignore-output" not in cell["tags"]])
+    assert "output_type" in compared and not re.search(" at 0x[0-9a-f]{6}", compared)
+
+
+def sizes(markdown: str) -> tuple[int, list[tuple[int, int]]]:
+    """Return the number of words, and the rows and columns of each table, without folds."""
+    text = re.sub(r"^(`{3,}).*?^\1$|\$\$.*?\$\$", "", markdown, flags=re.S | re.M)
+    tables = [table.splitlines() for table in re.findall(r"(?:^\|.*\n?)+", text, re.M)]
+    words = " ".join(line for line in text.splitlines() if not line.startswith("|")).split()
+    return len(words), [(len(table) - 2, table[1].count("|") - 1) for table in tables]
+
+
+@pytest.mark.parametrize("paper", CHAPTERS)
+def test_an_overview_is_short_and_states_the_minutes(paper):
+    """They are rounded from the measured CPU seconds, which another machine may change a little."""
+    text = (ROOT / "book" / f"{paper}.md").read_text(encoding="utf-8")
+    words, tables = sizes(text)
+    assert words <= 900 and len(tables) <= 5
+    # nine scores, and two rules without a score
+    assert all(rows <= 11 and columns <= 7 for rows, columns in tables)
+    seconds = pd.read_parquet(ROOT / "benchmarks/results/pipeline.parquet")["seconds"][paper]
+    stated = re.search(r"need about (\d+) minutes? of one CPU core at tier `mini`", text)[1]
+    assert abs(60 * int(stated) - seconds) <= 45
+
+
+@each
+def test_a_page_is_short(path):
+    """What a page shows before its reader opens a fold; the limits are the design's."""
+    words, tables = sizes("\n".join(cell["source"] for cell in cells(path, "markdown")))
+    code = [cell for cell in cells(path, "code") if not FOLDS & {*cell["tags"]}]
+    shown = [out.get("data", {}) for cell in code for out in cell["outputs"]]
+    html = "\n".join("".join(data.get("text/html", "")) for data in shown)
+    html = re.sub("<details.*?</details>", "", html, flags=re.S)
+    for table in re.findall("<table.*?</table>", html, re.S):
+        rows = re.findall("<tr.*?</tr>", table.split("</thead>")[-1], re.S)
+        tables.append((len(rows), max((len(re.findall("<t[hd]", row)) for row in rows), default=0)))
+    assert words <= 1000 and len(tables) <= 5
+    # nine scores, and two rules without a score
+    assert all(rows <= 11 and columns <= 7 for rows, columns in tables)
+    assert sum("image/png" in data for data in shown) <= 5
+
+
+@each
+def test_numbers_in_the_summary_are_glued(path):
+    outputs = [out.get("metadata", {}) for cell in cells(path, "code") for out in cell["outputs"]]
+    glued = {out["scrapbook"]["name"] for out in outputs if "scrapbook" in out}
+    prose = " ".join(cell["source"] for cell in cells(path, "markdown"))
+    used = {text.split("`")[1] for text in prose.split("{glue:text}")[1:]}
+    assert used and used <= glued
+
+
+def test_titles_of_pages_are_unique():
+    titles = [cells(path, "markdown")[0]["source"].splitlines()[0] for path in NOTEBOOKS]
+    pages = [page.read_text(encoding="utf-8") for page in (ROOT / "book").glob("*.md")]
+    titles += [re.search(r"^# .+$", page, re.M)[0] for page in pages]
+    assert len(titles) == len(set(titles))
+
+
+def test_every_make_command_and_file_that_the_prose_names_exists():
+    targets = {*re.findall(r"^([a-z]+)\s*:(?!=)", (ROOT / "Makefile").read_text(), re.M)}
+    commands = [ROOT / ".ci/run", *(ROOT / ".github").rglob("*.yml")]
+    for path in {*PROSE, *NOTEBOOKS, *commands} - {ROOT / "CHANGELOG.md"}:  # it names old targets
+        text = path.read_text("utf-8")
+        used = {*re.findall(r"(?:^|`|\$ |run: |exec )make ([a-z]+)", text, re.M)}
+        assert used <= targets, path
+        folders = "benchmarks|helpers|lint|params|synthesis|tests|workflow"
+        named = re.findall(rf"\b((?:{folders})/[\w/]+\.(?:py|yaml))", text)
+        assert not [name for name in named if not (ROOT / name).exists()], path
+
+
+def slug(heading: str) -> str:
+    """Return the anchor that GitHub and the book give to a heading.
+
+    >>> slug("How to add `x`, or y?")
+    'how-to-add-x-or-y'
+    """
+    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+
+
+def broken_links(path: Path) -> list[str]:
+    """Return the links of a page that lead to no file, or to no heading of a file.
+
+    The reference pages are made when the book is built.
+    """
+    text = re.sub(r"^(`{3,}).*?^\1", "", source(path, "markdown"), flags=re.S | re.M)
+    broken = []
+    for address in re.findall(r"(?<!`)\]\(([^)\s]+)\)", text):
+        file, _, anchor = address.partition("#")
+        target = (path.parent / unquote(file)).resolve() if file else path
+        if re.match(r"[a-z]+:", address) or target.parent.name == "reference":
+            continue
+        if not target.exists():
+            broken.append(address)
+        elif anchor and target.suffix in (".md", ".ipynb"):
+            page = source(target, "markdown")
+            anchors = {slug(heading) for heading in re.findall(r"^#+ (.+)$", page, re.M)}
+            anchors |= {*re.findall(r"^\(([\w-]+)\)=$", page, re.M)}
+            if anchor not in anchors:
+                broken.append(address)
+    return broken
+
+
+@pytest.mark.parametrize("path", [*PROSE, *NOTEBOOKS], ids=name_of)
+def test_links_lead_to_files_and_headings(path):
+    assert not broken_links(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "broken"),
+    [
+        ("[x](other.md) ![p](a%20b.png)", []),
+        ("[x](#two-words) [y](other.md#a-title)", []),
+        ("[x](gone.md)", ["gone.md"]),
+        ("[x](#gone) [y](other.md#b-title)", ["#gone", "other.md#b-title"]),
+        ("```text\n[x](gone.md)\n```\n[x](https://example.org/gone)", []),
+        ("[x](reference/api.md)", []),
+    ],
+)
+def test_broken_links_are_named(tmp_path, text, broken):
+    (tmp_path / "other.md").write_text("# A title\n")
+    (tmp_path / "a b.png").touch()
+    page = tmp_path / "page.md"
+    page.write_text(f"# Page\n\n## Two words\n\n{text}\n")
+    assert broken_links(page) == broken
