@@ -238,7 +238,7 @@ def _disjoint(
     overlaps.check_names(images, nouns=nouns)
     if odd := set(keep) - set(images.class_names):
         raise ValueError(
-            f"far.{name}.keep: classes of the data set '{name}' expected, got {sorted(odd)[0]!r}"
+            f"far.{name}.keep: classes of the data set '{name}' expected, got {min(odd)!r}"
         )
     shared = set(overlaps.find(images, parameters.data_set, external)) - set(keep)
     if not shared:
