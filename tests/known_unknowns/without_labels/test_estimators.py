@@ -223,7 +223,7 @@ MASK = np.arange(60) < 49
         (partial(without_labels.suspected_unknown, HELD, HELD, rate=10), "rate"),
         (
             partial(without_labels.selection_outcome, MASK, MASK & False),
-            "at least one unknown image expected",
+            "unknown: at least one unknown",
         ),
         (partial(bracket, HALF, ONES, HALF[:49], share=0), "at least 50"),
         (partial(bracket, HALF, ONES, HALF, share=1.5), "share"),
