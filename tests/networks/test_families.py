@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
+from tests.networks.test_zoo_families import conv, norm, resnet20
 from torch.nn import functional as F
 
 from helpers import data
 from helpers.files import project_root
-from helpers.networks import published
+from helpers.networks import zoo_records as published
 from helpers.papers import load
 from helpers.papers.human_centric import experiment
 from helpers.tables import results
 from helpers.training.fitted import load_exported
-from tests.networks.test_published_families import conv, norm, resnet20
 
 CLOSED = "resnet20.openset_calibration"
 EXPORTS = project_root() / "results" / "small" / "networks" / "openset_calibration"
