@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
-from tests.networks.test_zoo_families import conv, norm, resnet20
 from torch.nn import functional as F
 
 from helpers import data
@@ -14,13 +13,14 @@ from helpers.papers import load
 from helpers.papers.human_centric import experiment
 from helpers.tables import results
 from helpers.training.fitted import load_exported
+from tests.networks.test_zoo_families import conv, norm
 
 CLOSED = "resnet20.openset_calibration"
 EXPORTS = project_root() / "results" / "small" / "networks" / "openset_calibration"
 
 
-def with_convolutions(w, x):
-    """Compute the logits of the ResNet-20 of this project, whose shortcuts are convolutions."""
+def logits(w, x):
+    """Compute the logits of a ResNet-20 whose shortcuts are convolutions, or pad with zeros."""
     x = norm(w, conv(w, x, "conv1"), "bn1").relu()
     for stage in (1, 2, 3):
         for block in (0, 1, 2):
@@ -31,24 +31,28 @@ def with_convolutions(w, x):
             if f"{at}.downsample.0.weight" in w:
                 x = conv(w, x, f"{at}.downsample.0", padding=0, stride=stride)
                 x = norm(w, x, f"{at}.downsample.1")
+            elif stride == 2:
+                half = x.shape[1] // 2
+                x = F.pad(x[:, :, ::2, ::2], (0, 0, 0, 0, half, half))
             x = (x + y).relu()
-    return F.linear(x.mean((2, 3)), w["fc.weight"], w["fc.bias"])
+    end = "fc" if "fc.weight" in w else "linear"
+    return F.linear(x.mean((2, 3)), w[f"{end}.weight"], w[f"{end}.bias"])
 
 
 def network_of(name):
-    """Return the logits' function, the weights, and mean and deviation of pixels from 0 to 255."""
+    """Return the weights, and mean and deviation of pixels from 0 to 255."""
     if name == CLOSED:
         tensors = load_file(EXPORTS / "cifar10-resnet20-0-closed-set.safetensors")
         weights = {key.removeprefix("backbone."): tensor.float() for key, tensor in tensors.items()}
-        return with_convolutions, weights, weights["mean"], weights["std"]
+        return weights, weights["mean"], weights["std"]
     record = published.find(name)
     tensors = load_file(record.locate())
     mean, std = (255 * torch.tensor(each).view(3, 1, 1) for each in (record.mean, record.std))
-    return resnet20, {key: tensor.float() for key, tensor in tensors.items()}, mean, std
+    return {key: tensor.float() for key, tensor in tensors.items()}, mean, std
 
 
 def probabilities(name, images):
-    logits, weights, mean, std = network_of(name)
+    weights, mean, std = network_of(name)
     batches = torch.tensor(images.images).movedim(-1, 1).split(250)
     with torch.inference_mode():
         computed = [logits(weights, (batch - mean) / std) for batch in batches]
