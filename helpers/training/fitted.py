@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -254,6 +254,27 @@ def fit(
         log.info("found by its recipe, not trained again: %s", exported)
         return load(exported, exports.load)
     return cache.load_or_make(cache.path_of("networks", key, ".safetensors"), load, make)
+
+
+def load_exported(path: Path, class_names: Sequence[str], *, device: str | None = None) -> Fitted:
+    """Return an exported network, which must know these classes in this order."""
+    tensors, information = exports.load(path)
+    if information["class_names"] != [*class_names]:
+        raise ValueError(
+            f"{path}: a network of the classes {', '.join(class_names)} expected; this network "
+            f"knows {', '.join(information['class_names'])}"
+        )
+    return Fitted(
+        path=path,
+        recipe=Recipe.from_parameters(information["recipe"]),
+        num_classes=len(class_names),
+        history=pd.DataFrame(information["history"]),
+        seconds=information["seconds"],
+        device=chosen_device(device),
+        device_name=information["device_name"],
+        sha256=checkpoints.digest(tensors),
+        origin=information["origin"],
+    )
 
 
 def _trained_on(device: str, recipe: Recipe) -> str:

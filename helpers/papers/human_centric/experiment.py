@@ -14,7 +14,7 @@ import numpy as np
 from helpers import metrics, scores
 from helpers.checks import known_name
 from helpers.data import Images, ImageStream
-from helpers.files import data_root
+from helpers.files import data_root, project_root
 from helpers.networks import zoo_records
 from helpers.networks.model import Model
 from helpers.papers.human_centric import parameters as names
@@ -23,7 +23,7 @@ from helpers.papers.human_centric.roles import RoleOutputs, ShiftRoles, outputs_
 from helpers.papers.run import Draw, Part
 from helpers.scores.info import LACKING
 from helpers.tables import results
-from helpers.training.fitted import fit
+from helpers.training.fitted import fit, load_exported
 
 __all__ = ["models", "outputs", "parts", "roles", "rows"]
 
@@ -56,7 +56,7 @@ def parts(parameters: Parameters) -> list[Part]:
     grid.sort(key=lambda pair: (pair[0] != main, pair[0], pair[1] in waits))
     all_parts = []
     for id_set, name in grid:
-        for run in range(parameters.runs if name in trained else 1):
+        for run in range(parameters.runs_of(name)):
             identity = {"data_set": id_set, "backbone": name, "run": run}
             all_parts.append(Part(f"{name}/{run}", identity, roles=id_set))
     return all_parts
@@ -75,7 +75,7 @@ def _data_set_of(name: str, parameters: Parameters) -> str:
 
 
 def models(parameters: Parameters, part: Part, roles: ShiftRoles) -> Model:
-    """Train a network, or load it from the cache, the zoo or ``DATA_ROOT/weights``.
+    """Train a network, or load it from the cache, the zoo, ``results`` or ``DATA_ROOT/weights``.
 
     The file of the weights is ``NAME.safetensors`` or ``NAME.pth``.
     """
@@ -87,7 +87,10 @@ def models(parameters: Parameters, part: Part, roles: ShiftRoles) -> Model:
 
 
 def _network(parameters: Parameters, name: str, run: int, train: Images | ImageStream):
-    """Return a network: trained, after its teacher and its initial network, or pretrained."""
+    """Return a network: exported, pretrained, or trained after teacher and initial network."""
+    if name in parameters.exported:
+        path = project_root() / "results" / parameters.exported[name][run]
+        return load_exported(path, train.class_names, device=parameters.device)
     if not parameters.trains(name):
         return _pretrained(parameters, name)
     teacher = parameters.teachers.get(name)

@@ -78,6 +78,7 @@ class Parameters(parameters.Parameters):
         "strategies",
         "teachers",
         "pretrained",
+        "exported",
         "runs",
         "examples",
         "shown",
@@ -111,6 +112,8 @@ class Parameters(parameters.Parameters):
     strategies: dict[Name, Changes]
     teachers: dict[Name, Name]  # of each distilled network
     pretrained: dict[Name, Name]  # timm's names of networks
+    # networks that another chapter trained on the ID set: a file below ``results/`` for each run
+    exported: dict[Name, Annotated[list[str], Field(min_length=1)]] = Field(default_factory=dict)
     runs: Repeats  # seeds of the training; a pretrained network has only run 0
     methods: Annotated[list[Method], Field(min_length=1)]
     score_arguments: dict[Method, Changes]
@@ -148,7 +151,8 @@ class Parameters(parameters.Parameters):
         ):
             for name in names:
                 architecture = self.pretrained.get(name, ModelName.parse(name).architecture)
-                parameters.check_network(f"network in {field}", architecture, self.architectures)
+                options = [*self.architectures, *self.exported]
+                parameters.check_network(f"network in {field}", architecture, options)
         plain = [name for name in self.names if "+" not in name]
         for name in self.names:
             if name in self.teachers:
@@ -182,6 +186,12 @@ class Parameters(parameters.Parameters):
         _, plus, strategy = name.partition("+")
         scratch = ModelName.parse(name).architecture in self.architectures
         return scratch or (bool(plus) and strategy in self.strategies)
+
+    def runs_of(self, name: str) -> int:
+        """Return the number of trainings of a network."""
+        if name in self.exported:
+            return len(self.exported[name])
+        return self.runs if self.trains(name) else 1
 
     def recipe_of(self, name: str) -> Recipe:
         """Return the recipe of a trained network; its name contains its radius."""

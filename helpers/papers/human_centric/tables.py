@@ -117,7 +117,8 @@ def over_networks(errors: pd.DataFrame) -> pd.DataFrame:
 
 def _networks_in_words(names: Sequence[str], parameters) -> str:
     """Return how many networks there are, and how many of them others trained, in words."""
-    trained = sum(ModelName.parse(name).architecture in parameters.architectures for name in names)
+    here = {*parameters.architectures, *parameters.exported}
+    trained = sum(ModelName.parse(name).architecture in here for name in names)
     kinds = {"that others trained": len(names) - trained, "trained here": trained}
     return counted_networks(kinds)
 

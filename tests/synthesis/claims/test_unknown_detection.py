@@ -1,5 +1,6 @@
 """A stand-in of a test set in the claims of Kim et al.; each verdict: tests/tables."""
 
+import pandas as pd
 import pytest
 
 from synthesis.claims.unknown_detection import CLAIMS
@@ -17,3 +18,13 @@ def test_a_stand_in_contradicts_no_sentence_about_the_set_itself(svhn, low):
         notes = checks.set_index("check")["note"].map(str)
         named = notes.index[notes.str.contains("digits in place of SVHN")]
         assert named.str.contains("against SVHN").all() and bool(len(named)) == (svhn == "digits")
+
+
+def test_a_set_of_the_paper_replaces_its_stand_in():
+    """Rows of both: the sentence about SVHN is about SVHN, and no note names the digits."""
+    table = made_up({("outlier_exposure", "auroc", "digits"): 0.6})
+    itself = made_up({("outlier_exposure", "auroc", "digits"): 0.9}).query("test_set == 'digits'")
+    table = pd.concat([table, itself.assign(test_set="svhn")], ignore_index=True)
+    checks = CLAIMS.check(table)
+    assert verdicts("unknown_detection", table, checks)["outlier-exposure-sets"] == "supported"
+    assert not checks["note"].map(str).str.contains("in place of SVHN").any()
