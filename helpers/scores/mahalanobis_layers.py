@@ -157,5 +157,5 @@ def stage_means(
         stop_early=True,
         intermediates_only=True,
     )
-    distinct = [m for place, m in enumerate(maps) if not any(m is other for other in maps[:place])]
-    return [each.mean(dim=(2, 3)) for each in distinct]
+    distinct = {id(each): each for each in maps}
+    return [each.mean(dim=(2, 3)) for each in distinct.values()]

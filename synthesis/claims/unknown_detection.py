@@ -191,8 +191,6 @@ def confidence():
 
 
 @CLAIMS.add(
-    departure="the paper's Mahalanobis score uses all layers and a perturbed image; ours uses the"
-    " last layer",
     source="Text, on the methods that were left out",
     check="AUROC falls when images are resized with antialiasing, to within 0.1 of one half",
     needs="the score on a test set that is resized in two ways (`resized`)",

@@ -41,8 +41,8 @@ def pixels_of(images):
 def test_every_stage_equals_the_formulas_image_by_image(network):
     """Means over positions, a shared covariance, the nearest class, one step towards it."""
     train, shown = toys.images(60, 2), toys.images(5, 3)
-    found = stage_scores(network, shown, fitted_stages(network, train), EPSILONS)
-    assert found.shape == (3, 5, 4)
+    scored = stage_scores(network, shown, fitted_stages(network, train), EPSILONS)
+    assert scored.shape == (3, 5, 4)
     with torch.no_grad():
         features = [stage.mean(dim=(2, 3)).double() for stage in maps(network, pixels_of(train))]
     for stage, rows in enumerate(features):
@@ -56,12 +56,12 @@ def test_every_stage_equals_the_formulas_image_by_image(network):
             return torch.einsum("ki,ij,kj->k", gaps, precision, gaps).min()
 
         for number, pixels in enumerate(pixels_of(shown)):
-            one = pixels[None].clone().requires_grad_()
-            (gradient,) = torch.autograd.grad(distance(one), one)
-            for place, epsilon in enumerate(EPSILONS):
-                moved = one.detach() - 255 * epsilon * gradient.sign()
+            image = pixels[None].clone().requires_grad_()
+            (gradient,) = torch.autograd.grad(distance(image), image)
+            for step, epsilon in enumerate(EPSILONS):
+                moved = image.detach() - 255 * epsilon * gradient.sign()
                 expected = -distance(moved).item()
-                assert found[place, number, stage] == pytest.approx(expected, rel=2e-3)
+                assert scored[step, number, stage] == pytest.approx(expected, rel=2e-3)
 
 
 def test_a_small_step_brings_the_image_nearer(network):

@@ -45,21 +45,21 @@ def sets(roles: Benchmark, *, aside: bool = True) -> dict:
 
 
 def write_images(parameters: Parameters, roles: Benchmark, folder: Path) -> None:
-    """Write the list of the images: set, class, digest of the pixels, and place in the data set.
+    """Write the list of the images: set, class, digest of the pixels, and index in the data set.
 
     The digest is the SHA-256 of the pixels as the network sees them, uint8 [H, W, 3], 16 digits.
-    The place is that in the training or test images of the data set, −1 for another data set.
+    The index is that in the training or test images of the data set, −1 for another data set.
     """
-    places: dict[str, int] = {}
+    indices: dict[str, int] = {}
     for split in ("train", "test"):
         whole = data.load(parameters.data_set, split)
-        places |= {digest: place for place, digest in enumerate(_digests(whole))}
+        indices |= {digest: index for index, digest in enumerate(_digests(whole))}
     columns: dict[str, list] = {"set": [], "class": [], "sha256": []}
     for name, images in sets(roles).items():
         columns["set"] += [name] * len(images)
         columns["class"] += [images.class_names[label] for label in images.labels]
         columns["sha256"] += _digests(images)
-    columns["place"] = [places.get(digest, -1) for digest in columns["sha256"]]
+    columns["index"] = [indices.get(digest, -1) for digest in columns["sha256"]]
     digests = {name: images.sha256 for name, images in sets(roles).items()}
     _write(columns, folder / IMAGES, {"sets": digests})
 

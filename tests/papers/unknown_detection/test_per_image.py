@@ -83,8 +83,8 @@ def test_a_new_file_has_the_answers_of_its_network(roles, tmp_path, monkeypatch)
     renamed = {name: detectors.Model(name, model.networks) for name in ("odin", "openmax")}
     for method, of in {"baseline": model, **renamed}.items():
         detector = detectors.make(PARAMETERS, roles, of)
-        found = per_image.answers(tmp_path, method, 0)
+        read = per_image.answers(tmp_path, method, 0)
         for name in ("test", "near", "mazes", "plaid"):
             expected = detector.answer(roles.test_sets[name])
-            np.testing.assert_allclose(found[name].confidence, expected.confidence, atol=2e-3)
-            np.testing.assert_array_equal(found[name].correct, expected.correct)
+            np.testing.assert_allclose(read[name].confidence, expected.confidence, atol=2e-3)
+            np.testing.assert_array_equal(read[name].correct, expected.correct)
