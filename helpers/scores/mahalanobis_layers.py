@@ -13,7 +13,7 @@ import numpy as np
 
 from helpers import cache
 from helpers.outputs import Outputs
-from helpers.scores.gaussians import Gaussians, class_gaussians
+from helpers.scores.moments import Gaussians, class_gaussians
 
 if TYPE_CHECKING:
     import torch

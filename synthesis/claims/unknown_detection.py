@@ -32,6 +32,7 @@ def derive(table: pd.DataFrame) -> pd.DataFrame:
         name: f"{title} in place of {PAPER.test_sets[name]}"
         for name, title in PAPER.stand_ins.items()
     }
+    words["fixed"] = "other photographs in place of LSUN-FIX"
     named = table.assign(
         test_set=table["test_set"].replace(titles[~titles.duplicated(keep=False)].to_dict()),
         stand_in=table["test_set"].map(words).fillna(""),
@@ -194,6 +195,7 @@ def confidence():
     source="Text, on the methods that were left out",
     check="AUROC falls when images are resized with antialiasing, to within 0.1 of one half",
     needs="the score on a test set that is resized in two ways (`resized`)",
+    names=("fixed",),
 )
 def mahalanobis():
     """On images resized without artefacts, the Mahalanobis score is close to random."""
