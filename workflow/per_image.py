@@ -14,6 +14,9 @@ from helpers.papers import run
 from helpers.papers.unknown_detection import experiment, methods, per_image
 from synthesis.chapters import load
 
+#: SVHN and the letters that stood for it before, so that tables with either can be computed.
+FAR = {"svhn": {"images": 4000}, "chars74k_natural": {}, "caltech_background": {}, "dtd_subset": {}}
+
 
 def main() -> None:
     """Write the files of all networks of a tier."""
@@ -21,7 +24,7 @@ def main() -> None:
     parser.add_argument("tier")
     tier = parser.parse_args().tier
     try:
-        parameters = load("unknown_detection", tier, root=ROOT)
+        parameters = load("unknown_detection", tier, root=ROOT, far=FAR)
     except ValueError as error:
         parser.error(str(error))
     folder = ROOT / "results" / tier / "per_image" / parameters.paper

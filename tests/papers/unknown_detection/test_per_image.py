@@ -7,6 +7,7 @@ import pytest
 
 from helpers import metrics
 from helpers.files import project_root
+from helpers.papers import load
 from helpers.papers.unknown_detection import detectors, methods, per_image
 from helpers.papers.unknown_detection.detectors import union
 from helpers.tables import results
@@ -15,7 +16,7 @@ from tests.papers.unknown_detection.test_experiment import PARAMETERS, roles  # 
 
 SMALL = project_root() / "results/small"
 FOLDER = SMALL / "per_image/unknown_detection"
-FAR = ["chars74k_natural", "caltech_background", "dtd_subset"]
+FAR = [*load("unknown_detection", "small").far]
 
 
 @pytest.fixture(scope="module")
