@@ -26,7 +26,7 @@ from helpers.papers.unknown_detection import detectors, experiment
 from helpers.papers.unknown_detection.detectors import FlatOpenMax, OpenMax
 from helpers.papers.unknown_detection.parameters import Parameters
 from helpers.papers.unknown_detection.roles import Benchmark
-from helpers.scores.openset import openmax_answer
+from helpers.scores.openmax import openmax_answer
 from helpers.tables import results
 from helpers.training.batches import batches_of
 from synthesis.chapters import load
