@@ -1,4 +1,4 @@
-"""Answers image by image, as committed files: every claim can be computed from them alone.
+"""Answers image by image, as committed files: rules can be tried on them without a network.
 
 ``results/<tier>/per_image/unknown_detection/`` has ``images.parquet``, one row per image, and a
 file ``RUN-TRAINING.parquet`` for each network, whose row n is about row n of ``images.parquet``.
@@ -31,7 +31,9 @@ FURTHER = ("odin", "openmax", "mahalanobis")
 IMAGES = "images.parquet"
 #: Sets of known classes.
 KNOWN = ("test", "validation")
-_CORRECT = ", correct"  # the end of a column's name, for a method with predictions of its kind
+# ends of names of columns: OpenMax has a class "unknown", and predictions that are not the logits'
+_UNKNOWN = ", unknown"
+_CORRECT = ", correct"
 _INFORMATION = b"information"
 # each column alone, its bytes by significance: a sixth smaller than without
 _COMPRESSED = {"compression": "zstd", "compression_level": 19, "write_statistics": False}
@@ -81,9 +83,12 @@ def write_network(parameters: Parameters, roles: Benchmark, model: Model, path: 
         detector = detectors.make(parameters, roles, renamed)
         answered = [detector.answer(images) for images in shown.values()]
         joint = detectors.union(dict(enumerate(answered)), range(len(answered)))
-        columns[name] = joint.confidence.astype(np.float32)
         if name == "openmax":
+            # most confidences are so near to 1 that their differences need all digits
+            columns[name + _UNKNOWN] = (1 - joint.confidence).astype(np.float32)
             columns[name + _CORRECT] = joint.correct
+        else:
+            columns[name] = joint.confidence.astype(np.float32)
     content = {"network": model.sha256, "parameters": parameters.decisive()}
     origin = results.provenance(
         content, seed=parameters.seed, device=model.device_name, seconds=model.seconds
@@ -104,7 +109,7 @@ def answers(folder: Path, method: str, run: int = 0) -> dict[str, Answer]:
     else:
         files = [folder / f"{run}-{training}.parquet"]
     tables = [pq.read_table(file) for file in files]
-    extra = {*FURTHER, *(name + _CORRECT for name in FURTHER)}
+    extra = {*FURTHER, "openmax" + _UNKNOWN, "openmax" + _CORRECT}
     classes = [name for name in tables[0].column_names if name not in extra]
     probabilities = np.mean([softmax(_matrix(table, classes)) for table in tables], axis=0)
     listed = listed[: len(probabilities)]
@@ -113,10 +118,11 @@ def answers(folder: Path, method: str, run: int = 0) -> dict[str, Answer]:
     correct = known & (labels == listed["class"].to_numpy())
     confidence = probabilities.max(axis=1)
     (first, *_) = tables
-    if method in FURTHER:
-        confidence = first[method].to_numpy().astype(np.float64)
-    if method + _CORRECT in first.column_names:
+    if method == "openmax":
+        confidence = 1 - first[method + _UNKNOWN].to_numpy().astype(np.float64)
         correct = first[method + _CORRECT].to_numpy()
+    elif method in FURTHER:
+        confidence = first[method].to_numpy().astype(np.float64)
     groups = listed.groupby("set", sort=False).indices
     return {name: Answer(confidence[rows], correct[rows]) for name, rows in groups.items()}
 

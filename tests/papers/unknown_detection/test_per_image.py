@@ -17,6 +17,8 @@ from tests.papers.unknown_detection.test_experiment import PARAMETERS, roles  # 
 SMALL = project_root() / "results/small"
 FOLDER = SMALL / "per_image/unknown_detection"
 FAR = [*load("unknown_detection", "small").far]
+#: The answers of MC dropout, which need fifty passes for each image, are not committed.
+METHODS = [*(name for name in methods.NINE if name != "mc_dropout"), "mahalanobis"]
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +42,7 @@ def numbers(answers):
     }
 
 
-@pytest.mark.parametrize("method", [*methods.NINE, "mahalanobis"])
+@pytest.mark.parametrize("method", METHODS)
 def test_the_files_give_the_committed_numbers_to_three_digits(method, committed):
     for run in committed[method].index.unique("run"):
         for (test_set, metric), value in numbers(per_image.answers(FOLDER, method, run)).items():
@@ -54,7 +56,9 @@ def test_the_printed_numbers_of_the_baseline(committed):
     areas, accuracies, risks = [], [], []
     for run in range(5):
         logits = pd.read_parquet(FOLDER / f"{run}-baseline.parquet")
-        logits = logits.drop(columns=["odin", "openmax", "openmax, correct", "mahalanobis"])
+        logits = logits.drop(
+            columns=["odin", "openmax, unknown", "openmax, correct", "mahalanobis"]
+        )
         test = (listed["set"] == "test").to_numpy()
         near = (listed["set"] == "near").to_numpy()
         right = logits.columns[logits[test].to_numpy().argmax(axis=1)] == listed["class"][test]
