@@ -214,11 +214,11 @@ def detect_mahalanobis(parameters: Parameters, benchmark: Benchmark, model: Mode
         rules[epsilon] = make_pipeline(StandardScaler(), LogisticRegression())
         weigh = rules[epsilon].fit(learned, is_known).decision_function
         areas[epsilon] = metrics.auroc(weigh(known[number, 1::2]), weigh(external[number, 1::2]))
-    epsilon = max(areas, key=areas.get)
+    epsilon = max(areas, key=lambda step: areas[step])
     weights = rules[epsilon][-1].coef_[0]
     chosen = {f"weight of stage {1 + at}": round(w, 2) for at, w in enumerate(weights)}
 
-    def answer(images: Images) -> Answer:
+    def answer(images: Images | ImageStream) -> Answer:
         (scores_of_stages,) = stages.scores(images, [epsilon])
         weighted = rules[epsilon].decision_function(scores_of_stages)
         return Answer(weighted, model.outputs(images).correct)

@@ -81,8 +81,8 @@ def write_network(parameters: Parameters, roles: Benchmark, model: Model, path: 
     for name in FURTHER if model.name == "baseline" else ():
         renamed = Model(name, model.networks)
         detector = detectors.make(parameters, roles, renamed)
-        answered = [detector.answer(images) for images in shown.values()]
-        joint = detectors.union(dict(enumerate(answered)), range(len(answered)))
+        answered = {title: detector.answer(images) for title, images in shown.items()}
+        joint = detectors.union(answered, list(answered))
         if name == "openmax":
             # most confidences are so near to 1 that their differences need all digits
             columns[name + _UNKNOWN] = (1 - joint.confidence).astype(np.float32)
