@@ -1,0 +1,96 @@
+"""The committed answers image by image give the committed numbers, and a new file its answers."""
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from helpers import metrics
+from helpers.files import project_root
+from helpers.papers import load
+from helpers.papers.unknown_detection import detectors, methods, per_image
+from helpers.papers.unknown_detection.detectors import union
+from helpers.tables import results
+from tests.papers import toys
+from tests.papers.unknown_detection.test_experiment import PARAMETERS, roles  # noqa: F401
+
+SMALL = project_root() / "results/small"
+FOLDER = SMALL / "per_image/unknown_detection"
+FAR = [*load("unknown_detection", "small").far]
+#: The answers of MC dropout, which need fifty passes for each image, are not committed.
+METHODS = [*(name for name in methods.NINE if name != "mc_dropout"), "mahalanobis"]
+
+
+@pytest.fixture(scope="module")
+def committed():
+    table = results.read(SMALL / "unknown_detection.parquet")
+    primary = table[table["variant"] == "primary"]
+    return primary.set_index(["method", "run", "test_set", "metric"])["value"]
+
+
+def numbers(answers):
+    """Return five numbers of a method by test set and metric."""
+    test, near = answers["test"], answers["near"]
+    joint = union(answers, ["test", "near", *FAR])
+    far = union(answers, FAR)
+    return {
+        ("test", "accuracy"): test.correct.mean(),
+        ("test", "aurc"): metrics.aurc(test.confidence, test.correct),
+        ("near", "auroc"): metrics.auroc(test.confidence, near.confidence),
+        ("far", "auroc"): metrics.auroc(test.confidence, far.confidence),
+        ("union", "aurc"): metrics.aurc(joint.confidence, joint.correct),
+    }
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_files_give_the_committed_numbers_to_three_digits(method, committed):
+    for run in committed[method].index.unique("run"):
+        for (test_set, metric), value in numbers(per_image.answers(FOLDER, method, run)).items():
+            expected = committed[method, run, test_set, metric]
+            # three of 4,000 images: some rows are older than the half precision of their network
+            assert value == pytest.approx(expected, abs=8e-4), (run, test_set, metric)
+
+
+def test_the_printed_numbers_of_the_baseline(committed):
+    """By plain NumPy, without this project's code: accuracy, near AUROC, AURC of mistakes."""
+    listed = pd.read_parquet(FOLDER / "images.parquet")
+    areas, accuracies, risks = [], [], []
+    for run in range(5):
+        logits = pd.read_parquet(FOLDER / f"{run}-baseline.parquet")
+        logits = logits.drop(
+            columns=["odin", "openmax, unknown", "openmax, correct", "mahalanobis"]
+        )
+        test = (listed["set"] == "test").to_numpy()
+        near = (listed["set"] == "near").to_numpy()
+        right = logits.columns[logits[test].to_numpy().argmax(axis=1)] == listed["class"][test]
+        exponentials = np.exp(logits.to_numpy().astype(float))
+        confidence = exponentials.max(axis=1) / exponentials.sum(axis=1)
+        order = np.argsort(-confidence[test], kind="stable")
+        wrong = 1 - right[order]
+        risks.append((wrong.cumsum() / np.arange(1, len(wrong) + 1)).mean())
+        ranks = pd.Series(np.concatenate([confidence[test], confidence[near]])).rank()
+        known = test.sum()
+        above = ranks[:known].sum() - known * (known + 1) / 2
+        areas.append(above / known / near.sum())
+        accuracies.append(right.mean())
+    assert 100 * np.mean(accuracies) == pytest.approx(80.05, abs=0.005)
+    assert f"{100 * np.mean(areas):.1f}" == "76.0"
+    assert f"{1000 * np.mean(risks):.0f}" == "50"
+
+
+def test_a_new_file_has_the_answers_of_its_network(roles, tmp_path, monkeypatch):  # noqa: F811
+    monkeypatch.setattr(per_image.data, "load", lambda name, split: toys.images(6, 9, name))
+    model = detectors.train_method(PARAMETERS, roles, "baseline", 0)
+    per_image.write_images(PARAMETERS, roles, tmp_path)
+    per_image.write_network(PARAMETERS, roles, model, tmp_path / "0-baseline.parquet")
+    listed = pq.read_table(tmp_path / "images.parquet").to_pandas()
+    assert listed["set"].unique().tolist() == ["test", "near", "mazes", "plaid", "validation"]
+    assert listed["sha256"].str.len().eq(16).all()
+    renamed = {name: detectors.Model(name, model.networks) for name in ("odin", "openmax")}
+    for method, of in {"baseline": model, **renamed}.items():
+        detector = detectors.make(PARAMETERS, roles, of)
+        read = per_image.answers(tmp_path, method, 0)
+        for name in ("test", "near", "mazes", "plaid"):
+            expected = detector.answer(roles.test_sets[name])
+            np.testing.assert_allclose(read[name].confidence, expected.confidence, atol=2e-3)
+            np.testing.assert_array_equal(read[name].correct, expected.correct)
