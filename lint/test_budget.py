@@ -29,18 +29,18 @@ class Limit(NamedTuple):
 #: Lines of code of a function; ruff limits its complexity (`pyproject.toml`).
 LINES = 60
 LIMITS = {
-    "helpers": Limit(134_000, 10.1, 8, 2),
-    "synthesis": Limit(38_700, 10.9, 8.5),
-    "known_unknowns": Limit(47_000, 10, 8),
-    "workflow": Limit(20_400, 10.3, 8),
-    "pictures": Limit(15_700, 14.5, 8),
-    "benchmarks": Limit(5_000, 10.5, 8),
-    "tests": Limit(161_000, 12.5, 8),
+    "helpers": Limit(136_900, 10, 1, 2),
+    "synthesis": Limit(38_900, 10.8, 1),
+    "known_unknowns": Limit(47_000, 9.5, 1),
+    "workflow": Limit(22_300, 10.4, 1),
+    "pictures": Limit(15_700, 14.5, 1),
+    "benchmarks": Limit(5_000, 10.6, 1),
+    "tests": Limit(161_500, 12.5, 4.5),
 }
 #: The checks of this folder are tests.
 FOLDERS = {"tests": ("tests", "lint")}
 #: Megabytes of the committed files in each folder.
-MEGABYTES = {"helpers": 30, "known_unknowns": 9.3, "notebooks": 9.2, "results": 27.6}
+MEGABYTES = {"helpers": 28, "known_unknowns": 9.3, "notebooks": 9.2, "results": 42}
 _SILENT = {
     tokenize.COMMENT,
     tokenize.NL,
