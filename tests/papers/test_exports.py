@@ -9,6 +9,8 @@ from helpers.files import project_root
 from helpers.networks import backbones
 from helpers.networks.inference import compute
 from helpers.networks.recipe import Recipe
+from helpers.papers import load
+from helpers.papers.unknown_detection.roles import roles
 from helpers.training import exports
 
 PACKS = os.environ.get("DATA_ROOT", "")  # before the tests have a folder of their own
@@ -35,7 +37,10 @@ def test_a_committed_network_classifies_the_embedded_images():
 def test_a_committed_network_has_its_committed_accuracy(name, monkeypatch):
     monkeypatch.setenv("DATA_ROOT", PACKS)
     _, about = exports.load(NAMES[name])
-    whole = data.load("cifar10" if name.startswith("openset") else "cifar100", "test")
-    images = whole.select(tuple(about["class_names"]))
+    if name.startswith("unknown_detection_jpeg"):
+        images = roles(load("unknown_detection", "small", jpeg=75)).test
+    else:
+        whole = data.load("cifar10" if name.startswith("openset") else "cifar100", "test")
+        images = whole.select(tuple(about["class_names"]))
     assert images.sha256 == about["test_images"]
     assert f"{accuracy(NAMES[name], images):.4f}" == f"{about['test_accuracy']:.4f}"

@@ -142,7 +142,7 @@ def _write(columns: Mapping, path: Path, information: Mapping) -> None:
     about = {_INFORMATION: json.dumps(information)}
     numbers = [f.name for f in table.schema if pa.types.is_floating(f.type)]
     others = [name for name in table.column_names if name not in numbers]
-    encoded = {name: "BYTE_STREAM_SPLIT" for name in numbers}
+    encoded = dict.fromkeys(numbers, "BYTE_STREAM_SPLIT")
     options = {"use_dictionary": others, "column_encoding": encoded} if numbers else {}
     with atomic_path(path) as temporary:
         table = table.replace_schema_metadata(about)
