@@ -70,7 +70,7 @@ def reproducibility(runs: Path, tier: str, downloads: Path) -> str:
     files = sorted(runs.rglob("results.parquet"))
     if not files and runs.resolve() != ROOT / "notebooks":
         raise FileNotFoundError(f"{runs}: no results.parquet in it; first: make run TIER={tier}")
-    others = [file for file in (ROOT / "results").rglob("*.parquet") if file.parent.name != tier]
+    others = [file for file in (ROOT / "results").glob("*/*.parquet") if file.parent.name != tier]
     wanted = ["tier", "code", "device", "versions"]
     table = pd.concat(pd.read_parquet(file, columns=wanted) for file in [*files, *sorted(others)])
     if files:
