@@ -19,7 +19,7 @@ from pathlib import Path
 
 from helpers import __version__ as __version__
 
-#: Style of all figures, a file of matplotlib.
+# Style of all figures, a file of matplotlib.
 LOOK = Path(__file__).with_name("look.mplstyle")
 
 _MODULES = {

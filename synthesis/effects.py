@@ -60,6 +60,11 @@ class Key(NamedTuple):
     test_set: str
 
 
+def _the_number(values: np.ndarray) -> np.ndarray:
+    """Return the replicates of one number as they are."""
+    return np.asarray(values)
+
+
 @dataclass(frozen=True)
 class Number:
     """A number of the results table, or a function of several: see `number` and `combine`.
@@ -69,7 +74,7 @@ class Number:
     """
 
     keys: tuple[Key, ...]
-    compute: Callable[..., np.ndarray] = np.asarray
+    compute: Callable[..., np.ndarray] = _the_number
 
     def __sub__(self, other: Number) -> Number:
         if not isinstance(other, Number):
