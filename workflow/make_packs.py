@@ -102,7 +102,7 @@ def tiny_imagenet_fix(size: int) -> dict[str, Images]:
 
 
 @dataclass(frozen=True)
-class Content:
+class PackContent:
     """What `write_pack` writes: of each split pixels or JPEG files, labels, and coarse labels."""
 
     splits: dict[str, tuple]
@@ -111,13 +111,13 @@ class Content:
     coarse_class_names: tuple[str, ...] | None = None
 
 
-def content(splits: dict[str, Images], origin: dict) -> Content:
+def of_splits(splits: dict[str, Images], origin: dict) -> PackContent:
     """Return the content of a pack of these splits, which have the same classes."""
     arrays = {split: (images.images, images.labels) for split, images in splits.items()}
-    return Content(arrays, next(iter(splits.values())).class_names, origin)
+    return PackContent(arrays, next(iter(splits.values())).class_names, origin)
 
 
-def slice_of(card: Card) -> Content:
+def slice_of(card: Card) -> PackContent:
     """Return the content of an embedded pack, cut out of the whole set by the rule of its card.
 
     JPEG files are copied as they are, with the author and the page of each if the set names them.
@@ -132,12 +132,13 @@ def slice_of(card: Card) -> Content:
         else:
             indices = np.arange(count) * len(images) // count
         part = images.subset(indices)
-        files, about = jpeg_files(data.locate(card.slice_of), split)
+        pack = data.locate(card.slice_of)  # None: no pack has the whole set, so no JPEG files
+        files, about = jpeg_files(pack, split) if pack else ([], {})
         pixels = [files[index] for index in indices] if files else part.images
         coarse = () if part.coarse_labels is None else (part.coarse_labels,)
         splits[split] = (pixels, part.labels, *coarse)
         origin |= {column: [values[index] for index in indices] for column, values in about.items()}
-    return Content(splits, images.class_names, origin, images.coarse_class_names)
+    return PackContent(splits, images.class_names, origin, images.coarse_class_names)
 
 
 def check_free(name: str) -> None:
@@ -149,23 +150,23 @@ def check_free(name: str) -> None:
         )
 
 
-def contents(options: argparse.Namespace, name: str, root: Path) -> Content:
+def contents(options: argparse.Namespace, name: str, root: Path) -> PackContent:
     """Return the content of the pack that the command line names."""
     if options.command == "from-folder":
         check_free(name)
         parts = folder_splits(options.path)
         splits = {split: folder(options.path, split, size=options.size) for split in parts}
-        return content(splits, next(iter(splits.values())).origin)
+        return of_splits(splits, next(iter(splits.values())).origin)
     if options.command == "slice":
         return slice_of(find(name))
     origin = find(name).record
     if options.command == "from-torchvision":
         given = {"size": options.size, "download": options.download, "root": root / "torchvision"}
         splits = {s: torchvision_set(find(name), s, **given) for s in find(name).splits}
-        return content(splits, origin)
+        return of_splits(splits, origin)
     if options.command == "tiny-imagenet-fix":
-        return content(tiny_imagenet_fix(options.size), origin)
-    return content(cifar10(options.source), origin | {"package": f"npm {PACKAGE}"})
+        return of_splits(tiny_imagenet_fix(options.size), origin)
+    return of_splits(cifar10(options.source), origin | {"package": f"npm {PACKAGE}"})
 
 
 def parser() -> argparse.ArgumentParser:

@@ -43,7 +43,8 @@ def main() -> None:
     roles = experiment.roles(parameters)
     records = []
     content = {"parameters": parameters.decisive(), "roles": run.digests(roles)}
-    devices, seconds = [], 0.0
+    devices = []
+    seconds = 0.0
     for number in range(parameters.runs):
         model = detectors.train_method(parameters, roles, "baseline", number)
         content[f"network {number}"] = model.sha256

@@ -70,6 +70,10 @@ class Card:
     slice_of: str | None = None
     rule: str | None = None
 
+    def __post_init__(self):
+        if self.slice_of:
+            known_name(f"rule of the slice {self.name}", self.rule or "", (FIRST, SPACED))
+
     @property
     def record(self) -> dict[str, str]:
         """The origin as `Images.origin` holds it: title, source, licence, citation."""

@@ -87,16 +87,27 @@ def test_a_slice_takes_images_by_the_rule_of_its_card(tmp_path, monkeypatch):
     assert pixels[:, 0, 0, 0].tolist() == [0, 2, 5]
 
 
+def test_a_slice_of_a_set_without_a_pack_has_its_pixels():
+    card = replace(find("sign_digits_mini"), slice_of="digits", splits={"test": 5})
+    pixels, labels = make_packs.slice_of(card).splits["test"]
+    whole = data.load("digits", "test").subset([0, 71, 142, 213, 284])
+    assert (pixels == whole.images).all()
+    assert (labels == whole.labels).all()
+
+
+def test_an_unknown_rule_of_a_slice_is_refused():
+    with pytest.raises(ValueError, match="rule of the slice sign_digits_mini 'the last images'"):
+        replace(find("sign_digits_mini"), rule="the last images")
+
+
 def test_a_slice_of_jpeg_files_copies_them(tmp_path, monkeypatch):
     files = []
     for value in (0, 100, 200):
         buffer = io.BytesIO()
         Image.new("RGB", (8, 8), (value, value, value)).save(buffer, "JPEG")
         files.append(buffer.getvalue())
-    pack = tmp_path / "whole.zip"
-    write_pack(
-        pack, name="whole", class_names=["grey"], splits={"test": (files, [0, 0, 0])}, origin={}
-    )
+    splits = {"test": (files, [0, 0, 0])}
+    write_pack(tmp_path / "whole.zip", name="whole", class_names=["grey"], splits=splits, origin={})
     monkeypatch.setenv("DATA_ROOT", str(tmp_path))
     card = replace(find("imagenet_nips2017_mini"), slice_of="whole", splits={"test": 2})
     copied, labels = make_packs.slice_of(card).splits["test"]

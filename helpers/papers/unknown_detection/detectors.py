@@ -204,10 +204,12 @@ def detect_mahalanobis(parameters: Parameters, benchmark: Benchmark, model: Mode
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    stages, visible = StageDistances(model, benchmark.train), benchmark.visible
+    stages = StageDistances(model, benchmark.train)
+    visible = benchmark.visible
     known = stages.scores(visible.validation, EPSILONS)
     external = stages.scores(visible.external_validation, EPSILONS)
-    rules, areas = {}, {}
+    rules = {}
+    areas = {}
     for number, epsilon in enumerate(EPSILONS):
         learned = np.concatenate([known[number, ::2], external[number, ::2]])
         is_known = np.arange(len(learned)) < len(known[number, ::2])
