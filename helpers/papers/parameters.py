@@ -133,6 +133,8 @@ class Parameters(BaseModel):
     download: bool = False  # let torchvision and timm download missing data and weights
     larger_tiers: list[Tier] = []  # whose committed results are shown as well
     device: str | None = None  # of the networks; by default a GPU if there is one
+    # the tier whose finished networks are loaded where their recipe, classes and seed are these
+    finished: Tier | None = None
 
     def __init__(self, **values):
         try:
@@ -181,6 +183,13 @@ class Parameters(BaseModel):
         """The paper's name: the name of the folder of the class."""
         return type(self).__module__.split(".")[-2]
 
+    @property
+    def finished_networks(self) -> Path | None:
+        """The folder of the networks of the tier `finished`."""
+        if self.finished is None:
+            return None
+        return project_root() / "results" / self.finished / "networks" / self.paper
+
     def recipe(self, *changes: Changes) -> Recipe:
         """Return the recipe of a network: `training`, then changes in turn, the knobs last."""
         merged = ChainMap(self.training_knobs, *reversed(changes), self.training)
@@ -202,7 +211,7 @@ class Parameters(BaseModel):
 
     def decisive(self) -> dict[str, Any]:
         """Return the values that a part's rows depend on, in addition to its images and weights."""
-        others = {"download", "larger_tiers", "device"}
+        others = {"download", "larger_tiers", "device", "finished"}
         return self.model_dump(exclude={*self.grid, *others})
 
     def trainings(self) -> dict[str, dict]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,6 +41,32 @@ def find(origin: Mapping, recipe: Recipe) -> Path | None:
             if candidate["origin"] == origin and _recipe(candidate["recipe"]) == recipe:
                 return path
     return None
+
+
+def find_finished(
+    folder: Path, recipe: Recipe, class_names: Sequence[str], seed: int
+) -> Path | None:
+    """Return the exported network in a folder with this recipe, these classes and this seed.
+
+    Its training images are not compared: the images at hand may be a slice of the whole set.
+
+    Raises
+    ------
+    ValueError
+        If there are several.
+    """
+    matching = []
+    for path in sorted(folder.glob("*.safetensors")):
+        candidate = _read(path, path.stat().st_mtime_ns)
+        same_training = candidate["origin"]["seed"] == seed and (
+            _recipe(candidate["recipe"]) == recipe
+        )
+        if same_training and candidate["class_names"] == list(class_names):
+            matching.append(path)
+    if len(matching) > 1:
+        names = ", ".join(path.name for path in matching)
+        raise ValueError(f"{folder}: one network for these inputs expected, got {names}")
+    return matching[0] if matching else None
 
 
 def load(path: Path) -> tuple[dict[str, torch.Tensor], dict]:

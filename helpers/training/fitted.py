@@ -137,6 +137,7 @@ def fit(
     outliers: Images | ImageStream | None = None,
     teacher: Fitted | None = None,
     initial: Pretrained | None = None,
+    finished: Path | None = None,
     seed: int = 0,
     device: str | None = None,
     progress: bool = True,
@@ -144,7 +145,8 @@ def fit(
     """Train a network on a data set, or load it if it has been trained or exported already.
 
     An exported network (`helpers.training.exports`) is found by recipe, images and seed,
-    independent of the code, unless the environment variable TRAINING is ``anew``.
+    independent of the code, unless the environment variable TRAINING is ``anew``.  In the folder
+    `finished` it is found by recipe, classes and seed.
 
     RND and OC train an additional module on top of ERM's network.  That network is trained once
     for each recipe and seed, and shared with ERM.
@@ -165,6 +167,8 @@ def fit(
     initial : Pretrained, optional
         A network to fine-tune; its architecture and normalisation are kept.
         The recipe's own architecture then does not matter.
+    finished : Path, optional
+        A folder of networks that have learnt from the whole set of which `images` are a slice.
     seed : int
         Seed of the initial weights, the order of the images and the augmentation.
     device : str, optional
@@ -249,7 +253,11 @@ def fit(
             origin=origin,
         )
 
-    exported = None if os.environ.get("TRAINING") == "anew" else exports.find(origin, recipe)
+    exported = None
+    if os.environ.get("TRAINING") != "anew":
+        exported = exports.find(origin, recipe)
+        if exported is None and finished is not None:
+            exported = exports.find_finished(finished, recipe, images.class_names, seed)
     if exported is not None:
         log.info("found by its recipe, not trained again: %s", exported)
         return load(exported, exports.load)

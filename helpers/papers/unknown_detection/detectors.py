@@ -68,6 +68,7 @@ def train(
         recipe,
         outliers=benchmark.external,
         teacher=teacher,
+        finished=parameters.finished_networks,
         seed=parameters.seed * 100_000 + run * 100 + member,
         device=parameters.device,
     )

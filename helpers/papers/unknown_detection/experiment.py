@@ -48,6 +48,8 @@ def parts(parameters: Parameters) -> list[Part]:
     first = []
     last = []
     for run, name in itertools.product(range(parameters.runs), names):
+        if not methods.has_run(parameters, name, run):
+            continue
         networks = methods.named(name).networks(parameters, run)
         part = Part(f"{run}/{name}", identity | {"run": run, "method": name}, roles="all")
         if all(number == run for number, _ in networks):

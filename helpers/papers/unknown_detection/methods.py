@@ -102,9 +102,14 @@ def trained_in(parameters, run: int) -> list[str]:
     trainings = []
     for name in dict.fromkeys(training_of(name) for name in parameters.methods):
         networks = named(name).networks(parameters, run)
-        if all(number == run for number, _ in networks):
+        if has_run(parameters, name, run) and all(number == run for number, _ in networks):
             trainings.append(name)
     return trainings
+
+
+def has_run(parameters, name: str, run: int) -> bool:
+    """Return whether a method has a run: the training of some methods is repeated less often."""
+    return run < parameters.method_runs.get(training_of(name), parameters.runs)
 
 
 def title(name: str) -> str:

@@ -119,10 +119,11 @@ class BenchmarkParameters(parameters.Parameters):
 class Parameters(BenchmarkParameters):
     """The parameters of the evaluation, in addition to the benchmark."""
 
-    grid: ClassVar = (*BenchmarkParameters.grid, "methods")
+    grid: ClassVar = (*BenchmarkParameters.grid, "methods", "method_runs")
 
     methods: Annotated[list[Method], Field(min_length=1)]
     method_recipes: dict[Method, Changes]
+    method_runs: dict[Method, Repeats] = Field({})  # runs of a training, if they are not `runs`
     # ODIN and OpenMax are chosen among all pairs
     temperatures: Annotated[list[Annotated[float, Field(gt=0)]], Field(min_length=1)]
     epsilons: Annotated[list[Annotated[float, Field(ge=0)]], Field(min_length=1)]
