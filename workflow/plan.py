@@ -113,6 +113,9 @@ def steps_of(tier: str, paper: str) -> list[Step]:
         trains = kind == "training"
         notebook = f"notebooks/{folder}/{kind}.ipynb"
         points = parameters.trainings() if trains else {"": {}}
+        if parameters.finished is not None:
+            # the networks are there already: the notebook only shows how they have learnt
+            points = dict(list(points.items())[:1])
         for point in filter(None, points):
             file_name("training", point)
         steps[kind] = [
