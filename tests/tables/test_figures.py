@@ -102,6 +102,22 @@ def test_curves_are_drawn_as_given():
     assert drawn == [[2.0, 1.0], [0.2, 0.5]]
 
 
+def test_the_first_epochs_are_drawn_over_the_full_schedule():
+    """Four networks need two bands of columns; each has its pair, the empty places are hidden."""
+    epochs = np.arange(1, 201)
+    whole = pd.DataFrame({"epoch": epochs, "loss": 3 / epochs, "accuracy": 1 - 1 / epochs})
+    finished = {name: whole * [1, number, 1] for number, name in enumerate("abcde", start=1)}
+    begun = {name: finished[name].head(3) * [1, 2, 1] for name in "abce"}
+    axes = figures.first_epochs(begun, finished)
+    assert axes.shape == (4, 3)
+    assert [ax.get_title() for ax in axes.flat if ax.get_title()] == ["a", "b", "c", "e"]
+    for metric, ax in zip(("loss", "accuracy"), axes[2:, 0], strict=True):
+        light, dark = ax.lines
+        assert light.get_ydata().tolist() == finished["e"][metric].tolist()
+        assert dark.get_ydata().tolist() == begun["e"][metric].tolist()
+    assert not [ax for ax in axes[2:, 1:].flat if ax.get_visible()]
+
+
 def test_no_figure_has_letters_below_the_smallest():
     root = project_root()
     files = ("helpers/**/*.py", "synthesis/**/*.py", "notebooks/**/*.ipynb")

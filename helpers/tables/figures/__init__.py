@@ -7,6 +7,7 @@ difference is visible without colour.
 from helpers.tables.figures.plots import (
     contact_sheet,
     critical_difference,
+    first_epochs,
     learning_curves,
     reliability_grid,
     risk_coverage_curves,
