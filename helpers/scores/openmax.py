@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Integral
 
 import numpy as np
@@ -27,6 +28,69 @@ def openmax_answer(probabilities) -> np.ndarray:
     """
     best = float_array("probabilities", probabilities, ndim=2).argmax(axis=1)
     return np.where(best < np.shape(probabilities)[1] - 1, best, -1)
+
+
+@dataclass(frozen=True)
+class ClassDistances:
+    """The correctly classified training images of each class: all that `OpenMax` knows of them.
+
+    Attributes
+    ----------
+    distance : {"euclidean", "euclidean_cosine"}
+    mean : ndarray of float64, shape [K, K]
+        Mean logits of each class.
+    correct : ndarray of int64, shape [K]
+        Numbers of images.
+    largest : ndarray of float, shape [K, T]
+        The T largest distances of the images of each class to its mean, in descending order; NaN
+        after the last image of a class.
+    """
+
+    distance: str
+    mean: np.ndarray
+    correct: np.ndarray
+    largest: np.ndarray
+
+
+def class_distances(
+    logits, labels, distance: str = "euclidean", most: int | None = None
+) -> ClassDistances:
+    """Return the distances of training images to the means of their classes.
+
+    Images with labels of −1, or with an incorrect prediction, are left out.  `most` is the number
+    of distances of each class, the largest ones; all by default.
+    """
+    logits = np.asarray(logits)
+    if logits.ndim != 2 or not logits.size:
+        float_array("logits", logits, ndim=2)  # raises an error that names the problem
+    length, classes = logits.shape
+    labels = label_array("labels", labels, classes=classes, length=length, unknown=True)
+    blocks = [slice(start, start + _BLOCK) for start in range(0, length, _BLOCK)]
+    is_correct = np.empty(length, dtype=bool)
+    mean = np.zeros((classes, classes))
+    for rows in blocks:
+        values = float_array("logits", logits[rows], ndim=2)
+        is_correct[rows] = values.argmax(axis=1) == labels[rows]
+        np.add.at(mean, labels[rows][is_correct[rows]], values[is_correct[rows]])
+    if not is_correct.any():
+        raise ValueError("labels: no image is classified correctly, so OpenMax cannot be fitted")
+    correct = np.bincount(labels[is_correct], minlength=classes)
+    mean /= np.maximum(correct, 1)[:, None]
+
+    distances = np.empty(length)
+    for rows in blocks:
+        means = mean[labels[rows]]
+        distances[rows] = _distances(logits[rows].astype(np.float64), means, distance)
+    labels = labels[is_correct]
+    distances = distances[is_correct]
+    first = np.cumsum(correct) - correct  # of each class, once sorted by class
+    order = np.lexsort((-distances, labels))
+    rank = np.arange(len(order)) - first[labels[order]]
+    most = most or int(correct.max())
+    taken = order[rank < most]
+    largest = np.full((classes, most), np.nan)
+    largest[labels[taken], rank[rank < most]] = distances[taken]
+    return ClassDistances(distance, mean, correct, largest)
 
 
 class OpenMax:
@@ -95,39 +159,29 @@ class OpenMax:
 
         Training images with labels of −1, or with an incorrect prediction, are left out.
         """
-        logits = np.asarray(logits)
-        if logits.ndim != 2 or not logits.size:
-            float_array("logits", logits, ndim=2)  # raises an error that names the problem
-        length, classes = logits.shape
-        labels = label_array("labels", labels, classes=classes, length=length, unknown=True)
+        return self.fit_distances(class_distances(logits, labels, self.distance, self.tail))
+
+    def fit_distances(self, known: ClassDistances) -> OpenMax:
+        """Fit the Weibulls to known distances of the training images, and return itself.
+
+        Raises
+        ------
+        ValueError
+            Other distances, or fewer of them than `tail`.
+        """
+        classes = len(known.mean)
         if self.alpha is not None and self.alpha > classes:
             raise ValueError(f"alpha: at most {classes} (the classes) expected, got {self.alpha}")
-        blocks = [slice(start, start + _BLOCK) for start in range(0, length, _BLOCK)]
-        is_correct = np.empty(length, dtype=bool)
-        mean = np.zeros((classes, classes))
-        for rows in blocks:
-            values = float_array("logits", logits[rows], ndim=2)
-            is_correct[rows] = values.argmax(axis=1) == labels[rows]
-            np.add.at(mean, labels[rows][is_correct[rows]], values[is_correct[rows]])
-        if not is_correct.any():
+        if known.distance != self.distance:
             raise ValueError(
-                "labels: no image is classified correctly, so OpenMax cannot be fitted"
+                f"known: distances of kind '{self.distance}' expected, got '{known.distance}'"
             )
-        correct = np.bincount(labels[is_correct], minlength=classes)
-        mean /= np.maximum(correct, 1)[:, None]
-
-        distances = np.empty(length)
-        for rows in blocks:
-            distances[rows] = self._distances(logits[rows].astype(np.float64), mean[labels[rows]])
-        labels = labels[is_correct]
-        distances = distances[is_correct]
-        first = np.cumsum(correct) - correct  # of each class, once sorted by class
-        order = np.lexsort((-distances, labels))
-        rank = np.arange(len(order)) - first[labels[order]]
-        largest = order[rank < self.tail]
-        tails = np.full((classes, self.tail), np.nan)
-        tails[labels[largest], rank[rank < self.tail]] = distances[largest]
-
+        stored = known.largest.shape[1]
+        if stored < min(self.tail, known.correct.max()):
+            raise ValueError(
+                f"tail: at most {stored} (the known distances of a class) expected, got {self.tail}"
+            )
+        tails = np.asarray(known.largest[:, : self.tail], dtype=np.float64)
         used = ~np.isnan(tails)
         end = np.where(used, tails, 0.0).max(axis=1)
         start = np.where(used, tails, end[:, None]).min(axis=1)
@@ -139,8 +193,8 @@ class OpenMax:
             moved = np.log1p(np.where(used, tails, start[:, None]) - start[:, None])
             shape[revised], log_scale[revised] = fit_weibull(moved[revised], used[revised])
         self.fitted = {
-            "mean": mean,
-            "correct": correct,
+            "mean": known.mean,
+            "correct": known.correct,
             "tail": used.sum(axis=1),
             "revised": revised,
             "start": start,
@@ -195,24 +249,13 @@ class OpenMax:
         if classes.shape[1] == len(fitted["mean"]):
             distances = np.take_along_axis(self._distances_to_all(logits), classes, axis=1)
         else:
-            distances = self._distances(logits[:, None, :], fitted["mean"][classes])
+            means = fitted["mean"][classes]
+            distances = _distances(logits[:, None, :], means, self.distance)
         moved = np.maximum(distances - fitted["start"][classes], -1.0)
         with np.errstate(divide="ignore", over="ignore"):  # log(0) gives F = 0, overflow F = 1
             exponent = fitted["shape"][classes] * (np.log1p(moved) - fitted["log_scale"][classes])
             probability = -np.expm1(-np.exp(exponent))
         return np.where(fitted["revised"][classes], probability, 0.0)
-
-    def _distances(self, logits: np.ndarray, means: np.ndarray) -> np.ndarray:
-        """Return distances along the last axis.
-
-        By inner products of single rows, since rounding in a matrix product depends on the batch.
-        """
-        differences = logits - means
-        euclidean = np.sqrt(np.vecdot(differences, differences))
-        if self.distance == "euclidean":
-            return euclidean
-        norms = np.sqrt(np.vecdot(logits, logits) * np.vecdot(means, means))
-        return _combined(euclidean, np.vecdot(logits, means), norms)
 
     def _distances_to_all(self, logits: np.ndarray) -> np.ndarray:
         """Return the distances to all classes, [n, K], by a fast row-wise product."""
@@ -227,6 +270,19 @@ class OpenMax:
             return euclidean
         norms = np.sqrt(np.vecdot(logits, logits)[:, None] * np.vecdot(means, means))
         return _combined(euclidean, rowwise_product(logits, means.T), norms)
+
+
+def _distances(logits: np.ndarray, means: np.ndarray, kind: str) -> np.ndarray:
+    """Return distances along the last axis.
+
+    By inner products of single rows, since rounding in a matrix product depends on the batch.
+    """
+    differences = logits - means
+    euclidean = np.sqrt(np.vecdot(differences, differences))
+    if kind == "euclidean":
+        return euclidean
+    norms = np.sqrt(np.vecdot(logits, logits) * np.vecdot(means, means))
+    return _combined(euclidean, np.vecdot(logits, means), norms)
 
 
 def _combined(euclidean: np.ndarray, products: np.ndarray, norms: np.ndarray) -> np.ndarray:

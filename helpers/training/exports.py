@@ -2,6 +2,10 @@
 
 ``results/<tier>/networks/<chapter>/`` contains the networks of the repository; networks trained
 here and not committed yet are in ``CACHE_ROOT/exports``.
+
+A slice of the training images contains images that a finished network has learnt, so none of them
+can be held out.  The folder ``held_out`` beside a network has its outputs on the images that were
+held out of its training: ``workflow/held_out.py`` writes them.
 """
 
 from __future__ import annotations
@@ -13,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
 from safetensors import SafetensorError, safe_open
 
@@ -21,6 +26,7 @@ from helpers.files import cache_root, project_root
 from helpers.networks.devices import precision_on, processor, reproducible
 from helpers.networks.inference import compute
 from helpers.networks.recipe import Recipe
+from helpers.outputs import Outputs
 
 if TYPE_CHECKING:
     from helpers.data import Images, ImageStream
@@ -29,6 +35,8 @@ if TYPE_CHECKING:
 
 #: Largest change of the test accuracy by half precision: 0.02 points.
 TOLERANCE = 2e-4
+#: The folder of outputs on held-out images, beside the networks.
+HELD_OUT = "held_out"
 #: Formats, the smallest file first: weights with at least so many dimensions in half precision.
 FORMATS = {"float16": 0, "float16, vectors float32": 2, "float16 kernels": 4, "float32": 9}
 
@@ -113,6 +121,54 @@ def save(network: Fitted, test: Images | ImageStream, path: Path, **about) -> fl
         **about,
     )
     return accuracy
+
+
+def save_held_out(network: Fitted, images: Images | ImageStream, **further: np.ndarray) -> Path:
+    """Write a network's outputs on its held-out images, and return the file.
+
+    Logits, and members and native scores if there are any, are stored in half precision, without
+    the features.  `further` are other arrays that the network's training images decide.
+    """
+    outputs = network.outputs(images)
+    arrays = {name: getattr(outputs, name) for name in ("logits", "members", "native")}
+    halves = {name: array.astype(np.float16) for name, array in arrays.items() if array is not None}
+    path = _beside(network.path)
+    labels = outputs.labels.astype(np.int16)
+    stored = {**halves, "labels": labels, **further}
+    checkpoints.save(path, stored, network=network.sha256, images=images.sha256)
+    return path
+
+
+def held_out(path: Path) -> Outputs:
+    """Return the outputs of an exported network on its held-out images; they have no features."""
+    stored = kept(path)
+    arrays = {name: stored[name] for name in ("members", "native") if name in stored}
+    logits = stored["logits"]
+    return Outputs(logits, np.empty((len(logits), 0)), stored["labels"], **arrays)
+
+
+def kept(path: Path) -> dict[str, np.ndarray]:
+    """Return all arrays of `save_held_out` for an exported network.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there are none.
+    """
+    file = _beside(path)
+    if not file.exists():
+        tier = path.parts[-4]
+        raise FileNotFoundError(
+            f"{file}: the outputs of {path.name} on its held-out images are expected here; "
+            f"restore them with git, or compute them: `python workflow/held_out.py {tier} "
+            f"{path.parent.name}`"
+        )
+    arrays, _ = checkpoints.load(file, framework="np")
+    return arrays
+
+
+def _beside(path: Path) -> Path:
+    return path.parent / HELD_OUT / path.name
 
 
 def _accuracy(classifier: Classifier, test: Images | ImageStream, network: Fitted) -> float:

@@ -74,6 +74,8 @@ class Fitted:
         The network with which the training began, and whose architecture it keeps.
     origin : mapping
         Inputs of the training in addition to the recipe: digests of data, classes, seed.
+    finished : bool
+        Whether it has learnt from a whole set of which the given training images are a slice.
     """
 
     path: Path
@@ -86,6 +88,7 @@ class Fitted:
     sha256: str
     initial: Pretrained | None = None
     origin: Mapping = field(default_factory=dict)
+    finished: bool = False
 
     @property
     def weights(self) -> dict[str, torch.Tensor]:
@@ -128,6 +131,14 @@ class Fitted:
 
         options = {"passes": passes, "batch_size": PASSES_AT_ONCE if passes else None}
         return compute_once(self, images, key, image_size=self.recipe.image_size, **options)
+
+    def held_out(self, images: Images | ImageStream) -> Outputs:
+        """Return the outputs of held-out images: of these, which the network has not learnt.
+
+        A finished network may have learnt them: its outputs on the images that were held out of
+        its training are stored beside it, without features.
+        """
+        return exports.held_out(self.path) if self.finished else self.outputs(images)
 
 
 def fit(
@@ -254,13 +265,14 @@ def fit(
         )
 
     exported = None
+    larger = None
     if os.environ.get("TRAINING") != "anew":
         exported = exports.find(origin, recipe)
         if exported is None and finished is not None:
-            exported = exports.find_finished(finished, recipe, images.class_names, seed)
-    if exported is not None:
-        log.info("found by its recipe, not trained again: %s", exported)
-        return load(exported, exports.load)
+            larger = exports.find_finished(finished, recipe, images.class_names, seed)
+    if found := exported or larger:
+        log.info("found by its recipe, not trained again: %s", found)
+        return replace(load(found, exports.load), finished=found == larger)
     return cache.load_or_make(cache.path_of("networks", key, ".safetensors"), load, make)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from helpers import metrics
 from helpers.checks import known_name
+from helpers.data import Images
 from helpers.outputs import Outputs
 from helpers.papers import content_of
 from helpers.papers.openset_calibration.parameters import Parameters
@@ -21,12 +22,16 @@ from helpers.papers.openset_calibration.roles import Split, roles
 from helpers.papers.run import Draw, Part
 from helpers.scores import calibration, openset
 from helpers.tables import results
+from helpers.training import exports
 from helpers.training.fitted import Fitted, fit
 
 __all__ = ["METHODS", "VARIANTS", "models", "outputs", "parts", "roles", "rows"]
 
 VARIANTS = content_of(__file__, "tables")["variants"]
 METHODS = tuple(VARIANTS["primary"])
+#: Kinds of distances of OpenMax, with the numbers of each class that are stored; None: all.
+DISTANCES = {"euclidean": None, "euclidean_cosine": 100}
+_STORED = ("mean", "correct", "largest")  # arrays of `openset.ClassDistances`
 _NO_REPLICATES = np.empty(0)  # of a number that is no mean over the test images
 
 
@@ -57,11 +62,15 @@ class Answers:
 
 @dataclass(frozen=True)
 class SplitOutputs:
-    """The outputs of a network: training images without augmentation, held-out and test images."""
+    """What is known of a network: its outputs on held-out and test images.
 
-    train: Outputs
+    ``distances`` are of the training images, without augmentation, by the kind of distance.
+    OpenMax needs them, and OpenMax is for the open set: the closed-set network has none.
+    """
+
     calibration: Outputs
     test: Outputs
+    distances: Mapping[str, openset.ClassDistances]
 
 
 def parts(parameters: Parameters) -> list[Part]:
@@ -79,6 +88,7 @@ def models(parameters: Parameters, part: Part, roles: Mapping[str, Split]) -> di
     network = known_name("network", part.identity["backbone"], parameters.networks)
     recipe = parameters.recipe(parameters.networks[network])
     options = {"seed": parameters.seed * 1000 + part.identity["run"], "device": parameters.device}
+    options["finished"] = parameters.finished_networks
     return {setting: fit(split.train, recipe, **options) for setting, split in roles.items()}
 
 
@@ -90,11 +100,42 @@ def outputs(
     for setting, split in roles.items():
         network = models[setting]
         by_setting[setting] = SplitOutputs(
-            train=network.outputs(split.train),
-            calibration=network.outputs(split.calibration),
+            calibration=network.held_out(split.calibration),
             test=network.outputs(split.test),
+            distances=class_distances(network, split.train) if split.unknown else {},
         )
     return by_setting
+
+
+def class_distances(network: Fitted, train: Images) -> dict[str, openset.ClassDistances]:
+    """Return the distances of a network's training images to their class means, by kind.
+
+    Those of a finished network, which has learnt other images too, are stored beside it.
+    """
+    if network.finished:
+        kept = exports.kept(network.path)
+        stored = {kind: [kept[f"{name} {kind}"] for name in _STORED] for kind in DISTANCES}
+        return {kind: openset.ClassDistances(kind, *stored[kind]) for kind in DISTANCES}
+    learnt = network.outputs(train)
+    return {kind: openset.class_distances(learnt.logits, learnt.labels, kind) for kind in DISTANCES}
+
+
+def held_out(
+    parameters: Parameters, part: Part
+) -> Iterator[tuple[Fitted, Images, dict[str, np.ndarray]]]:
+    """Yield each network with its held-out images, and with what OpenMax knows of the others.
+
+    `helpers.training.exports.save_held_out` stores them.
+    """
+    splits = roles(parameters, part)
+    for setting, network in models(parameters, part, splits).items():
+        split = splits[setting]
+        further = {}
+        if split.unknown:
+            for kind, known in class_distances(network, split.train).items():
+                few = replace(known, largest=known.largest[:, : DISTANCES[kind]].astype(np.float16))
+                further |= {f"{name} {kind}": getattr(few, name) for name in _STORED}
+        yield network, split.calibration, further
 
 
 def closed_set(network: SplitOutputs) -> dict[str, Answers]:
@@ -144,7 +185,13 @@ def open_set(
 
 def correct_per_class(network: SplitOutputs) -> float:
     """Return the mean number of correctly classified training images of a class."""
-    return network.train.correct.sum() / network.train.num_classes
+    return network.distances["euclidean"].correct.mean()
+
+
+def openmax(network: SplitOutputs, parameters: Parameters) -> openset.OpenMax:
+    """Return OpenMax, fitted to the training images."""
+    model = openset.OpenMax(parameters.tail, parameters.alpha or None, parameters.distance)
+    return model.fit_distances(network.distances[parameters.distance])
 
 
 def matched_tail(network: SplitOutputs, parameters: Parameters) -> int:
@@ -160,8 +207,7 @@ def matched_tail(network: SplitOutputs, parameters: Parameters) -> int:
 
 def _refused(network: SplitOutputs, parameters: Parameters, tail: int) -> float:
     """Return the share of held-out images that OpenMax rejects minus the threshold's share."""
-    model = openset.OpenMax(int(tail), parameters.alpha or None, parameters.distance)
-    model.fit(network.train.logits, network.train.labels)
+    model = openmax(network, parameters.replace(tail=int(tail)))
     answers = openset.openmax_answer(model.probabilities(network.calibration.logits, 1.0))
     return (answers < 0).mean() - (1 - parameters.keep)
 
@@ -174,8 +220,7 @@ def open_set_openmax(
     An unscaled probability below `least` gives no answer.  The temperature is fitted to the revised
     logits of the held-out images; with `shared_temperature` it is the plain softmax's temperature.
     """
-    model = openset.OpenMax(parameters.tail, parameters.alpha or None, parameters.distance)
-    model.fit(network.train.logits, network.train.labels)
+    model = openmax(network, parameters)
     held_out = network.calibration
     logits = held_out.logits if shared_temperature else model.revised_logits(held_out.logits)
     fitted = calibration.fit_temperature(logits, held_out.labels)

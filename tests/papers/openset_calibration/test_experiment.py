@@ -9,6 +9,7 @@ from helpers.papers.openset_calibration import experiment
 from helpers.papers.openset_calibration.experiment import METHODS, Answers, SplitOutputs
 from helpers.papers.openset_calibration.roles import split
 from helpers.papers.parameters import load
+from helpers.scores import openset
 
 PARAMETERS = load("openset_calibration", "mini")
 OPENMAX = METHODS[2]
@@ -24,7 +25,12 @@ def stub(classes, unknown):
         logits[np.arange(n), np.maximum(labels, 0)] += 1.5 * (labels >= 0)
         return Outputs(3 * logits, np.zeros((n, 1)), labels)
 
-    return SplitOutputs(outputs(300), outputs(120), outputs(400, unknown))
+    learnt = outputs(300)
+    distances = {
+        kind: openset.class_distances(learnt.logits, learnt.labels, kind)
+        for kind in experiment.DISTANCES
+    }
+    return SplitOutputs(outputs(120), outputs(400, unknown), distances)
 
 
 @pytest.fixture(scope="module")
