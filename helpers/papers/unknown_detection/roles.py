@@ -12,13 +12,12 @@ import numpy as np
 
 from helpers import data
 from helpers.data import Images, ImageStream, overlaps, sources
-from helpers.data.corruptions.digital import jpeg_compression
 from helpers.files import data_root
 from helpers.papers.run import Part
 from helpers.papers.unknown_detection import class_roles
+from helpers.papers.unknown_detection.jpeg_copies import jpeg_copies
 from helpers.papers.unknown_detection.methods import TEXTS
 from helpers.papers.unknown_detection.parameters import BenchmarkParameters
-from pictures.base import to_bytes
 
 #: Side in pixels that networks of small images expect; images of other sizes are resized.
 SIZE = 32
@@ -88,28 +87,15 @@ def roles(parameters: BenchmarkParameters, part: Part | None = None) -> Benchmar
         benchmark = photographs(parameters)
     else:
         benchmark = small_images(parameters)
-    return with_copies(benchmark, parameters.jpeg) if parameters.jpeg else benchmark
-
-
-def with_copies(benchmark: Benchmark, quality: int) -> Benchmark:
-    """Return the benchmark with JPEG copies of the images of the known and the near-OOD classes.
-
-    They are all images of one data set; the images of other data sets stay.
-    """
-
-    def copied(images: Images | ImageStream) -> Images:
-        if not isinstance(images, Images):
-            raise ValueError(f"jpeg: images in memory expected, got the stream {images.name}")
-        scaled = images.images / np.float32(255)
-        copies = jpeg_compression(scaled, (), quality)
-        return replace(images, images=to_bytes(copies))
-
+    if parameters.jpeg is None:
+        return benchmark
+    # the images of other data sets stay as they are
     return replace(
         benchmark,
-        train=copied(benchmark.train),
-        validation=copied(benchmark.validation),
-        test=copied(benchmark.test),
-        near=copied(benchmark.near),
+        train=jpeg_copies(benchmark.train, parameters.jpeg),
+        validation=jpeg_copies(benchmark.validation, parameters.jpeg),
+        test=jpeg_copies(benchmark.test, parameters.jpeg),
+        near=jpeg_copies(benchmark.near, parameters.jpeg),
     )
 
 
