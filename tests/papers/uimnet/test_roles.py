@@ -6,8 +6,9 @@ import pytest
 from helpers import data, scores
 from helpers.networks import backbones
 from helpers.papers.parameters import load
+from helpers.papers.uimnet.imagenot import partition
 from helpers.papers.uimnet.names import ALGORITHMS, MEASURES, RECORDS, score_of
-from helpers.papers.uimnet.roles import partition, split
+from helpers.papers.uimnet.roles import split
 from helpers.papers.uimnet.trials import algorithm_of
 from tests.mistakes import beside
 from tests.papers.toys import pixels_of
