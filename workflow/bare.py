@@ -59,6 +59,8 @@ def install(folder: Path) -> None:
     assert [name for name in names if ".dist-info" not in name] == ["known_unknowns"], names
     (record,) = packages.glob("*.dist-info")
     assert (record / "top_level.txt").read_text("utf-8").split() == ["known_unknowns"]
+    weights = [path.name for path in packages.rglob("_helpers/networks/weights/*.safetensors")]
+    assert weights == ["cifar10_resnet20.safetensors"], weights
     link_declared(packages, distribution("known-unknowns").requires)
     absent = "import importlib.util as u; assert not any(map(u.find_spec, ['torch', 'sklearn']))"
     run("-c", absent, folder=folder)
