@@ -130,7 +130,7 @@ def held_out(
     splits = roles(parameters, part)
     for setting, network in models(parameters, part, splits).items():
         split = splits[setting]
-        further = {}
+        further: dict[str, np.ndarray] = {}
         if split.unknown:
             for kind, known in class_distances(network, split.train).items():
                 few = replace(known, largest=known.largest[:, : DISTANCES[kind]].astype(np.float16))
