@@ -15,7 +15,7 @@ from pathlib import Path
 
 from helpers.checks import known_name
 from helpers.data import class_lists, corruptions
-from helpers.data.cards import find
+from helpers.data.cards import card_of
 from helpers.data.directories import is_image
 from helpers.files import atomic_folder, data_root
 from helpers.papers import content_of
@@ -44,11 +44,11 @@ def classes_of(name: str, folder: Path) -> Mapping[str, str]:
         labels = class_lists.names_of(name)
         return {label.replace("/", "-"): label.replace("/", "_") for label in labels}
     if name in ("imagenet_r", "textures"):  # no list of classes: all folders, in a known number
-        labels = [path.name for path in folder.iterdir() if path.is_dir()]
-        count = find(name).classes
-        if len(labels) != count or (name == "imagenet_r" and {*labels} - {*wnids}):
+        folders = [path.name for path in folder.iterdir() if path.is_dir()]
+        count = card_of(name).classes
+        if len(folders) != count or (name == "imagenet_r" and {*folders} - {*wnids}):
             raise ValueError(f"folder {folder}: {count} folders of classes expected")
-        wnids = labels
+        wnids = folders
     return {label: label for label in wnids}
 
 
@@ -84,7 +84,7 @@ def arrange(name: str, path: Path) -> str:
         raise FileExistsError(
             f"{target} exists already; move the folder, or remove it if it only contains links"
         )
-    counts = Counter()
+    counts: Counter[str] = Counter()
     classes = set()
     with atomic_folder(target) as folder:
         for split, label, source in read(name, path):
@@ -98,9 +98,9 @@ def arrange(name: str, path: Path) -> str:
             classes.add(label)
         if not counts:
             raise ValueError(f"folder {path}: no images in it")
-    expected = find(name).splits
+    expected = card_of(name).splits
     if not set(counts) <= set(expected):  # one split, in one folder or in many
-        counts = {"test": counts.total()}
+        counts = Counter(test=counts.total())
     parts = [f"{split} {counts[split]} of {total} images" for split, total in expected.items()]
     return f"{target}: {', '.join(parts)}; {len(classes - {''}) or 'no'} classes"
 

@@ -59,7 +59,8 @@ def pack(folder: Path, only: Sequence[str]) -> None:
     for entry, parameters, part, roles in unfinished(only):
         writer.add(entry.values, roles)
         backbone = part.identity["backbone"]
-        networks |= {backbone.partition("+")[0], getattr(parameters, "teachers", {}).get(backbone)}
+        networks.add(backbone.partition("+")[0])
+        networks.update(filter(None, [getattr(parameters, "teachers", {}).get(backbone)]))
         print(f"{entry.name}: {-(-len(writer.pixels) // parcels.IMAGES)} packs", flush=True)
     if not writer.entries:
         sys.exit(f"--only: no network to train has a name that begins with {' or '.join(only)}")
@@ -162,7 +163,9 @@ def train(folder: Path, processes: int, minutes: int, results: Path) -> None:
 
 def packed() -> list[Entry]:
     """Return the entries of the parcel."""
-    return entries_of(values for values, _ in parcels.Parcel.current().entries)
+    parcel = parcels.Parcel.current()
+    assert parcel is not None
+    return entries_of(values for values, _ in parcel.entries)
 
 
 def collect(results: Path) -> None:

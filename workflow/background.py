@@ -19,7 +19,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import yaml
@@ -146,9 +146,16 @@ def train_in(path: Path, entry: Entry, lock: int) -> str:
     command = [sys.executable, str(path / "workflow/background.py"), "--train", *entry.values]
     entry.record.unlink(missing_ok=True)
     with open(entry.log, "wb") as log:
-        # the process keeps the lock until it ends, also after a kill of its parent
-        options = {"stdout": log, "stderr": log, "pass_fds": [lock], "start_new_session": True}
-        code = subprocess.run(command, cwd=path, env=environment, **options).returncode
+        code = subprocess.run(
+            command,
+            cwd=path,
+            env=environment,
+            stdout=log,
+            stderr=log,
+            # the process keeps the lock until it ends, also after a kill of its parent
+            pass_fds=[lock],
+            start_new_session=True,
+        ).returncode
     words = entry.last_line() if code >= 0 else f"ended by signal {-code}"
     outcome = f"{'failed' if code else 'finished'}: {words}"
     with atomic_path(entry.record) as temporary:
@@ -177,7 +184,7 @@ def train(paper: str, tier: str, name: str, *changes: str) -> None:
             roles = parcel.roles(paper, tier, name, *changes)
         else:
             roles = experiment.roles(parameters, part)
-        splits = [roles] if hasattr(roles, "train") else [*roles.values()]
+        splits = [*roles.values()] if isinstance(roles, Mapping) else [roles]
         tests = {split.train.sha256: split.test for split in splits}
         for path, leaf in run.leaves(experiment.models(parameters, part, roles)):
             for number, network in enumerate(getattr(leaf, "networks", (leaf,))):

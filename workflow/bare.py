@@ -30,18 +30,18 @@ def link_declared(packages: Path, requirements: list[str]) -> None:
             continue
         package = distribution(requirement.name)
         assert package.version in requirement.specifier, requirement
-        tops = {file.parts[0] for file in package.files} - {"..", "__pycache__"}
+        tops = {file.parts[0] for file in package.files or ()} - {"..", "__pycache__"}
         if new := [name for name in tops if not (packages / name).exists()]:
             for name in new:
-                (packages / name).symlink_to(package.locate_file(name))
+                (packages / name).symlink_to(str(package.locate_file(name)))
             link_declared(packages, package.requires or [])
 
 
 def run(*command, folder: Path) -> str:
     """Return the output of an interpreter that sees only the packages in `folder`."""
     clean = os.environ | {"PYTHONPATH": str(folder / "packages")}
-    command = [sys.executable, "-S", *map(str, command)]
-    return subprocess.check_output(command, cwd=folder, env=clean, text=True)
+    words = [sys.executable, "-S", *map(str, command)]
+    return subprocess.check_output(words, cwd=folder, env=clean, text=True)
 
 
 def install(folder: Path) -> None:
@@ -61,7 +61,7 @@ def install(folder: Path) -> None:
     assert (record / "top_level.txt").read_text("utf-8").split() == ["known_unknowns"]
     weights = [path.name for path in packages.rglob("_helpers/networks/weights/*.safetensors")]
     assert weights == ["cifar10_resnet20.safetensors"], weights
-    link_declared(packages, distribution("known-unknowns").requires)
+    link_declared(packages, distribution("known-unknowns").requires or [])
     absent = "import importlib.util as u; assert not any(map(u.find_spec, ['torch', 'sklearn']))"
     run("-c", absent, folder=folder)
 
@@ -82,10 +82,15 @@ def main() -> None:
         labels = generator.integers(5, size=1000)
         noise = generator.normal(size=(1000, 16))
         features = noise + 3 * np.eye(5, 16)[labels]
-        outputs = {"logits": features[:, :5], "features": features, "labels": labels}
         np.savez(folder / "new.npz", logits=features[:, :5], features=features)
-        outputs |= {"ood_noise_logits": noise[:300, :5], "ood_noise_features": noise[:300]}
-        np.savez(folder / "outputs.npz", **outputs)
+        np.savez(
+            folder / "outputs.npz",
+            logits=features[:, :5],
+            features=features,
+            labels=labels,
+            ood_noise_logits=noise[:300, :5],
+            ood_noise_features=noise[:300],
+        )
         run(*tool, "audit", "outputs.npz", "--require", "accuracy>=0.5", folder=folder)
         for results in (folder / "known_unknowns_demo", folder / "outputs_audit"):
             assert sorted(file.name for file in results.iterdir()) == FILES
@@ -94,7 +99,7 @@ def main() -> None:
         (folder / "packs").mkdir()
         shutil.copy(ROOT / PACK, folder / "packs")
         text = (ROOT / "book" / "how_to_run.md").read_text(encoding="utf-8")
-        score = re.search(r"^```python\n(# my_score\.py.*?)^```$", text, re.M | re.S)[1]
+        (score,) = re.findall(r"^```python\n(# my_score\.py.*?)^```$", text, re.M | re.S)
         (folder / "my_score.py").write_text(score, encoding="utf-8")
         report = run(*tool, "bench", "my_score.py", "--packs", "packs", folder=folder)
         assert "my_score, near images: AUROC" in report

@@ -14,7 +14,7 @@ without a source disappears, and all warnings are visible.  The book is in ``run
 
 import argparse
 import functools
-import importlib.util
+import importlib
 import re
 import shutil
 import sys
@@ -142,7 +142,7 @@ def render(tree: Path) -> Path:
         sys.exit("the book was not built: see the warnings above")
     config = yaml.safe_load((ROOT / "_config.yml").read_text())
     # The package would copy all of MathJax (24 MB); the book needs this one file of it.
-    mathjax = Path(importlib.util.find_spec("sphinx-mathjax-offline").origin).parent
+    mathjax = Path(importlib.import_module("sphinx-mathjax-offline").__path__[0])
     name = config["sphinx"]["config"]["mathjax_path"]
     (html / "_static" / name).parent.mkdir()
     shutil.copyfile(mathjax / "static" / name, html / "_static" / name)
@@ -159,7 +159,7 @@ def problems(folder: Path) -> list[str]:
     files = [file for file in sorted(folder.rglob("*.html")) if "_static" not in file.parts]
     texts = {file: file.read_text(encoding="utf-8") for file in files}
     anchors = {file: {"", "top", *_ANCHOR.findall(text)} for file, text in texts.items()}
-    lines = {}  # without repetitions
+    lines: dict[str, None] = {}  # without repetitions
     for file, text in texts.items():
         name = file.relative_to(folder).as_posix()
         if "PosixPath(" in text:

@@ -15,6 +15,7 @@ from step import ROOT
 
 from helpers import data
 from helpers.networks import zoo
+from helpers.papers.unknown_detection.parameters import Parameters
 from helpers.papers.unknown_detection.roles import draw_known, superclasses_of
 from synthesis.chapters import load
 
@@ -52,6 +53,7 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=4000, help="number of draws, by default 4000")
     draws = parser.parse_args().draws
     parameters = load("unknown_detection", "small", root=ROOT)
+    assert isinstance(parameters, Parameters)
     images = data.load(parameters.data_set, "test")
     logits = zoo.load(NETWORK).outputs(images).logits
     number = {name: label for label, name in enumerate(images.class_names)}

@@ -29,7 +29,7 @@ from helpers.checks import known_name
 from helpers.files import locked, socket_folder
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")  # colours
-local_provisioner.launch_kernel = launch
+local_provisioner.launch_kernel = launch  # type: ignore[assignment]
 
 
 class Kernel(AsyncKernelManager):
@@ -50,7 +50,7 @@ class Kernel(AsyncKernelManager):
 
     async def _async_is_alive(self) -> bool:
         alive = await super()._async_is_alive()
-        if not alive and self.has_kernel:
+        if not alive and self.provisioner is not None and self.has_kernel:
             Kernel.status = await self.provisioner.poll()
         return alive
 

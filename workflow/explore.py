@@ -4,7 +4,7 @@ matplotlib draws the curves; the script in the template moves a line and changes
 """
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import cycle
 from typing import NamedTuple
 
@@ -14,6 +14,7 @@ from pages import render
 
 from helpers import labelfree, metrics, scores
 from helpers.metrics.calibration import calibration_error
+from helpers.outputs import Outputs
 from helpers.scores.calibration import confidences, fit_temperature
 from helpers.tables import figures
 from known_unknowns.bench import FeaturePack, values_on
@@ -25,13 +26,17 @@ STEPS = 41
 NO_METADATA = dict.fromkeys(["Creator", "Date", "Format", "Type"])
 
 
+#: The values of one axis or curve.
+Values = Sequence[float] | np.ndarray
+
+
 class Figure(NamedTuple):
     """Titles of both axes, the positions of the slider on x, and the curves at these positions."""
 
     x: str
     y: str
-    positions: Sequence[float]
-    curves: Mapping[str, Sequence[float]]
+    positions: Values
+    curves: Mapping[str, Values]
 
 
 def write() -> dict[str, str]:
@@ -59,9 +64,9 @@ def draw(name: str, figure: Figure) -> dict:
         places = ax.transData.transform([(x, 0) for x in figure.positions])[:, 0]
         plt.close(drawn)
     moves = np.round((places - places[start]) * 72 / drawn.dpi, 1).tolist()
-    svg = "<svg" + svg.getvalue().partition("<svg")[2]
+    markup = "<svg" + svg.getvalue().partition("<svg")[2]
     data = {"moves": moves, "sentences": sentences}
-    return {"svg": svg, "label": figure.x, "start": start, "data": data}
+    return {"svg": markup, "label": figure.x, "start": start, "data": data}
 
 
 join = np.concatenate
@@ -70,8 +75,11 @@ join = np.concatenate
 def groups_of(pack: FeaturePack, score: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the scores of the test images, of the near and of the far images."""
     scorer = scores.create(score)
-    groups = [pack.test], pack.near.values(), pack.far.values()
-    return tuple(join([scorer.score_samples(part) for part in group]) for group in groups)
+
+    def of(group: Iterable[Outputs]) -> np.ndarray:
+        return join([scorer.score_samples(part) for part in group])
+
+    return of([pack.test]), of(pack.near.values()), of(pack.far.values())
 
 
 def openset_calibration(pack: FeaturePack) -> Figure:
@@ -105,7 +113,8 @@ def human_centric(pack: FeaturePack) -> Figure:
     test, _, far = groups_of(pack, "max_logit")
     values = join([test, far])
     known = join([pack.test.correct, np.zeros(len(far), bool)])
-    thresholds = np.linspace(*np.quantile(values, [0.005, 0.995]), STEPS)
+    low, high = np.quantile(values, [0.005, 0.995])
+    thresholds = np.linspace(low, high, STEPS)
     rates = [metrics.detection_error_rate(values, known, t) for t in thresholds]
     curves = {
         "correct, rejected": [(values[known] < t).mean() for t in thresholds],

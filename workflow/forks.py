@@ -23,6 +23,7 @@ import warnings
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from helpers.files import socket_folder
 
@@ -89,14 +90,19 @@ def start_server() -> subprocess.Popen | None:
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(os.environ[ADDRESS])
         listening.listen()
-        # in a session of its own, it outlives a signal to all processes, and ends its forks
-        options = {"stdin": listening, "cwd": FOLDER.parent, "start_new_session": True}
         # Matplotlib reads it when it is imported; a kernel sets it so
         environment = THREADS | {"MPLBACKEND": "module://matplotlib_inline.backend_inline"}
         command = [sys.executable, __file__]
-        # the lock ends with the last process that has the descriptor
-        options |= {"env": os.environ | environment, "pass_fds": [locked]}
-        return subprocess.Popen(command, **options)
+        return subprocess.Popen(
+            command,
+            stdin=listening.fileno(),
+            cwd=FOLDER.parent,
+            env=os.environ | environment,
+            # in a session of its own, it outlives a signal to all processes, and ends its forks
+            start_new_session=True,
+            # the lock ends with the last process that has the descriptor
+            pass_fds=(locked,),
+        )
 
 
 def serve() -> None:
@@ -105,7 +111,7 @@ def serve() -> None:
     A process ends with its client.  SIGTERM ends all of them.
     """
     parent = os.getppid()
-    running = {}
+    running: dict[int, tuple[int, socket.socket]] = {}
     ended = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: ended.set())
     with warnings.catch_warnings(action="ignore"):  # about optional packages
@@ -121,7 +127,8 @@ def serve() -> None:
         clients = {client: pid for pid, client in running.values()}
         if ended.is_set():
             end(clients.values(), signal.SIGTERM)
-        for ready in select.select([listening, *running, *clients], [], [], 1)[0]:
+        watched: list[Any] = [listening, *running, *clients]
+        for ready in select.select(watched, [], [], 1)[0]:
             if ready is listening:
                 client, _ = listening.accept()
                 request = json.loads(client.makefile().readline())
@@ -204,7 +211,8 @@ def launch(command: list[str], **options):
 
 if __name__ == "__main__":
     if len(sys.argv) == 1 and ADDRESS in os.environ:
-        sys.exit(serve())
+        serve()
+        sys.exit()
     if ADDRESS in os.environ:
-        sys.exit(Forked(["execute", *sys.argv[1:]], os.environ, os.getcwd()).wait() & 255)
+        sys.exit(Forked(["execute", *sys.argv[1:]], {**os.environ}, os.getcwd()).wait() & 255)
     runpy.run_module("execute", run_name="__main__")

@@ -16,7 +16,7 @@ ARGUMENTS = [
     "--IPKernelApp.log_level=CRITICAL",
     f"--IPKernelApp.exec_lines=__import__('sys').modules['{UNUSED}'] = None",
 ]
-sys.modules[UNUSED] = None  # here too
+sys.modules.update({UNUSED: None})  # type: ignore[dict-item]  # here too
 #: The tag of the cell that papermill adds.
 INJECTED = "injected-parameters"
 ADVICE = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
@@ -40,7 +40,7 @@ class ReplayedKernel:
         import nbformat
 
         self.path = path
-        self.messages = deque()
+        self.messages: deque[dict] = deque()
         self.cells = deque(
             cell
             for cell in nbformat.read(path, 4).cells

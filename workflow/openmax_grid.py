@@ -29,6 +29,7 @@ from helpers.papers.unknown_detection.roles import Benchmark
 from helpers.scores.openmax import openmax_answer
 from helpers.tables import results
 from helpers.training.batches import batches_of
+from helpers.training.fitted import Fitted
 from synthesis.chapters import load
 
 WEIGHTS = {"falling weights": OpenMax, "flat weights": FlatOpenMax}
@@ -40,6 +41,7 @@ OUT = ROOT / "results" / "small" / "unknown_detection-openmax.parquet"
 def main() -> None:
     """Write the rows of all baselines."""
     parameters = load("unknown_detection", "small", root=ROOT)
+    assert isinstance(parameters, Parameters)
     roles = experiment.roles(parameters)
     records = []
     content = {"parameters": parameters.decisive(), "roles": run.digests(roles)}
@@ -50,8 +52,14 @@ def main() -> None:
         content[f"network {number}"] = model.sha256
         devices.append(model.device_name)
         seconds += model.seconds
-        identity = {"tier": "small", "paper": parameters.paper, "data_set": parameters.data_set}
-        identity |= {"backbone": parameters.network, "run": number, "method": "openmax"}
+        identity = {
+            "tier": "small",
+            "paper": parameters.paper,
+            "data_set": parameters.data_set,
+            "backbone": parameters.network,
+            "run": number,
+            "method": "openmax",
+        }
         records += [identity | row for row in rows(parameters, roles, model)]
         print(number, flush=True)
     device = ", ".join(dict.fromkeys(devices))
@@ -89,6 +97,7 @@ def rows(parameters: Parameters, roles: Benchmark, model: Model) -> Iterator[dic
 def augmented(model: Model, roles: Benchmark, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Return logits and labels of one epoch as in training, without a step of the optimiser."""
     (network,) = model.networks
+    assert isinstance(network, Fitted)
     classifier = copy.deepcopy(network.classifier).train()
     batches = batches_of(roles.train, network.recipe, network.device)
     generator = torch.Generator(network.device).manual_seed(seed)

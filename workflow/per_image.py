@@ -12,6 +12,7 @@ from step import ROOT
 
 from helpers.papers import run
 from helpers.papers.unknown_detection import experiment, methods, per_image
+from helpers.papers.unknown_detection.parameters import Parameters
 from synthesis.chapters import load
 
 #: SVHN and the letters that stood for it before, so that tables with either can be computed.
@@ -27,6 +28,7 @@ def main() -> None:
         parameters = load("unknown_detection", tier, root=ROOT, far=FAR)
     except ValueError as error:
         parser.error(str(error))
+    assert isinstance(parameters, Parameters)
     folder = ROOT / "results" / tier / "per_image" / parameters.paper
     folder.mkdir(parents=True, exist_ok=True)
     roles = experiment.roles(parameters)

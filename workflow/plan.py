@@ -73,11 +73,11 @@ def packs_of(step: Step) -> list[str]:
     """
     download = step.settings.get("download", False)
     missing = missing_of(step)
-    packs = [data.locate(name, download=download) for name in step.data_sets if name not in missing]
+    needed = [name for name in step.data_sets if name not in missing]
+    packs = list(filter(None, [data.locate(name, download=download) for name in needed]))
     drawn = {FAMILIES[name].draw.__module__ for name in step.data_sets if name in FAMILIES}
     files = [f"{name.replace('.', '/')}.py" for name in sorted(drawn | {"pictures.base"})]
     # relative within the repository: a moved clone has nothing to do
-    packs = [pack for pack in packs if pack is not None]
     names = [pack.relative_to(ROOT) if pack.is_relative_to(ROOT) else pack for pack in packs]
     return [*map(str, names), *(files if drawn else [])]
 
@@ -104,7 +104,7 @@ def steps_of(tier: str, paper: str) -> list[Step]:
     used = tuple(parameters.data_sets_used())
     needed = parameters.data_sets_needed()
     spared = tuple(name for name in used if name not in needed)
-    common = {"settings": parameters.model_dump(), "data_sets": used, "spared": spared}
+    common: dict = {"settings": parameters.model_dump(), "data_sets": used, "spared": spared}
     beyond = [name for name, lender in PARAMETERS_OF.items() if lender == paper]
     before = _BEFORE | dict.fromkeys(beyond, "evaluation")
     steps: dict[str, list[Step]] = {}

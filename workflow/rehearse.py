@@ -17,11 +17,12 @@ from PIL import Image
 from step import ASKING, Step
 
 from helpers.data import ImageStream, corruptions, write_pack
-from helpers.data.cards import find
+from helpers.data.cards import card_of
 from helpers.data.class_lists import names_of, wnids_of
 from helpers.data.listing import Listing
 from helpers.files import atomic_folder, atomic_path, data_root
 from helpers.papers import REHEARSAL, content_of
+from helpers.papers.human_centric.parameters import Parameters
 from synthesis.chapters import load
 
 SIZES = content_of(__file__, "rehearse")
@@ -97,12 +98,12 @@ def link_corruptions(folder: Path) -> None:
 def pack(name: str, root: Path) -> None:
     """Write the pack of a data set of small images."""
     names = [*map(str, range(10))] if name == "svhn" else names_of(name)
-    splits = {}
+    splits: dict[str, tuple] = {}
     for split, count in SIZES["packs"][name].items():
         labels = enumerate(np.repeat(names, count))
         pictures = [draw(label, f"{name} {split} {k}", (32, 32)) for k, label in labels]
-        splits[split] = np.stack(pictures), np.arange(len(names)).repeat(count)
-    origin = find(name).record
+        splits[split] = np.stack([*map(np.asarray, pictures)]), np.arange(len(names)).repeat(count)
+    origin = card_of(name).record
     write_pack(root / f"{name}.zip", name=name, class_names=names, splits=splits, origin=origin)
 
 
@@ -122,6 +123,7 @@ def packs(root: Path) -> None:
 def networks(root: Path) -> None:
     """Write the weights of the tier's pretrained networks to the chapter's folder."""
     parameters = load(JUDGED, REHEARSAL)
+    assert isinstance(parameters, Parameters)
     for name in parameters.names:
         path = root / "weights" / f"{name}.safetensors"
         if not path.exists():

@@ -40,6 +40,7 @@ def main() -> None:
         parameters = load(PAPER, arguments.tier, root=ROOT, measures=[arguments.measure])
     except (ValueError, OSError) as error:
         parser.error(str(error))
+    assert isinstance(parameters, Parameters)
     results.write(replaced(table, pd.concat(list(tables(parameters)))), path)
     print(path)
 
@@ -84,7 +85,7 @@ def rows(
     (fitted,) = outputs.model.networks
     (measure,) = parameters.measures
     identity = {"tier": parameters.tier, "paper": PAPER, "run": seed, **part.identity}
-    content = {"part": part.name, "identity": identity, "parameters": parameters.decisive()}
+    content: dict = {"part": part.name, "identity": identity, "parameters": parameters.decisive()}
     content |= {"roles": run.digests(outputs.split), "models": run.digests(fitted)}
     computed = experiment.measure(parameters, outputs, run.draws(parameters))
     records = [identity | row for row in computed if row["method"].endswith(f"/{measure}")]

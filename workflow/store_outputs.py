@@ -73,8 +73,9 @@ def few_colours(png: bytes) -> bytes:
 
     Lines, letters and areas need few colours. Photographs may change a little.
     """
-    picture = Image.open(io.BytesIO(png))
-    if picture.mode not in ("RGB", "RGBA") or picture.convert("RGBA").getextrema()[3][0] < 255:
+    picture: Image.Image = Image.open(io.BytesIO(png))
+    opaque = picture.convert("RGBA").getchannel("A").getextrema() == (255, 255)
+    if picture.mode not in ("RGB", "RGBA") or not opaque:
         return png
     dots = picture.info.get("dpi")
     picture = picture.convert("RGB")

@@ -15,6 +15,7 @@ import sys
 import tempfile
 from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from itertools import repeat, takewhile
 from multiprocessing import current_process, get_context, parent_process
 from pathlib import Path
@@ -38,10 +39,11 @@ def parse(command_line: list[str] | None = None) -> tuple[argparse.Namespace, Pa
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("tier")
     parser.add_argument("paper")
-    several = {"nargs": "+", "action": "extend"}  # one option with all values, or one per value
     parallel = "parts at a time; by default one on each GPU"
-    parser.add_argument("--only", **several, metavar="PART", help="by default all parts")
-    parser.add_argument("--set", **several, metavar="NAME=VALUE", default=[])
+    # one option with all values, or an option for each value
+    add_list = partial(parser.add_argument, nargs="+", action="extend")
+    add_list("--only", metavar="PART", help="by default all parts")
+    add_list("--set", metavar="NAME=VALUE", default=[])
     parser.add_argument("--processes", type=positive, default=max(1, len(gpus())), help=parallel)
     parser.add_argument("--out", type=Path, help="by default results/TIER/PAPER.parquet")
     arguments = parser.parse_args(command_line)
@@ -121,7 +123,9 @@ def begin() -> None:
     number = int(current_process().name.rpartition("-")[2])
     if names := gpus():
         os.environ[VISIBLE] = names[number % len(names)]
-    end_with_parent(parent_process().pid)
+    parent = parent_process()
+    assert parent is not None and parent.pid is not None
+    end_with_parent(parent.pid)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import feature_packs
 import numpy as np
 import pytest
-from make_packs import CLASS_NAMES
+from npm_cifar10 import CLASS_NAMES
 
 from helpers.networks import zoo, zoo_records
 from helpers.networks.model import Model
