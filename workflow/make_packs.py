@@ -10,6 +10,7 @@ Packs are written to the folder DATA_ROOT (default: data/) or --root; only --for
 """
 
 import argparse
+import shutil
 import sys
 from pathlib import Path
 
@@ -58,6 +59,21 @@ def check_free(name: str) -> None:
         )
 
 
+def files_of(root: Path, name: str, download: bool) -> Path:
+    """Return the folder of torchvision's files: the one of `load`, or a new one for a download."""
+    files = root / "torchvision"
+    if files.is_dir() or not download:
+        return files
+    files = download_folder(root, name)
+    files.mkdir(parents=True, exist_ok=True)
+    return files
+
+
+def download_folder(root: Path, name: str) -> Path:
+    """Return the folder of downloads that are deleted when the pack is finished."""
+    return root / f".{name}.download"
+
+
 def contents(options: argparse.Namespace, name: str, root: Path) -> PackContent:
     """Return the content of the pack that the command line names."""
     if options.command == "from-folder":
@@ -72,7 +88,7 @@ def contents(options: argparse.Namespace, name: str, root: Path) -> PackContent:
         return of_splits(tiny_imagenet_fix(options.size), card.record)
     if options.command == "cifar10":
         return of_splits(cifar10(options.source), card.record | {"package": f"npm {PACKAGE}"})
-    files = root / "torchvision"
+    files = files_of(root, name, options.download)
     splits = {
         split: torchvision_set(card, split, files, size=options.size, download=options.download)
         for split in card.splits
@@ -123,6 +139,7 @@ def main(arguments: list[str] | None = None) -> None:
         origin=pack.origin,
         coarse_class_names=pack.coarse_class_names,
     )
+    shutil.rmtree(download_folder(root, name), ignore_errors=True)
     counts = ", ".join(f"{split} {len(labels)}" for split, (_, labels, *_) in pack.splits.items())
     print(f"{path}: {counts}; {path.stat().st_size} bytes; sha256 {digest}")
 

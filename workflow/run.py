@@ -19,6 +19,7 @@ import forks
 import pandas as pd
 import sweep
 import yaml
+from make_data import advice, is_automatic, refusal
 from plan import for_snakemake, missing_of, papers, plan, with_needs
 from snakemake.cli import main as snakemake
 from step import ROOT, Step, make_folder, write
@@ -34,7 +35,7 @@ PLACE = ["backbone", "method", "variant", "test_set", "notes"]
 def planned(tier: str, paper: str | None, step: str | None) -> dict[str, Step]:
     """Return the named steps and their needs, or exit with the reason why they cannot run.
 
-    Data of other steps may be missing.
+    Data of other steps may be missing.  The reason names all missing data and their remedies.
     """
     try:
         steps = plan(tier)
@@ -43,6 +44,8 @@ def planned(tier: str, paper: str | None, step: str | None) -> dict[str, Step]:
             import rehearse
 
             rehearse.make_data(steps.values())
+        if reason := refusal(tier, steps):
+            raise FileNotFoundError(reason)
         return for_snakemake(steps)
     except (ValueError, FileNotFoundError) as error:
         sys.exit(f"refused before anything ran: {error}")
@@ -61,6 +64,9 @@ def tell_missing(steps: Mapping[str, Step]) -> None:
     pairs = ((name, reason) for name in steps for reason in missing_of(steps[name]).values())
     for paper, reason in dict.fromkeys((name.partition("/")[0], reason) for name, reason in pairs):
         print(f"{paper} goes on without, as a row of its results shows: {reason}", flush=True)
+    names = dict.fromkeys(name for step in steps.values() for name in missing_of(step))
+    if automatic := list(filter(is_automatic, names)):
+        print(*advice(automatic), sep="\n", flush=True)
 
 
 def failures(steps: Mapping[str, Step], runs: Path) -> list[str]:

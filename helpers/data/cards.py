@@ -41,6 +41,8 @@ class Card:
     torchvision_arguments : dict of str to dict
         For each split, the arguments of that class, unless they are ``split=SPLIT`` or, for a
         class that has ``train`` instead, ``train=True`` or ``False``.
+    megabytes : int
+        Size of the download of a set that `make data` fetches.
     torchvision_names : str
         Attribute of that class with the names of the classes; without it, names are numbers.
     streamed : bool
@@ -63,6 +65,7 @@ class Card:
     size: int | None = None
     licence: str = "not stated by its makers; in use for research, with citation"
     torchvision: str | None = None
+    megabytes: int = 0
     torchvision_arguments: dict[str, dict[str, object]] = field(default_factory=dict)
     torchvision_names: str = "classes"
     streamed: bool = False

@@ -27,7 +27,7 @@ def test_what_is_not_asked_for_may_lack_its_data(root):
     (root / "imagenet").mkdir()
     assert [*run.planned("paper", None, "human_centric/dataset")] == ["human_centric/dataset"]
     for paper in ("unknown_detection", None):
-        with pytest.raises(SystemExit, match=r"refused before anything ran: data set .* no folder"):
+        with pytest.raises(SystemExit, match=r"refused before anything ran: data sets .* food101"):
             run.planned("paper", paper, None)
 
 
