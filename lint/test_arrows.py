@@ -87,6 +87,20 @@ def test_the_tool_imports_the_ground_floor_of_helpers():
     assert used - ground == LEFT.keys()
 
 
+def test_no_module_passes_on_a_name_of_another():
+    """A reader finds a name where it is defined; packages offer what their modules define."""
+    passed_on = [
+        f"{name}: {alias.name}"
+        for name, path in MODULES.items()
+        if path.stem != "__init__"
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.name == alias.asname
+    ]
+    assert not passed_on
+
+
 def test_there_are_no_import_cycles():
     graph = {name: {importing(module) for module in imports(name)} - {name, ""} for name in MODULES}
     TopologicalSorter(graph).prepare()  # raises CycleError with the names

@@ -1,4 +1,4 @@
-"""Answers that may be "unknown": by a threshold on the softmax here, by `OpenMax` in `openmax`."""
+"""Answers that may be "unknown" by a threshold on the softmax; the module `openmax` has OpenMax."""
 
 from __future__ import annotations
 
@@ -6,10 +6,6 @@ import numpy as np
 
 from helpers.checks import float_array
 from helpers.scores.info import record
-from helpers.scores.openmax import ClassDistances as ClassDistances
-from helpers.scores.openmax import OpenMax as OpenMax
-from helpers.scores.openmax import class_distances as class_distances
-from helpers.scores.openmax import openmax_answer as openmax_answer
 
 thresholded_softmax = record("thresholded_softmax")
 

@@ -30,6 +30,7 @@ from helpers.papers.run import Draw, Part
 from helpers.papers.unknown_detection.detectors import train
 from helpers.scores import calibration, openset
 from helpers.scores.info import lacking
+from helpers.scores.openmax import OpenMax, openmax_answer
 from helpers.tables.results import row
 from helpers.training import objectives
 from synthesis.across.roles import ComparisonRoles, roles
@@ -318,7 +319,7 @@ def _with_unknown(
     """Return K + 1 probabilities, with `unknown` as the last, and the answers."""
     known = outputs.join(probabilities) * (1 - unknown)[:, None]
     whole = np.column_stack([known, unknown])
-    return whole, openset.openmax_answer(whole)
+    return whole, openmax_answer(whole)
 
 
 def _threshold(outputs: ModelOutputs, keep: float) -> tuple[np.ndarray, np.ndarray]:
@@ -331,9 +332,9 @@ def _threshold(outputs: ModelOutputs, keep: float) -> tuple[np.ndarray, np.ndarr
 
 def _openmax(outputs: ModelOutputs, keep: float) -> tuple[np.ndarray, np.ndarray]:
     """Return K + 1 probabilities and answers of OpenMax, which uses no threshold."""
-    model = openset.OpenMax().fit(outputs.train.logits, outputs.train.labels)
+    model = OpenMax().fit(outputs.train.logits, outputs.train.labels)
     whole = model.probabilities(outputs.join(lambda each: each.logits))
-    return whole, openset.openmax_answer(whole)
+    return whole, openmax_answer(whole)
 
 
 #: The two rules of the chapter on open sets, by the names of their scores.

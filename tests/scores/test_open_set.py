@@ -126,7 +126,7 @@ def test_a_score_equal_to_the_threshold_is_accepted():
     rejected = largest < np.sort(largest)[10]
     assert (answers == np.where(rejected, -1, probabilities.argmax(axis=1))).all()
     revised = np.column_stack([0.5 * probabilities, np.where(rejected, 1.0, 0.0)])
-    assert (openset.openmax_answer(revised) == answers).all()
+    assert (openmax.openmax_answer(revised) == answers).all()
 
 
 def overconfident(n=400, classes=6, temperature=1.0, seed=0):

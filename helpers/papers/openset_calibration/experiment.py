@@ -21,6 +21,8 @@ from helpers.papers.openset_calibration.parameters import Parameters
 from helpers.papers.openset_calibration.roles import Split, roles
 from helpers.papers.run import Draw, Part
 from helpers.scores import calibration, openset
+from helpers.scores.openmax import ClassDistances, OpenMax, openmax_answer
+from helpers.scores.openmax import class_distances as learn_distances
 from helpers.tables import results
 from helpers.training import exports
 from helpers.training.fitted import Fitted, fit
@@ -31,7 +33,7 @@ VARIANTS = content_of(__file__, "tables")["variants"]
 METHODS = tuple(VARIANTS["primary"])
 #: Kinds of distances of OpenMax, with the numbers of each class that are stored; None: all.
 DISTANCES = {"euclidean": None, "euclidean_cosine": 100}
-_STORED = ("mean", "correct", "largest")  # arrays of `openset.ClassDistances`
+_STORED = ("mean", "correct", "largest")  # arrays of `ClassDistances`
 _NO_REPLICATES = np.empty(0)  # of a number that is no mean over the test images
 
 
@@ -70,7 +72,7 @@ class SplitOutputs:
 
     calibration: Outputs
     test: Outputs
-    distances: Mapping[str, openset.ClassDistances]
+    distances: Mapping[str, ClassDistances]
 
 
 def parts(parameters: Parameters) -> list[Part]:
@@ -107,7 +109,7 @@ def outputs(
     return by_setting
 
 
-def class_distances(network: Fitted, train: Images) -> dict[str, openset.ClassDistances]:
+def class_distances(network: Fitted, train: Images) -> dict[str, ClassDistances]:
     """Return the distances of a network's training images to their class means, by kind.
 
     Those of a finished network, which has learnt other images too, are stored beside it.
@@ -115,9 +117,9 @@ def class_distances(network: Fitted, train: Images) -> dict[str, openset.ClassDi
     if network.finished:
         kept = exports.kept(network.path)
         stored = {kind: [kept[f"{name} {kind}"] for name in _STORED] for kind in DISTANCES}
-        return {kind: openset.ClassDistances(kind, *stored[kind]) for kind in DISTANCES}
+        return {kind: ClassDistances(kind, *stored[kind]) for kind in DISTANCES}
     learnt = network.outputs(train)
-    return {kind: openset.class_distances(learnt.logits, learnt.labels, kind) for kind in DISTANCES}
+    return {kind: learn_distances(learnt.logits, learnt.labels, kind) for kind in DISTANCES}
 
 
 def held_out(
@@ -188,9 +190,9 @@ def correct_per_class(network: SplitOutputs) -> float:
     return network.distances["euclidean"].correct.mean()
 
 
-def openmax(network: SplitOutputs, parameters: Parameters) -> openset.OpenMax:
+def openmax(network: SplitOutputs, parameters: Parameters) -> OpenMax:
     """Return OpenMax, fitted to the training images."""
-    model = openset.OpenMax(parameters.tail, parameters.alpha or None, parameters.distance)
+    model = OpenMax(parameters.tail, parameters.alpha or None, parameters.distance)
     return model.fit_distances(network.distances[parameters.distance])
 
 
@@ -208,7 +210,7 @@ def matched_tail(network: SplitOutputs, parameters: Parameters) -> int:
 def _refused(network: SplitOutputs, parameters: Parameters, tail: int) -> float:
     """Return the share of held-out images that OpenMax rejects minus the threshold's share."""
     model = openmax(network, parameters.replace(tail=int(tail)))
-    answers = openset.openmax_answer(model.probabilities(network.calibration.logits, 1.0))
+    answers = openmax_answer(model.probabilities(network.calibration.logits, 1.0))
     return (answers < 0).mean() - (1 - parameters.keep)
 
 
@@ -226,7 +228,7 @@ def open_set_openmax(
     fitted = calibration.fit_temperature(logits, held_out.labels)
     revised = model.revised_logits(network.test.logits)
     unscaled = calibration.softmax(revised)
-    answers = np.where(unscaled.max(axis=1) >= least, openset.openmax_answer(unscaled), -1)
+    answers = np.where(unscaled.max(axis=1) >= least, openmax_answer(unscaled), -1)
     panels = {}
     for when, temperature in {"before": 1.0, "after": fitted}.items():
         probabilities = calibration.softmax(revised, temperature)

@@ -9,7 +9,7 @@ from helpers.papers.openset_calibration import experiment
 from helpers.papers.openset_calibration.experiment import METHODS, Answers, SplitOutputs
 from helpers.papers.openset_calibration.roles import split
 from helpers.papers.parameters import load
-from helpers.scores import openset
+from helpers.scores import openmax
 
 PARAMETERS = load("openset_calibration", "mini")
 OPENMAX = METHODS[2]
@@ -27,7 +27,7 @@ def stub(classes, unknown):
 
     learnt = outputs(300)
     distances = {
-        kind: openset.class_distances(learnt.logits, learnt.labels, kind)
+        kind: openmax.class_distances(learnt.logits, learnt.labels, kind)
         for kind in experiment.DISTANCES
     }
     return SplitOutputs(outputs(120), outputs(400, unknown), distances)
