@@ -206,9 +206,9 @@ def fit(
         exported = exports.find(training.origin, recipe)
         if exported is None and finished is not None:
             larger = exports.find_finished(finished, recipe, images.class_names, seed)
-    if found := exported or larger:
-        log.info("found by its recipe, not trained again: %s", found)
-        return replace(training.load(found, exports.load), finished=found == larger)
+    if stored := exported or larger:
+        log.info("found by its recipe, not trained again: %s", stored)
+        return replace(training.load(stored, exports.load), finished=stored == larger)
     path = cache.path_of("networks", training.key, ".safetensors")
     return cache.load_or_make(path, training.load, training.make)
 
