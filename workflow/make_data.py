@@ -129,15 +129,16 @@ def make(names: Collection[str]) -> dict[str, str]:
         try:
             make_packs.main(shlex.split(remedy(name))[2:])
         except Exception as error:  # whatever ends one download, the others go on
-            reasons[name] = f"{type(error).__name__}: {error}"
-            print(f"{name} could not be made: {reasons[name]}", file=sys.stderr, flush=True)
+            reasons[name] = str(error) or type(error).__name__
+            print(f"not made: {reasons[name]}", file=sys.stderr, flush=True)
     return reasons
 
 
 def main() -> int:
     """Make all packs that can be fetched; return 1 if one of them is missing after that."""
     root = data_root()
-    read = {name for tier in TIERS for step in plan(tier).values() for name in step.data_sets}
+    steps = [step for tier in TIERS for step in plan(tier).values()]
+    read = {name for step in steps for name in step.data_sets}
     absent = [
         name
         for name in sorted(read - {*BUILT_IN})
@@ -149,12 +150,16 @@ def main() -> int:
     else:
         print(f"all packs that a command can fetch are in {root}")
     reasons = make(automatic)
-    others = list(filter(is_missing, (name for name in absent if not is_automatic(name))))
     if reasons:
         print(f"not made; `make data` tries again: {', '.join(reasons)}")
-    if others:
-        print("no command fetches these; get the images, then pack them:")
-        print(*map(by_hand, others), sep="\n")
+    others = [name for name in absent if not is_automatic(name)]
+    needed = [name for name in missing_needs(steps) if name in others]
+    optional = [name for name in others if name not in needed]
+    lines = advice(needed)
+    if optional:
+        lines.append("chapters go on without these, which no command fetches either:")
+        lines += map(by_hand, optional)
+    print("".join(f"{line}\n" for line in lines), end="")
     for tier in TIERS:
         chapters = ", ".join(possible(tier)) or "none"
         print(f"chapters that can run now with make run TIER={tier} PAPER=...: {chapters}")

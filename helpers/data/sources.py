@@ -144,10 +144,15 @@ def torchvision_set(
     try:
         data_set = kind(root, download=download, **arguments)
     except (OSError, RuntimeError) as error:
-        what = "could not be downloaded" if download else "is not there, or not whole"
+        message = f"data set '{card.name}': torchvision's {card.torchvision}"
+        if download:
+            raise FileNotFoundError(
+                f"{message} could not be downloaded ({error}). Try again, or fetch its archives "
+                f"elsewhere and put them into {root}"
+            ) from error
         raise FileNotFoundError(
-            f"data set '{card.name}': torchvision's {card.torchvision} {what} in {root} "
-            f"({error}). This fetches it and packs it: `{remedy(card.name)}`"
+            f"{message} is not there, or not whole in {root} ({error}). This fetches it and packs "
+            f"it: `{remedy(card.name)}`"
         ) from error
     images, labels = _arrays(data_set, size, antialias, card.name)
     if len(images) != card.splits[split]:

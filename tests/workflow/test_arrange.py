@@ -52,8 +52,9 @@ def places(root, tmp_path, monkeypatch):
     """Return the folders of the archive and of the data; ImageNet has twelve classes."""
     (tmp_path / "archive").mkdir()
     monkeypatch.setattr(class_lists, "wnids_of", lambda data_set: dict.fromkeys(WNIDS))
-    few, find = dataclasses.replace(arrange.find("imagenet_r"), classes=4), arrange.find
-    monkeypatch.setattr(arrange, "find", lambda name: few if name == few.name else find(name))
+    of_name = {card.name: card for card in cards()}
+    few = dataclasses.replace(of_name["imagenet_r"], classes=4)
+    monkeypatch.setattr(arrange, "card_of", lambda name: (of_name | {few.name: few})[name])
     return tmp_path / "archive", root
 
 
