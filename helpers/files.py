@@ -41,6 +41,11 @@ def data_root() -> Path:
     return folder("DATA_ROOT", "data")
 
 
+def network_root() -> Path:
+    """Folder of published networks: ``NETWORK_ROOT``, by default ``networks/``."""
+    return folder("NETWORK_ROOT", "networks")
+
+
 def cache_root() -> Path:
     """Folder of trained weights and outputs: ``CACHE_ROOT``, by default ``cache/``."""
     return folder("CACHE_ROOT", "cache")

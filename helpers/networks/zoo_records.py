@@ -18,7 +18,7 @@ import yaml
 
 from helpers.checks import known_name
 from helpers.data.class_lists import names_of, wnids_of
-from helpers.files import folder, sha256_file
+from helpers.files import network_root, sha256_file
 
 if TYPE_CHECKING:
     import torch
@@ -31,11 +31,6 @@ if TYPE_CHECKING:
 #: :meta hide-value:
 EMBEDDED = Path(__file__).parent / "weights"
 log = logging.getLogger(__name__)
-
-
-def network_root() -> Path:
-    """Folder of published networks: ``NETWORK_ROOT``, by default ``networks/``."""
-    return folder("NETWORK_ROOT", "networks")
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ import torch
 from torch import nn
 
 from helpers import checkpoints, data
+from helpers.files import network_root
 from helpers.networks import zoo, zoo_records
 from helpers.networks.recipe import Recipe
 from helpers.training.fitted import fit
@@ -137,7 +138,7 @@ def test_embedded_network_has_its_accuracy_without_any_folder(name, root, caplog
 @pytest.mark.parametrize("name", ["resnet32.akamaster_cifar10", "resnet56.akamaster_cifar10"])
 def test_rounded_network_predicts_what_the_network_of_its_author_predicts(name):
     record = zoo_records.find(name)
-    exact = zoo_records.network_root() / record.files[-1]
+    exact = network_root() / record.files[-1]
     if not exact.is_file():
         pytest.skip(f"no {exact}")
     subset = images().subset(range(250))
