@@ -4,6 +4,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, model_validator
 
+from helpers.checks import known_name
 from helpers.papers import parameters
 from helpers.papers.parameters import Changes, Count, DataSet, Distance, Name, Repeats, Share
 
@@ -11,11 +12,14 @@ from helpers.papers.parameters import Changes, Count, DataSet, Distance, Name, R
 class Parameters(parameters.Parameters):
     """The free choices of the evaluation."""
 
-    grid: ClassVar = ("data_sets", "networks", "runs", "stand_ins")
+    grid: ClassVar = ("data_sets", "networks", "runs", "fewer_runs", "stand_ins")
 
     data_sets: Annotated[list[DataSet], Field(min_length=1)]
     networks: Annotated[dict[Name, Changes], Field(min_length=1)]
     runs: Repeats  # random splits, numbered from 0
+    fewer_runs: Annotated[
+        dict[Name, Repeats], Field(default_factory=dict)
+    ]  # the first runs alone, of these networks
     known: Annotated[int, Field(ge=2)]  # classes in the open set
     calibration_share: Share  # of the training images, for the temperature and the threshold
     keep: Share  # of the held-out images, by the rejection threshold
@@ -33,6 +37,8 @@ class Parameters(parameters.Parameters):
 
         for changes in self.networks.values():
             self.recipe(changes)
+        for network in self.fewer_runs:
+            known_name("network in fewer_runs", network, self.networks)
         if self.alpha > self.known:
             raise ValueError(f"alpha: at most known ({self.known}) expected, got {self.alpha}")
         for card in filter(None, map(find, self.data_sets)):
@@ -43,14 +49,20 @@ class Parameters(parameters.Parameters):
                 )
         return self
 
+    def runs_of(self, network: str) -> range:
+        """Return the runs of a network."""
+        return range(min(self.runs, self.fewer_runs.get(network, self.runs)))
+
     def trainings(self) -> dict[str, dict]:
         """Return the parameters of the training notebook for each data set and run."""
-        network, *also = self.networks
+        network = next(iter(self.networks))
         points = {}
         for number, data_set in enumerate(self.data_sets):
             # a path can be no part of the name of a page
             title = f"folder{number}" if data_set.startswith("folder:") else data_set
-            for run in range(self.runs):
+            for run in self.runs_of(network):
+                others = [name for name in self.networks if name != network]
+                also = [name for name in others if run in self.runs_of(name)]
                 values = {"data_set": data_set, "network": network, "also": also, "run": run}
                 points[f"{title}-{run}"] = values
         return points
