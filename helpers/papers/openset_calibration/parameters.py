@@ -12,7 +12,7 @@ from helpers.papers.parameters import Changes, Count, DataSet, Distance, Name, R
 class Parameters(parameters.Parameters):
     """The free choices of the evaluation."""
 
-    grid: ClassVar = ("data_sets", "networks", "runs", "fewer_runs", "stand_ins")
+    grid: ClassVar = ("data_sets", "networks", "runs", "fewer_runs")
 
     data_sets: Annotated[list[DataSet], Field(min_length=1)]
     networks: Annotated[dict[Name, Changes], Field(min_length=1)]
@@ -29,7 +29,6 @@ class Parameters(parameters.Parameters):
     alpha: Annotated[int, Field(ge=0)]
     distance: Distance
     bins: Count  # of the ECE
-    stand_ins: list[str]  # data sets that are not the paper's
 
     @model_validator(mode="after")
     def _check_together(self):
