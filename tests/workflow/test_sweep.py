@@ -64,7 +64,7 @@ def test_it_writes_all_runs_and_goes_on_where_it_was_killed(tmp_path, monkeypatc
     """
     out = tmp_path / "table.parquet"
     given = ["data_sets=[digits]", "networks=!only {small: {depth: 8, width: 4}}", "epochs=1"]
-    given += ["runs=2", "fewer_runs=!only {}"]
+    given += ["runs=2"]
     command = ["workflow/sweep.py", "mini", "openset_calibration", "--out", str(out), "--set",
                *given, "replicates=2"]  # fmt: skip
     monkeypatch.setenv("CACHE_ROOT", str(tmp_path / "cache"))
@@ -94,10 +94,8 @@ def test_a_part_that_failed_fails_the_command_after_the_table_is_written(
     tmp_path, monkeypatch, table_of
 ):
     """By its name, also if other parts have rows."""
-    out, why = (
-        tmp_path / "table.parquet",
-        "part cifar10_mini/densenet40/0 failed: OSError: no weights",
-    )
+    out = tmp_path / "table.parquet"
+    why = "part cifar10_mini/densenet40/0 failed: OSError: no weights"
     rows = [results.row("test", "accuracy", 0.5, 9)]
     rows += [{"backbone": "densenet40"} | results.row("test", "failed", 1.0, 1, notes=why)]
     table = table_of(rows, paper="openset_calibration", method="network")

@@ -4,7 +4,6 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, model_validator
 
-from helpers.checks import known_name
 from helpers.papers import parameters
 from helpers.papers.parameters import Changes, Count, DataSet, Distance, Name, Repeats, Share
 
@@ -17,9 +16,8 @@ class Parameters(parameters.Parameters):
     data_sets: Annotated[list[DataSet], Field(min_length=1)]
     networks: Annotated[dict[Name, Changes], Field(min_length=1)]
     runs: Repeats  # random splits, numbered from 0
-    fewer_runs: Annotated[
-        dict[Name, Repeats], Field(default_factory=dict)
-    ]  # the first runs alone, of these networks
+    # of these networks, if they take part, only so many runs
+    fewer_runs: Annotated[dict[Name, Repeats], Field(default_factory=dict)]
     known: Annotated[int, Field(ge=2)]  # classes in the open set
     calibration_share: Share  # of the training images, for the temperature and the threshold
     keep: Share  # of the held-out images, by the rejection threshold
@@ -36,8 +34,6 @@ class Parameters(parameters.Parameters):
 
         for changes in self.networks.values():
             self.recipe(changes)
-        for network in self.fewer_runs:
-            known_name("network in fewer_runs", network, self.networks)
         if self.alpha > self.known:
             raise ValueError(f"alpha: at most known ({self.known}) expected, got {self.alpha}")
         for card in filter(None, map(find, self.data_sets)):
