@@ -1,7 +1,7 @@
 """Make the results table of an evaluation notebook without notebooks, part by part.
 
 python workflow/sweep.py small openset_calibration --processes 2
-python workflow/sweep.py mini openset_calibration --only digits/resnet8/0 --set epochs=3
+python workflow/sweep.py mini openset_calibration --only cifar10_mini/resnet20/0 --set keep=0.9
 
 This script does not need Jupyter, papermill or Snakemake.  After an interruption, start it again:
 complete networks, outputs and rows are in the cache.

@@ -2,7 +2,7 @@
 
 The keys of ``params/<tier>/<paper>.yaml`` are the fields of the class `Parameters` in
 `helpers.papers.<paper>.parameters`, a subclass of the class here.  A file that begins with
-``extends: TIER`` lists only the differences from that tier; all tiers but ``mini`` do.
+``extends: TIER`` lists only the differences from that tier; all tiers of a paper but one do.
 Importing this module is cheap, so that wrong parameters are refused before work starts.
 """
 

@@ -15,10 +15,10 @@ from helpers.tables import results
 
 
 def test_parts_and_values_of_the_command_line(capsys):
-    line = ["mini", "openset_calibration", "--only", "digits/resnet8/0"]
+    line = ["mini", "openset_calibration", "--only", "cifar10_mini/resnet20/0"]
     given = ["--set", "device=cpu", "--set", "keep=0.9", "augmentation=[flip]"]
     _, parameters, (part,) = sweep.parse([*line, *given])
-    assert (part.name, part.identity["run"]) == ("digits/resnet8/0", 0)
+    assert (part.name, part.identity["run"]) == ("cifar10_mini/resnet20/0", 0)
     assert (parameters.keep, parameters.device) == (0.9, "cpu")
     assert parameters.recipe({"epochs": 9}).augmentation == ("flip",)
     for words, message in (
@@ -63,7 +63,8 @@ def test_it_writes_all_runs_and_goes_on_where_it_was_killed(tmp_path, monkeypatc
     It goes on in this process, which has imported everything.
     """
     out = tmp_path / "table.parquet"
-    given = ["data_sets=[digits]", "networks=!only {small: {width: 8}}", "epochs=1", "runs=2"]
+    given = ["data_sets=[digits]", "networks=!only {small: {depth: 8, width: 4}}", "epochs=1"]
+    given += ["runs=2"]
     command = ["workflow/sweep.py", "mini", "openset_calibration", "--out", str(out), "--set",
                *given, "replicates=2"]  # fmt: skip
     monkeypatch.setenv("CACHE_ROOT", str(tmp_path / "cache"))
@@ -93,12 +94,13 @@ def test_a_part_that_failed_fails_the_command_after_the_table_is_written(
     tmp_path, monkeypatch, table_of
 ):
     """By its name, also if other parts have rows."""
-    out, why = tmp_path / "table.parquet", "part digits/densenet16/0 failed: OSError: no weights"
+    out = tmp_path / "table.parquet"
+    why = "part cifar10_mini/densenet40/0 failed: OSError: no weights"
     rows = [results.row("test", "accuracy", 0.5, 9)]
-    rows += [{"backbone": "densenet16"} | results.row("test", "failed", 1.0, 1, notes=why)]
+    rows += [{"backbone": "densenet40"} | results.row("test", "failed", 1.0, 1, notes=why)]
     table = table_of(rows, paper="openset_calibration", method="network")
     monkeypatch.setattr(sweep, "table_of", lambda *given: table)
-    line = ["--only", "digits/resnet8/0", "digits/densenet16/0", "--out", str(out)]
+    line = ["--only", "cifar10_mini/resnet20/0", "cifar10_mini/densenet40/0", "--out", str(out)]
     monkeypatch.setattr(sys, "argv", ["sweep.py", "mini", "openset_calibration", *line])
     with pytest.raises(SystemExit, match=f"^1 of 2 parts failed:\n{why}$"):
         sweep.main()

@@ -31,8 +31,8 @@ __all__ = ["METHODS", "VARIANTS", "models", "outputs", "parts", "roles", "rows"]
 
 VARIANTS = content_of(__file__, "tables")["variants"]
 METHODS = tuple(VARIANTS["primary"])
-#: Kinds of distances of OpenMax, with the numbers of each class that are stored; None: all.
-DISTANCES = {"euclidean": None, "euclidean_cosine": 100}
+#: Kinds of distances of OpenMax, with the numbers of each class that are stored.
+DISTANCES = {"euclidean": 1200, "euclidean_cosine": 100}
 _STORED = ("mean", "correct", "largest")  # arrays of `ClassDistances`
 _NO_REPLICATES = np.empty(0)  # of a number that is no mean over the test images
 
@@ -80,6 +80,8 @@ def parts(parameters: Parameters) -> list[Part]:
     all_parts = []
     grid = itertools.product(parameters.data_sets, range(parameters.runs), parameters.networks)
     for data_set, run, network in grid:
+        if run not in parameters.runs_of(network):
+            continue
         identity = {"data_set": data_set, "backbone": network, "run": run}
         all_parts.append(Part(f"{data_set}/{network}/{run}", identity, roles=f"{data_set}/{run}"))
     return all_parts
@@ -196,14 +198,21 @@ def openmax(network: SplitOutputs, parameters: Parameters) -> OpenMax:
     return model.fit_distances(network.distances[parameters.distance])
 
 
+def longest_tail(network: SplitOutputs, parameters: Parameters) -> int:
+    """Return the number of distances of a class that OpenMax can use."""
+    return network.distances[parameters.distance].largest.shape[1]
+
+
 def matched_tail(network: SplitOutputs, parameters: Parameters) -> int:
     """Return the tail at which OpenMax rejects about the share 1 - `keep` of held-out images.
 
     These are of known classes only.  The tail is the nearest, the shortest of several, of a dozen
-    from 2 to the mean number of correct training images of a class.
+    from 2 to the mean number of correct training images of a class; of a finished network, of those
+    whose distances are stored.
     """
     largest = max(2, round(correct_per_class(network)))
     tails = np.unique(np.geomspace(2, largest, 12).round().astype(int))
+    tails = tails[tails <= max(2, longest_tail(network, parameters))]
     return int(min(tails, key=lambda tail: abs(_refused(network, parameters, tail))))
 
 
