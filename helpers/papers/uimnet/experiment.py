@@ -21,6 +21,7 @@ from helpers.networks.model import Model
 from helpers.outputs import Outputs
 from helpers.papers.run import Draw, Part
 from helpers.papers.uimnet import trials
+from helpers.papers.uimnet.held_out import HeldOut
 from helpers.papers.uimnet.names import MEASURES, record, score_of, spectral_suffix
 from helpers.papers.uimnet.parameters import Parameters
 from helpers.papers.uimnet.roles import DomainSplit, roles
@@ -37,15 +38,26 @@ SETS = ("validation", "test", "out")
 
 @dataclass(frozen=True)
 class DomainOutputs:
-    """Outputs of a model on the images of each role, computed at the first access."""
+    """Outputs of a model on the images of each role, computed at the first access.
+
+    A finished network has committed outputs of its validation images in ``held_out``: the images
+    of a slice may be among those that it has learnt.
+    """
 
     model: Model
     split: DomainSplit
+    held_out: HeldOut | None = None
 
     @cached_property
     def sets(self) -> dict[str, Outputs]:
         """Outputs of `SETS`."""
-        return {name: self.model.outputs(getattr(self.split, name)) for name in SETS}
+        if self.held_out is not None:
+            validation = self.held_out.outputs
+        else:
+            validation = self.model.outputs(self.split.validation)
+        test = self.model.outputs(self.split.test)
+        out = self.model.outputs(self.split.out)
+        return {"validation": validation, "test": test, "out": out}
 
     @cached_property
     def train(self) -> Outputs:
@@ -135,7 +147,9 @@ def outputs(
             variants[seed, "ensemble"] = ask(algorithm, finite, split)
     return Choice(
         search=models,
-        held_out={seed: len(split.validation) for seed, split in roles.items()},
+        held_out={
+            seed: held_out_images(trained, roles[seed]) for seed, trained in models.trials.items()
+        },
         likelihoods=likelihoods,
         number=number,
         variants=variants,
@@ -147,7 +161,19 @@ def ask(
 ) -> DomainOutputs:
     """Return the outputs of a trial, or of several trials as an ensemble; none diverged."""
     networks = tuple(trial.fitted for trial in members if trial.fitted is not None)
-    return DomainOutputs(Model(algorithm.name, networks, algorithm.passes), split)
+    held_out = members[0].held_out
+    if held_out is not None and len(members) > 1:
+        raise ValueError(
+            "members: one finished network expected, because an ensemble has no committed outputs "
+            f"of held-out images, got {len(members)}"
+        )
+    return DomainOutputs(Model(algorithm.name, networks, algorithm.passes), split, held_out)
+
+
+def held_out_images(trained: Sequence[trials.Trial], split: DomainSplit) -> int:
+    """Return the number of validation images of some trials on one data seed."""
+    held_out = trained[0].held_out
+    return len(split.validation if held_out is None else held_out.outputs)
 
 
 def rows(parameters: Parameters, part: Part, outputs: Choice, draw: Draw) -> Iterator[dict]:
@@ -223,7 +249,7 @@ def _rows_of_measure(
             return []
         reasons = "; ".join(LACKING[need] for need in lacks)
         return [_failed(outputs, f"'{name}' {reasons}")]
-    most = getattr(parameters, facts.most) if facts.most else None
+    most = (getattr(parameters, facts.most) if facts.most else None) or None
     places = {key: spread(len(images), most) for key, images in sets.items()}
     try:
         if "images" in score.info.needs:
@@ -260,6 +286,9 @@ def score_images(
     model = outputs.model
     values = {}
     for key, indices in places.items():
+        if key == "validation" and outputs.held_out is not None:
+            values[key] = outputs.held_out.scores_of(score.info.name, after=after)
+            continue
         images = getattr(outputs.split, key).subset(indices)
         if isinstance(score, ImageScore) and is_scaled(score):
             # both temperatures at once cost no more than one
@@ -295,7 +324,11 @@ def score_outputs(
     if score.info.fits:
         train = outputs.train if "logits" in score.info.needs else outputs.train_features
         score.fit(train, outputs.model.head)
-    return {key: score.score_samples(sets[key]) for key in sets}
+    if outputs.held_out is None or score.info.needs == ("logits",):
+        return {key: score.score_samples(sets[key]) for key in sets}
+    validation = outputs.held_out.scores_of(score.info.name, after=after)
+    others = {key: score.score_samples(sets[key]) for key in ("test", "out")}
+    return {"validation": validation} | others
 
 
 def measure_in_domain(outputs: Outputs, bins: int, draw: Draw) -> Iterator[dict]:
