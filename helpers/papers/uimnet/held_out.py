@@ -14,10 +14,13 @@ import numpy as np
 from helpers.outputs import Outputs
 from helpers.training import exports
 
+#: Start of the names of scores in a file of `exports.save_held_out`.
+SCORE = "score_"
+
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Outputs of all held-out images of a network, and scores that need more than outputs.
+    """Outputs of all held-out images of a network, and scores that need more than logits.
 
     ``scores`` has, by the name of a score, float32 [temperatures, N]: at temperature 1 and, if the
     score depends on it, at the temperature that is fitted to these images.
@@ -29,7 +32,10 @@ class HeldOut:
     @classmethod
     def read(cls, path: Path) -> Self:
         """Return the outputs and scores beside an exported network."""
-        return cls(exports.held_out(path), exports.held_out_scores(path))
+        stored = exports.kept(path)
+        names = [name for name in stored if name.startswith(SCORE)]
+        scores = {name.removeprefix(SCORE): stored[name] for name in names}
+        return cls(exports.held_out(path), scores)
 
     def scores_of(self, name: str, *, after: bool) -> np.ndarray:
         """Return the scores of the held-out images, after temperature scaling if `after`."""

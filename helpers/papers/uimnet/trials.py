@@ -76,9 +76,12 @@ def train_trials(
     If the tier `finished` has networks of some of these trials, only these are returned.
     """
     recipes = recipes_of(parameters, algorithm)
-    finished = finished_trials(parameters, recipes, images, data_seed)
+    finished = finished_networks(parameters, recipes, images, data_seed)
     if finished:
-        return finished
+        return [
+            Trial(number, network.recipe, network, held_out=HeldOut.read(network.path))
+            for number, network in finished.items()
+        ]
     first = first_seed(parameters, data_seed)
     return [
         train_trial(images, number, recipe, seed=first + number, device=parameters.device)
@@ -103,20 +106,19 @@ def first_seed(parameters: Parameters, data_seed: int) -> int:
     return parameters.seed * 10_000 + data_seed * 100
 
 
-def finished_trials(
+def finished_networks(
     parameters: Parameters, recipes: list[Recipe], images: Images | ImageStream, data_seed: int
-) -> list[Trial]:
-    """Return the trials whose networks the tier `finished` has; none with TRAINING=anew."""
+) -> dict[int, Fitted]:
+    """Return the networks of the tier `finished` by number of trial; none with TRAINING=anew."""
     folder = parameters.finished_networks
     if folder is None or os.environ.get("TRAINING") == "anew":
-        return []
+        return {}
     first = first_seed(parameters, data_seed)
-    finished = []
+    finished = {}
     for number, recipe in enumerate(recipes):
         path = exports.find_finished(folder, recipe, images.class_names, first + number)
         if path is not None:
-            fitted = load_exported(path, images.class_names, device=parameters.device)
-            finished.append(Trial(number, recipe, fitted, held_out=HeldOut.read(path)))
+            finished[number] = load_exported(path, images.class_names, device=parameters.device)
     return finished
 
 
