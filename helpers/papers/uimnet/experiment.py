@@ -129,20 +129,24 @@ def outputs(
 ) -> Choice:
     """Return the trial with the best mean over data seeds, and outputs of it and the ensemble."""
     algorithm = models.algorithm
-    nll = []
-    for seed, trained in models.trials.items():
-        nll.append([trials.validation_nll(trial, roles[seed], algorithm) for trial in trained])
-    likelihoods = pd.DataFrame(nll, list(models.trials))
+    nll = {
+        seed: {
+            trial.number: trials.validation_nll(trial, roles[seed], algorithm) for trial in trained
+        }
+        for seed, trained in models.trials.items()
+    }
+    likelihoods = pd.DataFrame.from_dict(nll, orient="index")
     best = likelihoods.dropna(axis=1).mean().sort_values(kind="stable").index
     number = trials.choose_trial(likelihoods)
     variants = {}
     for seed, trained in models.trials.items():
         split = roles[seed]
+        by_number = {trial.number: trial for trial in trained}
         if number is not None:
-            variants[seed, "primary"] = ask(algorithm, [trained[number]], split)
+            variants[seed, "primary"] = ask(algorithm, [by_number[number]], split)
         for size in parameters.ensemble_sizes:
             if size <= len(best):
-                members = [trained[index] for index in best[:size]]
+                members = [by_number[index] for index in best[:size]]
                 variants[seed, f"ensemble of {size}"] = ask(algorithm, members, split)
         finite = [trial for trial in trained if not trial.diverged]
         if len(finite) > 1:
