@@ -17,10 +17,12 @@ import pandas as pd
 from scipy.special import logsumexp
 
 from helpers import metrics, scores
+from helpers.data import Images, ImageStream
 from helpers.networks.model import Model
 from helpers.outputs import Outputs
 from helpers.papers.run import Draw, Part
 from helpers.papers.uimnet import trials
+from helpers.papers.uimnet.held_out import SCORE, HeldOut
 from helpers.papers.uimnet.names import MEASURES, record, score_of, spectral_suffix
 from helpers.papers.uimnet.parameters import Parameters
 from helpers.papers.uimnet.roles import DomainSplit, roles
@@ -28,8 +30,9 @@ from helpers.scores import Score, calibration
 from helpers.scores.images import ImageScore
 from helpers.scores.info import LACKING, lacking
 from helpers.tables import results
+from helpers.training.fitted import Fitted
 
-__all__ = ["models", "outputs", "parts", "roles", "rows"]
+__all__ = ["held_out", "models", "outputs", "parts", "roles", "rows"]
 
 log = logging.getLogger(__name__)
 SETS = ("validation", "test", "out")
@@ -37,15 +40,26 @@ SETS = ("validation", "test", "out")
 
 @dataclass(frozen=True)
 class DomainOutputs:
-    """Outputs of a model on the images of each role, computed at the first access."""
+    """Outputs of a model on the images of each role, computed at the first access.
+
+    A finished network has committed outputs of its validation images in ``held_out``: the images
+    of a slice may be among those that it has learnt.
+    """
 
     model: Model
     split: DomainSplit
+    held_out: HeldOut | None = None
 
     @cached_property
     def sets(self) -> dict[str, Outputs]:
         """Outputs of `SETS`."""
-        return {name: self.model.outputs(getattr(self.split, name)) for name in SETS}
+        if self.held_out is not None:
+            validation = self.held_out.outputs
+        else:
+            validation = self.model.outputs(self.split.validation)
+        test = self.model.outputs(self.split.test)
+        out = self.model.outputs(self.split.out)
+        return {"validation": validation, "test": test, "out": out}
 
     @cached_property
     def train(self) -> Outputs:
@@ -115,27 +129,33 @@ def outputs(
 ) -> Choice:
     """Return the trial with the best mean over data seeds, and outputs of it and the ensemble."""
     algorithm = models.algorithm
-    nll = []
-    for seed, trained in models.trials.items():
-        nll.append([trials.validation_nll(trial, roles[seed], algorithm) for trial in trained])
-    likelihoods = pd.DataFrame(nll, list(models.trials))
+    nll = {
+        seed: {
+            trial.number: trials.validation_nll(trial, roles[seed], algorithm) for trial in trained
+        }
+        for seed, trained in models.trials.items()
+    }
+    likelihoods = pd.DataFrame.from_dict(nll, orient="index")
     best = likelihoods.dropna(axis=1).mean().sort_values(kind="stable").index
     number = trials.choose_trial(likelihoods)
     variants = {}
     for seed, trained in models.trials.items():
         split = roles[seed]
+        by_number = {trial.number: trial for trial in trained}
         if number is not None:
-            variants[seed, "primary"] = ask(algorithm, [trained[number]], split)
+            variants[seed, "primary"] = ask(algorithm, [by_number[number]], split)
         for size in parameters.ensemble_sizes:
             if size <= len(best):
-                members = [trained[index] for index in best[:size]]
+                members = [by_number[index] for index in best[:size]]
                 variants[seed, f"ensemble of {size}"] = ask(algorithm, members, split)
         finite = [trial for trial in trained if not trial.diverged]
         if len(finite) > 1:
             variants[seed, "ensemble"] = ask(algorithm, finite, split)
     return Choice(
         search=models,
-        held_out={seed: len(split.validation) for seed, split in roles.items()},
+        held_out={
+            seed: held_out_images(trained, roles[seed]) for seed, trained in models.trials.items()
+        },
         likelihoods=likelihoods,
         number=number,
         variants=variants,
@@ -147,7 +167,68 @@ def ask(
 ) -> DomainOutputs:
     """Return the outputs of a trial, or of several trials as an ensemble; none diverged."""
     networks = tuple(trial.fitted for trial in members if trial.fitted is not None)
-    return DomainOutputs(Model(algorithm.name, networks, algorithm.passes), split)
+    held_out = members[0].held_out
+    if held_out is not None and len(members) > 1:
+        raise ValueError(
+            "members: one finished network expected, because an ensemble has no committed outputs "
+            f"of held-out images, got {len(members)}"
+        )
+    return DomainOutputs(Model(algorithm.name, networks, algorithm.passes), split, held_out)
+
+
+def held_out(
+    parameters: Parameters, part: Part
+) -> Iterator[tuple[Fitted, Images | ImageStream, dict[str, np.ndarray]]]:
+    """Yield the exported networks of a part, with their validation images and what is stored.
+
+    In addition to the logits, these are the paper's scores that a slice cannot compute.
+    """
+    network, name, form = part.name.rsplit("/", 2)
+    algorithm = trials.algorithm_of(parameters, network, name, form)
+    recipes = trials.recipes_of(parameters, algorithm)
+    exported = parameters.replace(finished=parameters.tier)
+    for seed, split in roles(parameters).items():
+        networks = trials.finished_networks(exported, recipes, split.train, seed)
+        for number, fitted in networks.items():
+            outputs = ask(algorithm, [trials.Trial(number, fitted.recipe, fitted)], split)
+            yield fitted, split.validation, stored_arrays(parameters, outputs)
+
+
+def stored_arrays(parameters: Parameters, outputs: DomainOutputs) -> dict[str, np.ndarray]:
+    """Return scores of the validation images by name, and logits of the mean of several passes."""
+    model = outputs.model
+    validation = outputs.sets["validation"]
+    arrays = {}
+    if validation.members is not None:
+        logits = calibration.log_probabilities(validation.probabilities, np.float64)
+        arrays["logits"] = logits.astype(np.float16)
+    for measure in parameters.measures:
+        name = score_of(measure, model.name)
+        if not name:
+            continue
+        score = created(parameters, name)
+        if score.info.fits or score.info.needs == ("logits",) or lacks(score, measure, outputs):
+            continue
+        values = [validation_scores(score, outputs)]
+        if is_scaled(score):
+            values.append(validation_scores(score, outputs, after=True))
+        arrays[SCORE + name] = np.array(values, np.float32)
+    return arrays
+
+
+def validation_scores(score: Score, outputs: DomainOutputs, after: bool = False) -> np.ndarray:
+    """Return the scores of all validation images, at the learned temperature if `after`."""
+    validation = outputs.sets["validation"]
+    if "images" not in score.info.needs:
+        return score.score_samples(validation)
+    places = {"validation": np.arange(len(validation))}
+    return score_images(score, outputs, places, after)["validation"]
+
+
+def held_out_images(trained: Sequence[trials.Trial], split: DomainSplit) -> int:
+    """Return the number of validation images of some trials on one data seed."""
+    held_out = trained[0].held_out
+    return len(split.validation if held_out is None else held_out.outputs)
 
 
 def rows(parameters: Parameters, part: Part, outputs: Choice, draw: Draw) -> Iterator[dict]:
@@ -213,18 +294,16 @@ def _rows_of_measure(
     name = score_of(measure, model.name, ensemble=len(model.networks) > 1)
     if not name:
         return []
-    offered = {"copies": parameters.tta_copies, "seed": parameters.seed}
-    score = scores.create(name, offered=offered, **parameters.score_arguments.get(name, {}))
+    score = created(parameters, name)
     if after and not is_scaled(score):
         return []
-    lacks = lacking(score.info.needs, model, sets["test"])
-    if lacks and not (facts.without_dropout and lacks == ["images"]):
+    if absent := lacks(score, measure, outputs):
         if measure in MEASURES:
             return []
-        reasons = "; ".join(LACKING[need] for need in lacks)
+        reasons = "; ".join(LACKING[need] for need in absent)
         return [_failed(outputs, f"'{name}' {reasons}")]
-    most = getattr(parameters, facts.most) if facts.most else None
-    places = {key: spread(len(images), most) for key, images in sets.items()}
+    most = getattr(parameters, facts.most) if facts.most else 0
+    places = {key: spread(len(images), most or None) for key, images in sets.items()}
     try:
         if "images" in score.info.needs:
             values = score_images(score, outputs, places, after)
@@ -235,6 +314,20 @@ def _rows_of_measure(
     except Exception as error:  # the other scores go on
         log.warning("%s of %s: %s", measure, model.name, error)
         return [_failed(outputs, f"{type(error).__name__}: {error}")]
+
+
+def created(parameters: Parameters, name: str) -> Score:
+    """Return a score with the parameters' arguments."""
+    offered = {"copies": parameters.tta_copies, "seed": parameters.seed}
+    return scores.create(name, offered=offered, **parameters.score_arguments.get(name, {}))
+
+
+def lacks(score: Score, measure: str, outputs: DomainOutputs) -> list[str]:
+    """Return what a score needs and a model does not have, as keys of `LACKING`."""
+    absent = lacking(score.info.needs, outputs.model, outputs.sets["test"])
+    if record(measure).without_dropout and absent == ["images"]:
+        return []
+    return absent
 
 
 def _failed(outputs: DomainOutputs, why: str) -> dict:
@@ -260,6 +353,9 @@ def score_images(
     model = outputs.model
     values = {}
     for key, indices in places.items():
+        if key == "validation" and outputs.held_out is not None:
+            values[key] = outputs.held_out.scores_of(score.info.name, after=after)
+            continue
         images = getattr(outputs.split, key).subset(indices)
         if isinstance(score, ImageScore) and is_scaled(score):
             # both temperatures at once cost no more than one
@@ -295,7 +391,11 @@ def score_outputs(
     if score.info.fits:
         train = outputs.train if "logits" in score.info.needs else outputs.train_features
         score.fit(train, outputs.model.head)
-    return {key: score.score_samples(sets[key]) for key in sets}
+    if outputs.held_out is None or score.info.needs == ("logits",):
+        return {key: score.score_samples(sets[key]) for key in sets}
+    validation = outputs.held_out.scores_of(score.info.name, after=after)
+    others = {key: score.score_samples(sets[key]) for key in ("test", "out")}
+    return {"validation": validation} | others
 
 
 def measure_in_domain(outputs: Outputs, bins: int, draw: Draw) -> Iterator[dict]:

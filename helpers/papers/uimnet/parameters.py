@@ -82,6 +82,7 @@ class Parameters(parameters.Parameters):
     score_arguments: dict[Score, Changes]
     passes: Count  # of MC-Dropout
     tta_copies: Count  # of an image, augmented
+    tta_images: Annotated[int, Field(ge=0), zero_or_at_least(2)] = 0  # of each set; 0 takes all
     jacobian_images: Annotated[int, Field(ge=2)]  # of each set with a Jacobian, spread over it
     keep: Share  # of the in-domain validation images
     bins: Count  # of the ECE

@@ -58,18 +58,25 @@ def split(parameters: Parameters, data_seed: int, branches: Partition | None) ->
     unseen = load_images(parameters, "test" if "test" in splits else splits[-1], side)
     in_domain, out_domain = _domains(parameters, seen.class_names, branches)
     seen = seen.select(in_domain)
-    order = np.random.default_rng([parameters.seed, data_seed]).permutation(len(seen))
-    # the first of a random order of the images of all classes together
-    held_out = order.argsort() < max(round(parameters.validation_share * len(seen)), 1)
+    validates = held_out(parameters, data_seed, len(seen))
     return DomainSplit(
         in_domain=in_domain,
         out_domain=out_domain,
-        train=seen.subset(~held_out),
-        validation=seen.subset(held_out),
+        train=seen.subset(~validates),
+        validation=seen.subset(validates),
         test=unseen.select(in_domain),
         out=unseen.select(out_domain).unknown(),
         partition=branches,
     )
+
+
+def held_out(parameters: Parameters, data_seed: int, images: int) -> np.ndarray:
+    """Return which in-domain training images are for validation, bool [images].
+
+    They are the first of a random order of the images of all classes together.
+    """
+    order = np.random.default_rng([parameters.seed, data_seed]).permutation(images)
+    return order.argsort() < max(round(parameters.validation_share * images), 1)
 
 
 def _domains(

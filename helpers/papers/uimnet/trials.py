@@ -1,6 +1,7 @@
 """The trials of an algorithm: random hyper-parameters, the trained networks, the chosen trial."""
 
 import json
+import os
 from dataclasses import dataclass
 
 import pandas as pd
@@ -10,12 +11,13 @@ from helpers.data import Images, ImageStream
 from helpers.files import atomic_path
 from helpers.networks.devices import VERSIONS
 from helpers.networks.recipe import Recipe
+from helpers.papers.uimnet.held_out import HeldOut
 from helpers.papers.uimnet.names import FREE, RECORDS, spectral_changes
 from helpers.papers.uimnet.parameters import Parameters
 from helpers.papers.uimnet.roles import DomainSplit
 from helpers.scores.calibration import scale_outputs
-from helpers.training import search
-from helpers.training.fitted import TRAINING, Fitted, fit
+from helpers.training import exports, search
+from helpers.training.fitted import TRAINING, Fitted, fit, load_exported
 
 
 @dataclass(frozen=True)
@@ -36,13 +38,15 @@ class Algorithm:
 class Trial:
     """One training of an algorithm; trial 0 has the defaults.
 
-    ``fitted`` is None if the trial diverged, and ``message`` the reason.
+    ``fitted`` is None if the trial diverged, and ``message`` the reason.  ``held_out`` has the
+    committed outputs of a finished network, whose held-out images a slice does not contain.
     """
 
     number: int
     recipe: Recipe
     fitted: Fitted | None
     message: str = ""
+    held_out: HeldOut | None = None
 
     @property
     def diverged(self) -> bool:
@@ -67,21 +71,55 @@ def algorithm_of(
 def train_trials(
     parameters: Parameters, algorithm: Algorithm, images: Images | ImageStream, data_seed: int
 ) -> list[Trial]:
-    """Return all trials of an algorithm on one data seed, trained or from the cache."""
-    seed = parameters.seed
-    draws = search.trials(
-        algorithm.space,
-        algorithm.defaults,
-        parameters.trials,
-        seed=seed,
-        draws=parameters.trial_draws,
-    )
-    recipes = [search.applied(algorithm.recipe, values) for values in draws]
-    first = seed * 10_000 + data_seed * 100
+    """Return all trials of an algorithm on one data seed, trained or from the cache.
+
+    If the tier `finished` has networks of some of these trials, only these are returned.
+    """
+    recipes = recipes_of(parameters, algorithm)
+    finished = finished_networks(parameters, recipes, images, data_seed)
+    if finished:
+        return [
+            Trial(number, network.recipe, network, held_out=HeldOut.read(network.path))
+            for number, network in finished.items()
+        ]
+    first = first_seed(parameters, data_seed)
     return [
         train_trial(images, number, recipe, seed=first + number, device=parameters.device)
         for number, recipe in enumerate(recipes)
     ]
+
+
+def recipes_of(parameters: Parameters, algorithm: Algorithm) -> list[Recipe]:
+    """Return the recipe of each trial; trial 0 has the defaults."""
+    draws = search.trials(
+        algorithm.space,
+        algorithm.defaults,
+        parameters.trials,
+        seed=parameters.seed,
+        draws=parameters.trial_draws,
+    )
+    return [search.applied(algorithm.recipe, values) for values in draws]
+
+
+def first_seed(parameters: Parameters, data_seed: int) -> int:
+    """Return the training seed of trial 0; trial N has this seed plus N."""
+    return parameters.seed * 10_000 + data_seed * 100
+
+
+def finished_networks(
+    parameters: Parameters, recipes: list[Recipe], images: Images | ImageStream, data_seed: int
+) -> dict[int, Fitted]:
+    """Return the networks of the tier `finished` by number of trial; none with TRAINING=anew."""
+    folder = parameters.finished_networks
+    if folder is None or os.environ.get("TRAINING") == "anew":
+        return {}
+    first = first_seed(parameters, data_seed)
+    finished = {}
+    for number, recipe in enumerate(recipes):
+        path = exports.find_finished(folder, recipe, images.class_names, first + number)
+        if path is not None:
+            finished[number] = load_exported(path, images.class_names, device=parameters.device)
+    return finished
 
 
 def train_trial(
@@ -117,7 +155,10 @@ def validation_nll(trial: Trial, split: DomainSplit, algorithm: Algorithm) -> fl
     """Return the mean NLL of the validation images; NaN if the trial diverged."""
     if trial.fitted is None:
         return float("nan")
-    held_out = trial.fitted.outputs(split.validation, passes=algorithm.passes)
+    if trial.held_out is not None:
+        held_out = trial.held_out.outputs
+    else:
+        held_out = trial.fitted.outputs(split.validation, passes=algorithm.passes)
     return metrics.nll(scale_outputs(held_out).probabilities, held_out.labels)
 
 

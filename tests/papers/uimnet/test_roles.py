@@ -11,9 +11,10 @@ from helpers.papers.uimnet.names import ALGORITHMS, MEASURES, RECORDS, score_of
 from helpers.papers.uimnet.roles import split
 from helpers.papers.uimnet.trials import algorithm_of
 from tests.mistakes import beside
-from tests.papers.toys import pixels_of
+from tests.papers.toys import pixels_of, tiny
 
-MINI = load("uimnet", "mini")
+SMALL = load("uimnet", "small")
+DIVIDING = tiny("experiment", "uimnet")
 NAMES = list("abcdefg")
 CLASSES = data.load("cifar10_mini", "test").class_names
 
@@ -33,7 +34,7 @@ def test_the_smaller_branch_is_in_domain(means, most, inside, outside):
 def test_roles_of_small_images():
     """Each label is the class of that name, and no image has two roles."""
     branches = partition(np.array([0, 9, 1, 8, 2, 7, 3, 6, 4, 10.0])[:, None], CLASSES)
-    mini = split(MINI, 0, branches)
+    mini = split(DIVIDING, 0, branches)
     whole = data.load("cifar10_mini", "test")
     classes = len(mini.in_domain)
     sizes = [len(part) for part in (mini.train, mini.validation, mini.test, mini.out)]
@@ -47,7 +48,7 @@ def test_roles_of_small_images():
 
 
 def test_listed_classes_are_in_domain_and_as_many_of_the_others_out_domain():
-    roles = split(MINI.replace(featuriser="", in_domain=["ship", "cat"]), 0, None)
+    roles = split(DIVIDING.replace(featuriser="", in_domain=["ship", "cat"]), 0, None)
     assert roles.train.class_names == ("ship", "cat") == roles.in_domain
     assert roles.out_domain == ("airplane", "automobile")
     assert roles.partition is None
@@ -56,7 +57,7 @@ def test_listed_classes_are_in_domain_and_as_many_of_the_others_out_domain():
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_the_record_of_an_algorithm_agrees_with_its_network(name):
     record = RECORDS[name]
-    recipe = algorithm_of(MINI, "resnet8", name).recipe
+    recipe = algorithm_of(SMALL, "resnet8", name).recipe
     assert (record.native == "native") == (backbones.create(recipe, 3).native is not None)
     assert record.passes == (recipe.block_dropout > 0)
     for measure in MEASURES:
