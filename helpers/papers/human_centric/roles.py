@@ -265,6 +265,7 @@ class RoleOutputs:
     beside: tuple[str, ...] = ()
     # weights of the kinds of sets in the average; without weights, all sets count equally
     kinds: Mapping[str, float] = field(default_factory=dict)
+    compared: bool = False  # whether the rows of single sets have intervals
 
     def averaged(self) -> Self:
         """Return the outputs without the sets of the variant `every far set`."""
