@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from helpers.papers import PAPERS
+from helpers.papers.parameters import values_of
 from synthesis.chapters import CHAPTERS, load
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -42,7 +43,7 @@ def test_a_notebook_without_parameters_cell_is_refused(tmp_path):
 def test_a_slip_in_a_parameter_file_is_refused(tmp_path, monkeypatch):
     """Other slips: tests/papers/test_parameters.py."""
     monkeypatch.setattr(plan, "ROOT", tmp_path)
-    values = yaml.safe_load((ROOT / "params/mini/gscore.yaml").read_text())
+    values = values_of(ROOT / "params/mini/gscore.yaml")
     (file := tmp_path / "params/mini/gscore.yaml").parent.mkdir(parents=True)
     file.write_text(yaml.safe_dump(values | {"held_out": ["brid"]}))
     with pytest.raises(ValueError, match=r"^params/mini/gscore\.yaml: .*held_out 'brid'.* 'bird'"):
@@ -58,7 +59,7 @@ def test_a_slip_in_a_parameter_file_is_refused(tmp_path, monkeypatch):
 ])  # fmt: skip
 def test_a_name_that_is_no_file_name_is_refused(paper, field, name, tmp_path, monkeypatch):
     monkeypatch.setattr(plan, "ROOT", tmp_path)
-    values = load(paper, "mini").model_dump(exclude={"tier"})
+    values = values_of(ROOT / f"params/mini/{paper}.yaml")
     first = next(iter(values[field].values()))
     changes = {field: values[field] | {name: first}}
     (file := tmp_path / f"params/mini/{paper}.yaml").parent.mkdir(parents=True)

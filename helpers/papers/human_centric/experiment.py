@@ -184,7 +184,8 @@ def rows(
     arguments = parameters.score_arguments_of.get(part.identity["data_set"], {})
     parameters = parameters.replace(score_arguments=parameters.score_arguments | arguments)
     for answering, role_outputs in outputs.items():
-        role_outputs = replace(role_outputs, kinds=parameters.average_weights)
+        compared = parameters.finished is not None
+        role_outputs = replace(role_outputs, kinds=parameters.average_weights, compared=compared)
         # an image is drawn with all its versions, which are no independent cases
         weights = {
             name: draw(base, images)[:, indices]
@@ -308,12 +309,12 @@ def _rows_of_metric(metric: str, rates: Mapping, outputs: RoleOutputs) -> Iterat
     """Yield a metric of each set, and its means over the groups of these sets.
 
     `rates` are values, replicates and numbers of images by set.  Only the group with intervals in
-    claims and figures has replicates.
+    claims and figures has replicates, and single sets that are compared with committed rows.
     """
     resampled = "average" if "test" in rates else "label-shifted"
     shares = outputs.shares
-    for name, (rate, _, images) in rates.items():
-        yield results.row(name, metric, rate, images)
+    for name, (rate, replicates, images) in rates.items():
+        yield results.row(name, metric, rate, images, replicates if outputs.compared else ())
     for group, sets in outputs.groups.items():
         if not sets or not rates.keys() >= {*sets}:
             continue

@@ -162,6 +162,11 @@ class Parameters(parameters.Parameters):
             self.recipe_of(name)
         return self
 
+    def decisive(self) -> dict:
+        """Return the values that rows depend on; single sets that are compared have intervals."""
+        compared = {} if self.finished is None else {"finished": self.finished}
+        return super().decisive() | compared
+
     def other_packs(self) -> list[str]:
         """Return the available packs that no parameter names; none unless `packs`."""
         if not self.packs:

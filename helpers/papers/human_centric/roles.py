@@ -25,8 +25,9 @@ from helpers.outputs import Head, Outputs
 from helpers.papers.human_centric.parameters import Parameters
 from helpers.papers.run import Part
 
-# version of the code in the key of corrupted images
+# versions of the code in the keys of corrupted images and of related classes
 CORRUPTS = cache.code("helpers.data.corruptions.corrupt")
+RELATES = cache.code("helpers.data.overlaps.find_related")
 
 log = logging.getLogger(__name__)
 
@@ -155,7 +156,14 @@ def _label_shifted(
     if not isinstance(test, Images):
         raise ValueError(f"near: test images in memory expected, got the stream {test.name}")
     images = load(name, _split(name), size=test.images.shape[1], download=parameters.download)
-    return images, overlaps.find_related(images, data_set)
+    key = cache.key(
+        name=images.name,
+        classes=images.class_names,
+        data_set=data_set,
+        code=RELATES,
+    )
+    related = cache.value("related", key, lambda: overlaps.find_related(images, data_set))
+    return images, related
 
 
 def _without(images: Images | ImageStream | Listing, excluded: Sequence[str]) -> np.ndarray:
@@ -265,6 +273,7 @@ class RoleOutputs:
     beside: tuple[str, ...] = ()
     # weights of the kinds of sets in the average; without weights, all sets count equally
     kinds: Mapping[str, float] = field(default_factory=dict)
+    compared: bool = False  # whether the rows of single sets have intervals
 
     def averaged(self) -> Self:
         """Return the outputs without the sets of the variant `every far set`."""
