@@ -4,6 +4,7 @@ Hyper-parameters are chosen on a `Visible`, which contains no test images: the c
 held-out ID images from held-out external images best, by AUROC, as in the paper's code.
 """
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -140,12 +141,27 @@ def odin_grid(parameters: Parameters, model: Model, visible: Visible) -> dict[tu
     return grid
 
 
+def _pair(
+    parameters: Parameters, names: tuple[str, str], grid: Callable[[], dict[tuple, float]]
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Return a method's pair of hyper-parameters, and what of it was chosen on held-out images.
+
+    Parameters with a single pair give it: then no image is looked at, and nothing was chosen.
+    """
+    values = [getattr(parameters, f"{name}s") for name in names]
+    pairs = list(itertools.product(*values))
+    if len(pairs) == 1:
+        return dict(zip(names, pairs[0], strict=True)), {}
+    areas = grid()
+    best = dict(zip(names, max(areas, key=areas.__getitem__), strict=True))
+    return best, best
+
+
 def detect_odin(parameters: Parameters, benchmark: Benchmark, model: Model) -> Detector:
-    """Return ODIN with a temperature and a step chosen on held-out images."""
-    grid = odin_grid(parameters, model, benchmark.visible)
-    temperature, epsilon = max(grid, key=grid.__getitem__)
-    best = {"temperature": temperature, "epsilon": epsilon}
-    return by_score(model, scores.create("odin", **best), best)
+    """Return ODIN with a temperature and a step that are chosen on held-out images, or given."""
+    grid = partial(odin_grid, parameters, model, benchmark.visible)
+    pair, chosen = _pair(parameters, ("temperature", "epsilon"), grid)
+    return by_score(model, scores.create("odin", **pair), chosen)
 
 
 class FlatOpenMax(OpenMax):
@@ -177,11 +193,11 @@ def openmax_grid(
 def detect_openmax(
     parameters: Parameters, benchmark: Benchmark, model: Model, kind: type[OpenMax] = OpenMax
 ) -> Detector:
-    """Return OpenMax with chosen alpha and tail; class K + 1 is "unknown"."""
-    grid = openmax_grid(parameters, model, benchmark.visible, kind)
-    alpha, tail = max(grid, key=grid.__getitem__)
+    """Return OpenMax with chosen or given alpha and tail; class K + 1 is "unknown"."""
+    grid = partial(openmax_grid, parameters, model, benchmark.visible, kind)
+    pair, chosen = _pair(parameters, ("alpha", "tail"), grid)
     train = model.outputs(benchmark.train)
-    rule = kind(tail, alpha, parameters.distance).fit(train.logits, train.labels)
+    rule = kind(**pair, distance=parameters.distance).fit(train.logits, train.labels)
 
     def answer(images: Images | ImageStream) -> Answer:
         outputs = model.outputs(images)
@@ -191,7 +207,7 @@ def detect_openmax(
         correct = (classes == outputs.labels) & (outputs.labels >= 0)
         return Answer(1 - probabilities[:, -1], correct)
 
-    return Detector(model, answer, {"alpha": alpha, "tail": tail})
+    return Detector(model, answer, chosen)
 
 
 def detect_mahalanobis(parameters: Parameters, benchmark: Benchmark, model: Model) -> Detector:

@@ -37,7 +37,8 @@ def parts(parameters: Parameters) -> list[Part]:
     names = [*parameters.methods]
     if "baseline" in names:
         for name, method in methods.RECORDS.items():
-            if method.aside and getattr(parameters, method.aside):
+            lacking = method.learns_from_held_out and parameters.finished
+            if method.aside and getattr(parameters, method.aside) and not lacking:
                 names.append(name)
     for name in names:
         recipe = parameters.method_recipe(name)
