@@ -76,7 +76,7 @@ def test_a_difference_is_in_printed_deviations_where_there_are_some():
 
 
 def test_stand_ins_are_named():
-    """A data set and a test set; what joins test sets is named too."""
+    """A data set, a test set and a network; what joins test sets is named too."""
     numbers = (
         ("odin", "auroc", "caltech_background", "", [0.9]),
         ("odin", "aurc", "union", "", [0.8]),
@@ -85,8 +85,9 @@ def test_stand_ins_are_named():
     ours = table("unknown_detection", *numbers, **shared)
     beside = counterparts(PAPERS, {("mini", "unknown_detection"): ours})
     assert dict(zip(beside["test_set"], beside["stand_ins"], strict=True)) == {
-        "caltech_background": "cifar100_mini for CIFAR-40, caltech_background for LSUN-FIX",
-        "union": "cifar100_mini for CIFAR-40, union: of the sets at hand",
+        "caltech_background": "cifar100_mini for CIFAR-40, caltech_background for LSUN-FIX, "
+        "resnet20 for ResNet18",
+        "union": "cifar100_mini for CIFAR-40, resnet20 for ResNet18, union: of the sets at hand",
     }
 
 

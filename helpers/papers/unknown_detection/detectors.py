@@ -19,12 +19,16 @@ from helpers.networks.recipe import Recipe
 from helpers.papers.unknown_detection import methods
 from helpers.papers.unknown_detection.parameters import BenchmarkParameters, Parameters
 from helpers.papers.unknown_detection.roles import Benchmark, Visible
+from helpers.scores import openmax
 from helpers.scores.calibration import softmax
 from helpers.scores.mahalanobis_layers import EPSILONS, StageDistances
 from helpers.scores.odin import ODIN
-from helpers.scores.openmax import OpenMax, openmax_answer
+from helpers.scores.openmax import ClassDistances, OpenMax, openmax_answer
+from helpers.training import exports
 from helpers.training.fitted import Fitted, fit
 
+#: Arrays of `ClassDistances` that are stored beside a finished network.
+STORED = ("mean", "correct", "largest")
 #: The factor of every logit that the authors' OpenMax revises on CIFAR, at every rank.
 FLAT = 0.5
 
@@ -190,14 +194,27 @@ def openmax_grid(
     return grid
 
 
+def class_distances(model: Model, train: Images | ImageStream, distance: str) -> ClassDistances:
+    """Return the distances of a network's training images to the means of their classes.
+
+    Those of a finished network, which has learnt other images too, are stored beside it.
+    """
+    (network,) = model.networks
+    if isinstance(network, Fitted) and network.finished:
+        kept = exports.kept(network.path)
+        return ClassDistances(distance, *(kept[f"{name} {distance}"] for name in STORED))
+    learnt = network.outputs(train)
+    return openmax.class_distances(learnt.logits, learnt.labels, distance)
+
+
 def detect_openmax(
     parameters: Parameters, benchmark: Benchmark, model: Model, kind: type[OpenMax] = OpenMax
 ) -> Detector:
     """Return OpenMax with chosen or given alpha and tail; class K + 1 is "unknown"."""
     grid = partial(openmax_grid, parameters, model, benchmark.visible, kind)
     pair, chosen = _pair(parameters, ("alpha", "tail"), grid)
-    train = model.outputs(benchmark.train)
-    rule = kind(**pair, distance=parameters.distance).fit(train.logits, train.labels)
+    known = class_distances(model, benchmark.train, parameters.distance)
+    rule = kind(**pair, distance=parameters.distance).fit_distances(known)
 
     def answer(images: Images | ImageStream) -> Answer:
         outputs = model.outputs(images)

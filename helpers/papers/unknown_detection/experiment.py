@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from helpers.papers.unknown_detection.parameters import Parameters
 from helpers.papers.unknown_detection.roles import Benchmark, roles
 from helpers.tables import results
 from helpers.training import objectives
+from helpers.training.fitted import Fitted
 
 __all__ = ["models", "outputs", "parts", "roles", "rows"]
 
@@ -86,6 +87,28 @@ def ask(detector: Detector, roles: Benchmark) -> MethodAnswers:
     if skipped := roles.skipped:
         notes.append(f"unreadable, left out: {len(skipped)} ({', '.join(skipped[:5])})")
     return MethodAnswers(answers, tuple(roles.far), "; ".join(notes))
+
+
+def held_out(
+    parameters: Parameters, part: Part
+) -> Iterator[tuple[Fitted, None, dict[str, np.ndarray]]]:
+    """Yield the baseline's network of a run with what OpenMax knows of its training images.
+
+    `helpers.training.exports.save_held_out` stores it; outputs on the held-out images, which are
+    among the answers image by image (`per_image`), are not stored again.
+    """
+    if part.identity["method"] != "baseline":
+        return
+    benchmark = roles(parameters)
+    model = models(parameters, part, benchmark)
+    known = detectors.class_distances(model, benchmark.train, parameters.distance)
+    few = replace(known, largest=known.largest[:, : max(parameters.tails)].astype(np.float32))
+    (network,) = model.networks
+    yield (
+        network,
+        None,
+        {f"{name} {known.distance}": getattr(few, name) for name in detectors.STORED},
+    )
 
 
 def _ood_groups(answers: Mapping[str, Answer], far: Sequence[str]) -> dict[str, Sequence[str]]:

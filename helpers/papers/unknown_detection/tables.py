@@ -85,10 +85,12 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
 
 
 def whole_sets(parameters, table: pd.DataFrame) -> pd.DataFrame:
-    """Return the committed rows on whole sets of a build with finished networks, or its own rows."""
+    """Return the committed rows on whole sets; own rows if the networks are not finished ones."""
     if parameters.finished is None:
         return table
-    return results.read(project_root() / "results" / parameters.finished / "unknown_detection.parquet")
+    return results.read(
+        project_root() / "results" / parameters.finished / "unknown_detection.parquet"
+    )
 
 
 def side_by_side(table: pd.DataFrame, whole: pd.DataFrame) -> pd.DataFrame:
