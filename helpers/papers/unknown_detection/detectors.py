@@ -27,7 +27,7 @@ from helpers.scores.openmax import ClassDistances, OpenMax, openmax_answer
 from helpers.training import exports
 from helpers.training.fitted import Fitted, fit
 
-#: Arrays of `ClassDistances` that are stored beside a finished network.
+#: Arrays of `ClassDistances` that are stored with a finished network.
 STORED = ("mean", "correct", "largest")
 #: The factor of every logit that the authors' OpenMax revises on CIFAR, at every rank.
 FLAT = 0.5
