@@ -14,7 +14,7 @@ import numpy as np
 from helpers import metrics, scores
 from helpers.data import Images, ImageStream
 from helpers.data.pixels import smoothness
-from helpers.networks.model import Model
+from helpers.networks.model import Model, Network
 from helpers.networks.recipe import Recipe
 from helpers.papers.unknown_detection import methods
 from helpers.papers.unknown_detection.parameters import BenchmarkParameters, Parameters
@@ -147,7 +147,7 @@ def odin_grid(parameters: Parameters, model: Model, visible: Visible) -> dict[tu
 
 def _pair(
     parameters: Parameters, names: tuple[str, str], grid: Callable[[], dict[tuple, float]]
-) -> tuple[dict[str, float], dict[str, float]]:
+) -> tuple[tuple, dict[str, float]]:
     """Return a method's pair of hyper-parameters, and what of it was chosen on held-out images.
 
     Parameters with a single pair give it: then no image is looked at, and nothing was chosen.
@@ -155,17 +155,18 @@ def _pair(
     values = [getattr(parameters, f"{name}s") for name in names]
     pairs = list(itertools.product(*values))
     if len(pairs) == 1:
-        return dict(zip(names, pairs[0], strict=True)), {}
+        return pairs[0], {}
     areas = grid()
-    best = dict(zip(names, max(areas, key=areas.__getitem__), strict=True))
-    return best, best
+    best: tuple = max(areas, key=areas.__getitem__)
+    return best, dict(zip(names, best, strict=True))
 
 
 def detect_odin(parameters: Parameters, benchmark: Benchmark, model: Model) -> Detector:
     """Return ODIN with a temperature and a step that are chosen on held-out images, or given."""
     grid = partial(odin_grid, parameters, model, benchmark.visible)
-    pair, chosen = _pair(parameters, ("temperature", "epsilon"), grid)
-    return by_score(model, scores.create("odin", **pair), chosen)
+    (temperature, epsilon), chosen = _pair(parameters, ("temperature", "epsilon"), grid)
+    score = scores.create("odin", temperature=temperature, epsilon=epsilon)
+    return by_score(model, score, chosen)
 
 
 class FlatOpenMax(OpenMax):
@@ -194,12 +195,11 @@ def openmax_grid(
     return grid
 
 
-def class_distances(model: Model, train: Images | ImageStream, distance: str) -> ClassDistances:
+def class_distances(network: Network, train: Images | ImageStream, distance: str) -> ClassDistances:
     """Return the distances of a network's training images to the means of their classes.
 
     Those of a finished network, which has learnt other images too, are stored beside it.
     """
-    (network,) = model.networks
     if isinstance(network, Fitted) and network.finished:
         kept = exports.kept(network.path)
         return ClassDistances(distance, *(kept[f"{name} {distance}"] for name in STORED))
@@ -212,9 +212,10 @@ def detect_openmax(
 ) -> Detector:
     """Return OpenMax with chosen or given alpha and tail; class K + 1 is "unknown"."""
     grid = partial(openmax_grid, parameters, model, benchmark.visible, kind)
-    pair, chosen = _pair(parameters, ("alpha", "tail"), grid)
-    known = class_distances(model, benchmark.train, parameters.distance)
-    rule = kind(**pair, distance=parameters.distance).fit_distances(known)
+    (alpha, tail), chosen = _pair(parameters, ("alpha", "tail"), grid)
+    (network,) = model.networks
+    known = class_distances(network, benchmark.train, parameters.distance)
+    rule = kind(tail, alpha, parameters.distance).fit_distances(known)
 
     def answer(images: Images | ImageStream) -> Answer:
         outputs = model.outputs(images)

@@ -100,15 +100,12 @@ def held_out(
     if part.identity["method"] != "baseline":
         return
     benchmark = roles(parameters)
-    model = models(parameters, part, benchmark)
-    known = detectors.class_distances(model, benchmark.train, parameters.distance)
+    recipe = parameters.method_recipe("baseline")
+    network = detectors.train(parameters, benchmark, recipe, run=part.identity["run"])
+    known = detectors.class_distances(network, benchmark.train, parameters.distance)
     few = replace(known, largest=known.largest[:, : max(parameters.tails)].astype(np.float32))
-    (network,) = model.networks
-    yield (
-        network,
-        None,
-        {f"{name} {known.distance}": getattr(few, name) for name in detectors.STORED},
-    )
+    further = {f"{name} {known.distance}": getattr(few, name) for name in detectors.STORED}
+    yield network, None, further
 
 
 def _ood_groups(answers: Mapping[str, Answer], far: Sequence[str]) -> dict[str, Sequence[str]]:
