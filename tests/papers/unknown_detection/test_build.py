@@ -11,7 +11,7 @@ from helpers.tables import results
 SMALL = results.read(project_root() / "results/small/unknown_detection.parquet")
 AGREEMENT = project_root() / "runs/mini/unknown_detection/agreement.parquet"
 #: Exceptions of the build that was checked; other processors may move a number over its limit.
-EXCEPTIONS = 0
+EXCEPTIONS = 36
 TOLERANCE = 10
 
 
