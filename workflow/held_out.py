@@ -35,7 +35,7 @@ def main() -> None:
     for part in parts:
         for network, images, further in run.experiment_of(parameters).held_out(parameters, part):
             file = exports.save_held_out(network, images, **further)
-            print(f"{file}: {len(images)} images", flush=True)
+            print(f"{file}: {len(images or ())} images", flush=True)
 
 
 if __name__ == "__main__":

@@ -123,19 +123,26 @@ def save(network: Fitted, test: Images | ImageStream, path: Path, **about) -> fl
     return accuracy
 
 
-def save_held_out(network: Fitted, images: Images | ImageStream, **further: np.ndarray) -> Path:
+def save_held_out(
+    network: Fitted, images: Images | ImageStream | None, **further: np.ndarray
+) -> Path:
     """Write a network's outputs on its held-out images, and return the file.
 
     Logits, and members and native scores if there are any, are stored in half precision, without
-    the features.  `further` are other arrays that the network's training images decide.
+    the features.  `further` are other arrays that the network's training images decide; without
+    images they are all.
     """
-    outputs = network.outputs(images)
-    arrays = {name: getattr(outputs, name) for name in ("logits", "members", "native")}
-    halves = {name: array.astype(np.float16) for name, array in arrays.items() if array is not None}
+    stored = dict(further)
+    if images is not None:
+        outputs = network.outputs(images)
+        for name in ("logits", "members", "native"):
+            array = getattr(outputs, name)
+            if array is not None:
+                stored[name] = array.astype(np.float16)
+        stored["labels"] = outputs.labels.astype(np.int16)
     path = _beside(network.path)
-    labels = outputs.labels.astype(np.int16)
-    stored = {**halves, "labels": labels, **further}
-    checkpoints.save(path, stored, network=network.sha256, images=images.sha256)
+    sha256 = "" if images is None else images.sha256
+    checkpoints.save(path, stored, network=network.sha256, images=sha256)
     return path
 
 

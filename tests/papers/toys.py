@@ -15,6 +15,18 @@ def tiny(part, paper):
     return load(paper, "mini").replace(**TINY[part][paper])
 
 
+#: Values of `load` for a training of unknown detection that takes seconds.
+SHORT = TINY["roles"]["unknown_detection"] | {
+    "external": ["gratings"],
+    "far": ["digits"],
+    "resized": "",
+    "depth": 8,
+    "stem_stride": 4,
+    "precision": "auto",
+    "epochs": 1,
+}
+
+
 def images(n, seed=0, name="tiny", *, classes=("a", "b", "c"), shade=None):
     """Return images with the brightness of their class; if they have one shade, of no class."""
     generator = np.random.default_rng(seed)

@@ -77,13 +77,17 @@ def test_a_difference_is_in_printed_deviations_where_there_are_some():
 
 def test_stand_ins_are_named():
     """A data set, a test set and a network; what joins test sets is named too."""
-    numbers = ("odin", "auroc", "woodgrain", "", [0.9]), ("odin", "aurc", "union", "", [0.8])
-    shared = {"data_set": "cifar10_mini", "backbone": "resnet8", "tier": "mini"}
+    numbers = (
+        ("odin", "auroc", "caltech_background", "", [0.9]),
+        ("odin", "aurc", "union", "", [0.8]),
+    )
+    shared = {"data_set": "cifar100_mini", "backbone": "resnet20", "tier": "mini"}
     ours = table("unknown_detection", *numbers, **shared)
     beside = counterparts(PAPERS, {("mini", "unknown_detection"): ours})
     assert dict(zip(beside["test_set"], beside["stand_ins"], strict=True)) == {
-        "woodgrain": "cifar10_mini for CIFAR-40, woodgrain for DTD, resnet8 for ResNet18",
-        "union": "cifar10_mini for CIFAR-40, resnet8 for ResNet18, union: of the sets at hand",
+        "caltech_background": "cifar100_mini for CIFAR-40, caltech_background for LSUN-FIX, "
+        "resnet20 for ResNet18",
+        "union": "cifar100_mini for CIFAR-40, resnet20 for ResNet18, union: of the sets at hand",
     }
 
 

@@ -13,9 +13,10 @@ import pytest
 from helpers import checkpoints
 from helpers.training import parcels
 from synthesis import chapters
+from tests.papers.toys import SHORT
 
 ENTRY = ["unknown_detection", "mini", "0/baseline"]
-FEW = {"epochs": 2, "external": ["gratings"], "far": ["digits"], "resized": ""}
+FEW = SHORT | {"epochs": 2}
 #: Packages that a machine needs, in addition to Python.
 NEEDED = (
     "numpy", "pandas", "pillow", "pyarrow", "pydantic", "pyyaml", "safetensors", "scipy", "timm",

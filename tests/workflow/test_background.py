@@ -20,6 +20,7 @@ from helpers.papers import run
 from helpers.training import fitted
 from synthesis import chapters
 from tests.data.test_images import some
+from tests.papers.toys import SHORT
 
 LISTING = ROOT / "params" / "background.yaml"
 PATHS = {"PYTHONPATH": os.pathsep.join([str(ROOT / "workflow"), str(ROOT)])}
@@ -162,8 +163,7 @@ def test_the_command_trains_at_the_lowest_priority():
 
 def test_an_entry_is_exported_with_its_accuracy(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("CACHE_ROOT", str(tmp_path))
-    few = {"epochs": 1, "external": ["gratings"], "far": ["digits"], "resized": ""}
-    monkeypatch.setattr(chapters, "load", functools.partial(chapters.load, **few))
+    monkeypatch.setattr(chapters, "load", functools.partial(chapters.load, **SHORT))
     background.train("unknown_detection", "mini", "0/baseline")
     (path,) = tmp_path.glob("exports/mini/networks/unknown_detection/0-baseline.safetensors")
     about = checkpoints.load(path)[1]

@@ -4,6 +4,7 @@ Hyper-parameters are chosen on a `Visible`, which contains no test images: the c
 held-out ID images from held-out external images best, by AUROC, as in the paper's code.
 """
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -13,17 +14,21 @@ import numpy as np
 from helpers import metrics, scores
 from helpers.data import Images, ImageStream
 from helpers.data.pixels import smoothness
-from helpers.networks.model import Model
+from helpers.networks.model import Model, Network
 from helpers.networks.recipe import Recipe
 from helpers.papers.unknown_detection import methods
 from helpers.papers.unknown_detection.parameters import BenchmarkParameters, Parameters
 from helpers.papers.unknown_detection.roles import Benchmark, Visible
+from helpers.scores import openmax
 from helpers.scores.calibration import softmax
 from helpers.scores.mahalanobis_layers import EPSILONS, StageDistances
 from helpers.scores.odin import ODIN
-from helpers.scores.openmax import OpenMax, openmax_answer
+from helpers.scores.openmax import ClassDistances, OpenMax, openmax_answer
+from helpers.training import exports
 from helpers.training.fitted import Fitted, fit
 
+#: Arrays of `ClassDistances` that are stored with a finished network.
+STORED = ("mean", "correct", "largest")
 #: The factor of every logit that the authors' OpenMax revises on CIFAR, at every rank.
 FLAT = 0.5
 
@@ -140,12 +145,28 @@ def odin_grid(parameters: Parameters, model: Model, visible: Visible) -> dict[tu
     return grid
 
 
+def _pair(
+    parameters: Parameters, names: tuple[str, str], grid: Callable[[], dict[tuple, float]]
+) -> tuple[tuple, dict[str, float]]:
+    """Return a method's pair of hyper-parameters, and what of it was chosen on held-out images.
+
+    Parameters with a single pair give it: then no image is looked at, and nothing was chosen.
+    """
+    values = [getattr(parameters, f"{name}s") for name in names]
+    pairs = list(itertools.product(*values))
+    if len(pairs) == 1:
+        return pairs[0], {}
+    areas = grid()
+    best: tuple = max(areas, key=areas.__getitem__)
+    return best, dict(zip(names, best, strict=True))
+
+
 def detect_odin(parameters: Parameters, benchmark: Benchmark, model: Model) -> Detector:
-    """Return ODIN with a temperature and a step chosen on held-out images."""
-    grid = odin_grid(parameters, model, benchmark.visible)
-    temperature, epsilon = max(grid, key=grid.__getitem__)
-    best = {"temperature": temperature, "epsilon": epsilon}
-    return by_score(model, scores.create("odin", **best), best)
+    """Return ODIN with a temperature and a step that are chosen on held-out images, or given."""
+    grid = partial(odin_grid, parameters, model, benchmark.visible)
+    (temperature, epsilon), chosen = _pair(parameters, ("temperature", "epsilon"), grid)
+    score = scores.create("odin", temperature=temperature, epsilon=epsilon)
+    return by_score(model, score, chosen)
 
 
 class FlatOpenMax(OpenMax):
@@ -174,14 +195,27 @@ def openmax_grid(
     return grid
 
 
+def class_distances(network: Network, train: Images | ImageStream, distance: str) -> ClassDistances:
+    """Return the distances of a network's training images to the means of their classes.
+
+    Those of a finished network, which has learnt other images too, are stored beside it.
+    """
+    if isinstance(network, Fitted) and network.finished:
+        kept = exports.kept(network.path)
+        return ClassDistances(distance, *(kept[f"{name} {distance}"] for name in STORED))
+    learnt = network.outputs(train)
+    return openmax.class_distances(learnt.logits, learnt.labels, distance)
+
+
 def detect_openmax(
     parameters: Parameters, benchmark: Benchmark, model: Model, kind: type[OpenMax] = OpenMax
 ) -> Detector:
-    """Return OpenMax with chosen alpha and tail; class K + 1 is "unknown"."""
-    grid = openmax_grid(parameters, model, benchmark.visible, kind)
-    alpha, tail = max(grid, key=grid.__getitem__)
-    train = model.outputs(benchmark.train)
-    rule = kind(tail, alpha, parameters.distance).fit(train.logits, train.labels)
+    """Return OpenMax with chosen or given alpha and tail; class K + 1 is "unknown"."""
+    grid = partial(openmax_grid, parameters, model, benchmark.visible, kind)
+    (alpha, tail), chosen = _pair(parameters, ("alpha", "tail"), grid)
+    (network,) = model.networks
+    known = class_distances(network, benchmark.train, parameters.distance)
+    rule = kind(tail, alpha, parameters.distance).fit_distances(known)
 
     def answer(images: Images | ImageStream) -> Answer:
         outputs = model.outputs(images)
@@ -191,7 +225,7 @@ def detect_openmax(
         correct = (classes == outputs.labels) & (outputs.labels >= 0)
         return Answer(1 - probabilities[:, -1], correct)
 
-    return Detector(model, answer, {"alpha": alpha, "tail": tail})
+    return Detector(model, answer, chosen)
 
 
 def detect_mahalanobis(parameters: Parameters, benchmark: Benchmark, model: Model) -> Detector:

@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from helpers.papers.unknown_detection.parameters import Parameters
 from helpers.papers.unknown_detection.roles import Benchmark, roles
 from helpers.tables import results
 from helpers.training import objectives
+from helpers.training.fitted import Fitted
 
 __all__ = ["models", "outputs", "parts", "roles", "rows"]
 
@@ -37,7 +38,8 @@ def parts(parameters: Parameters) -> list[Part]:
     names = [*parameters.methods]
     if "baseline" in names:
         for name, method in methods.RECORDS.items():
-            if method.aside and getattr(parameters, method.aside):
+            lacking = method.learns_from_held_out and parameters.finished
+            if method.aside and getattr(parameters, method.aside) and not lacking:
                 names.append(name)
     for name in names:
         recipe = parameters.method_recipe(name)
@@ -85,6 +87,25 @@ def ask(detector: Detector, roles: Benchmark) -> MethodAnswers:
     if skipped := roles.skipped:
         notes.append(f"unreadable, left out: {len(skipped)} ({', '.join(skipped[:5])})")
     return MethodAnswers(answers, tuple(roles.far), "; ".join(notes))
+
+
+def held_out(
+    parameters: Parameters, part: Part
+) -> Iterator[tuple[Fitted, None, dict[str, np.ndarray]]]:
+    """Yield the baseline's network of a run with what OpenMax knows of its training images.
+
+    `helpers.training.exports.save_held_out` stores it; outputs on the held-out images, which are
+    among the answers image by image (`per_image`), are not stored again.
+    """
+    if part.identity["method"] != "baseline":
+        return
+    benchmark = roles(parameters)
+    recipe = parameters.method_recipe("baseline")
+    network = detectors.train(parameters, benchmark, recipe, run=part.identity["run"])
+    known = detectors.class_distances(network, benchmark.train, parameters.distance)
+    few = replace(known, largest=known.largest[:, : max(parameters.tails)].astype(np.float32))
+    further = {f"{name} {known.distance}": getattr(few, name) for name in detectors.STORED}
+    yield network, None, further
 
 
 def _ood_groups(answers: Mapping[str, Answer], far: Sequence[str]) -> dict[str, Sequence[str]]:

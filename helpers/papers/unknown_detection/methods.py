@@ -32,6 +32,7 @@ class Method:
     variants: Sequence[str] = ()  # further functions of `detectors.DETECT` on the same networks
     # for a score that is no confidence and cannot be chosen: the parameter that demands it
     aside: str = ""
+    learns_from_held_out: bool = False  # so that finished networks on a slice cannot have it
 
     def networks(self, parameters, run: int) -> list[tuple[int, int]]:
         """Return the networks of the method in a run: the run and the number of each."""
@@ -108,8 +109,9 @@ def trained_in(parameters, run: int) -> list[str]:
 
 
 def has_run(parameters, name: str, run: int) -> bool:
-    """Return whether a method has a run: the training of some methods is repeated less often."""
-    return run < parameters.method_runs.get(training_of(name), parameters.runs)
+    """Return whether a method has a run: some methods, or their trainings, are repeated less."""
+    of_training = parameters.method_runs.get(training_of(name), parameters.runs)
+    return run < parameters.method_runs.get(name, of_training)
 
 
 def title(name: str) -> str:

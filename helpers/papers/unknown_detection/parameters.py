@@ -123,7 +123,7 @@ class Parameters(BenchmarkParameters):
 
     methods: Annotated[list[Method], Field(min_length=1)]
     method_recipes: dict[Method, Changes]
-    method_runs: dict[Method, Repeats] = Field({})  # runs of a training, if they are not `runs`
+    method_runs: dict[Method, Repeats] = Field({})  # of a method or its training, if not `runs`
     # ODIN and OpenMax are chosen among all pairs
     temperatures: Annotated[list[Annotated[float, Field(gt=0)]], Field(min_length=1)]
     epsilons: Annotated[list[Annotated[float, Field(ge=0)]], Field(min_length=1)]

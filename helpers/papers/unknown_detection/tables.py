@@ -1,12 +1,14 @@
 """Tables of unknown detection, as in Kim et al. 2023: our numbers next to the paper's."""
 
+import numpy as np
 import pandas as pd
 
+from helpers.files import project_root
 from helpers.papers.unknown_detection import PAPER, composition
 from helpers.papers.unknown_detection.methods import RECORDS, TEXTS, title
 from helpers.papers.unknown_detection.parameters import METHODS
-from helpers.tables import comparisons, printed_numbers
-from helpers.tables.table import Table, categories
+from helpers.tables import comparisons, printed_numbers, results
+from helpers.tables.table import Table, categories, number
 
 HEADINGS = TEXTS["metrics"]
 _ASIDE = [name for name, method in RECORDS.items() if method.aside]
@@ -80,3 +82,49 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
     )
     name = comparisons.name_of(both, "main")
     return Table(cells, ["method"], ["head"], name=name, caption=caption.rstrip(), data=both)
+
+
+def whole_sets(parameters, table: pd.DataFrame) -> pd.DataFrame:
+    """Return the committed rows on whole sets; own rows if the networks are not finished ones."""
+    if parameters.finished is None:
+        return table
+    return results.read(
+        project_root() / "results" / parameters.finished / "unknown_detection.parquet"
+    )
+
+
+def side_by_side(table: pd.DataFrame, whole: pd.DataFrame) -> pd.DataFrame:
+    """Return the numbers of a table with their intervals, on the whole sets, and of the paper.
+
+    Numbers are means over runs.  ``low`` and ``high`` are the 95 % interval over the test images:
+    the replicates of all runs draw the same images, so their mean is a replicate of the mean.
+    """
+    cell = ["method", "metric", "test_set"]
+    rows = []
+    for names, group in table[table["variant"] == "primary"].groupby(cell, sort=False):
+        drawn = np.mean(group["bootstrap"].tolist(), axis=0)
+        low, high = np.quantile(drawn, (0.025, 0.975))
+        numbers = {"slice": group["value"].mean(), "low": low, "high": high}
+        rows.append(dict(zip(cell, names, strict=True)) | numbers)
+    both = pd.DataFrame(rows).set_index(cell)
+    paper = composition.printed(printed_numbers.load("unknown_detection").query("table == '5'"))
+    both["whole sets"] = whole[whole["variant"] == "primary"].groupby(cell)["value"].mean()
+    both["paper"] = paper.groupby(cell)["value"].mean()
+    return both.reset_index()
+
+
+def build_table(table: pd.DataFrame, whole: pd.DataFrame) -> Table:
+    """Return the main numbers of the nine methods from all three sources, in one cell each."""
+    both = side_by_side(table, whole).set_index(["metric", "test_set"])
+    columns = []
+    for metric, test_set, head, scale, pattern in TEXTS["build"]["columns"]:
+        column = both.loc[[(metric, test_set)]].query("method in @METHODS").reset_index()
+        texts = []
+        for row in column[["slice", "low", "high", "whole sets", "paper"]].to_numpy():
+            first, low, high, second, third = (number(scale * value, pattern) for value in row)
+            texts.append(f"{first} [{low}, {high}] · {second} · {third}")
+        columns.append(column.assign(text=texts, head=head))
+    cells = pd.concat(columns)
+    cells["method"] = categories(cells["method"], METHODS)
+    caption = TEXTS["build"]["caption"]
+    return Table(cells, ["method"], ["head"], name="unknown_detection-build", caption=caption)

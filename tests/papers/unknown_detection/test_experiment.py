@@ -1,5 +1,6 @@
 """The nine methods on a made-up problem, small enough to train in a second each."""
 
+from collections import Counter
 from dataclasses import replace
 from itertools import product
 from unittest.mock import Mock, call
@@ -9,6 +10,7 @@ import pytest
 
 from helpers import metrics, scores
 from helpers.data.pixels import smoothness
+from helpers.papers import load
 from helpers.papers.unknown_detection import detectors, experiment, methods
 from helpers.papers.unknown_detection.detectors import Answer, FlatOpenMax, OpenMax
 from helpers.papers.unknown_detection.experiment import fpr_at_nearest_tpr
@@ -114,6 +116,35 @@ def test_selection_cannot_see_a_test_set(roles, detector, method):
     chosen = detector(method, given=hidden).chosen
     assert chosen == detector(method).chosen
     assert len(chosen) == 2
+
+
+@pytest.mark.parametrize("method", ["odin", "openmax"])
+def test_a_single_pair_is_given_and_no_held_out_image_is_looked_at(roles, detector, method):
+    """A slice of training images has none that finished networks have not learnt."""
+    hidden = replace(roles, validation=Forbidden(), external_validation=Forbidden())
+    pairs = {"temperatures": [10], "epsilons": [0.001], "alphas": [3], "tails": [5]}
+    model = detector(method).model
+    ready = detectors.make(PARAMETERS.replace(**pairs), hidden, model)
+    assert ready.chosen == {}
+    if method == "odin":
+        score = scores.create("odin", temperature=10, epsilon=0.001)
+    else:
+        score = scores.create("openmax", alpha=3, tail=5, distance=PARAMETERS.distance)
+        score.fit(model.outputs(roles.train), model.head)
+    expected = scores.score(score, model, roles.test, model.outputs(roles.test))
+    assert ready.answer(roles.test).confidence == pytest.approx(expected)
+
+
+def test_a_build_with_finished_networks_has_no_method_that_learns_from_held_out_images():
+    """Mahalanobis weighs its layers by them; ODIN has fewer runs than the baseline's networks."""
+    names = {tier: Counter() for tier in ("mini", "small")}
+    for tier, counts in names.items():
+        parts = experiment.parts(load("unknown_detection", tier))
+        counts.update(part.identity["method"] for part in parts)
+    assert names["small"]["mahalanobis"] == names["small"]["odin"] == 5
+    assert names["mini"]["mahalanobis"] == 0
+    fives = {"baseline", "openmax", "smoothness"}
+    assert names["mini"] == {name: 5 if name in fives else 1 for name in [*METHODS, "smoothness"]}
 
 
 def test_the_best_of_all_pairs_is_chosen_and_noted(roles, table, detector):

@@ -7,23 +7,25 @@ from synthesis.claims.unknown_detection import CLAIMS
 from tests.synthesis.claim_tables import unknown_detection as made_up
 from tests.synthesis.claim_tables import verdicts
 
+LETTERS = "chars74k_natural"
 
-@pytest.mark.parametrize(("svhn", "low"), [("digits", "undecided"), ("svhn", "contradicted")])
+
+@pytest.mark.parametrize(("svhn", "low"), [(LETTERS, "undecided"), ("svhn", "contradicted")])
 def test_a_stand_in_contradicts_no_sentence_about_the_set_itself(svhn, low):
     for value, verdict in ((0.6, low), (0.9, "supported")):
-        table = made_up({("outlier_exposure", "auroc", "digits"): value})
-        table = table.assign(test_set=table["test_set"].replace({"digits": svhn}))
+        table = made_up({("outlier_exposure", "auroc", LETTERS): value})
+        table = table.assign(test_set=table["test_set"].replace({LETTERS: svhn}))
         checks = CLAIMS.check(table)
         assert verdicts("unknown_detection", table, checks)["outlier-exposure-sets"] == verdict
         notes = checks.set_index("check")["note"].map(str)
-        named = notes.index[notes.str.contains("digits in place of SVHN")]
-        assert named.str.contains("against SVHN").all() and bool(len(named)) == (svhn == "digits")
+        named = notes.index[notes.str.contains(r"letters \(Chars74K\) in place of SVHN")]
+        assert named.str.contains("against SVHN").all() and bool(len(named)) == (svhn == LETTERS)
 
 
 def test_a_set_of_the_paper_replaces_its_stand_in():
-    """Rows of both: the sentence about SVHN is about SVHN, and no note names the digits."""
-    table = made_up({("outlier_exposure", "auroc", "digits"): 0.6})
-    itself = made_up({("outlier_exposure", "auroc", "digits"): 0.9}).query("test_set == 'digits'")
+    """Rows of both: the sentence about SVHN is about SVHN, and no note names the letters."""
+    table = made_up({("outlier_exposure", "auroc", LETTERS): 0.6})
+    itself = made_up({("outlier_exposure", "auroc", LETTERS): 0.9}).query("test_set == @LETTERS")
     table = pd.concat([table, itself.assign(test_set="svhn")], ignore_index=True)
     checks = CLAIMS.check(table)
     assert verdicts("unknown_detection", table, checks)["outlier-exposure-sets"] == "supported"
