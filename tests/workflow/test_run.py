@@ -31,6 +31,18 @@ def test_what_is_not_asked_for_may_lack_its_data(root):
             run.planned("paper", paper, None)
 
 
+def test_a_missing_set_that_make_data_fetches_is_named(root, capsys):
+    names = ("svhn", "flowers5")
+    step = plan.Step("human_centric/dataset", "", {}, data_sets=names, spared=names)
+    run.tell_missing({step.name: step})
+    *reasons, last = capsys.readouterr().out.splitlines()
+    assert [line.split("data set ")[1].split(":")[0] for line in reasons] == [
+        "'svhn'",
+        "'flowers5'",
+    ]
+    assert last.startswith("`make data` makes svhn: 246 MB to download, about 3 min")
+
+
 @pytest.mark.parametrize(("words", "message"), REFUSED)
 def test_a_command_line_that_makes_no_sense_is_refused_at_once(words, message, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["run.py", *words.split()])
