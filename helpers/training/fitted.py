@@ -193,6 +193,7 @@ def fit(
     training = Training(
         images=images,
         recipe=recipe,
+        objective=objective,
         outliers=outliers if objective.needs_outliers else None,
         teacher=teacher if objective.needs_teacher else None,
         initial=initial,
@@ -219,6 +220,7 @@ class Training:
 
     images: Images | ImageStream
     recipe: Recipe
+    objective: objectives.ERM
     outliers: Images | ImageStream | None
     teacher: Fitted | None
     initial: Pretrained | None
@@ -262,7 +264,7 @@ class Training:
     def _train_into(self, path: Path) -> None:
         classifier = _fresh(self.recipe, len(self.images.class_names), self.initial, self.seed)
         partial = path.with_suffix(".partial")
-        if objectives.create(self.recipe.objective, **self.recipe.objective_arguments).beside:
+        if self.objective.beside:
             history = self._finish_erm(classifier)
         else:
             history = train(
@@ -288,13 +290,12 @@ class Training:
     def _finish_erm(self, classifier: backbones.Classifier) -> pd.DataFrame:
         """Train an additional module on top of ERM's network; return the learning curve."""
         recipe = self.recipe
-        objective = objectives.create(recipe.objective, **recipe.objective_arguments)
         erm = replace(recipe, objective="erm", objective_arguments={})
         network = fit(self.images, erm, seed=self.seed, device=self.device, progress=self.progress)
         classifier.load_state_dict(network.weights, strict=False)  # all except the measure
         with reproducible(self.device, recipe.threads):
             on_device = classifier.to(self.device)
-            after = objective.finish(
+            after = self.objective.finish(
                 on_device, self.images, recipe, seed=self.seed, device=self.device
             )
         return network.history.assign(**after)
