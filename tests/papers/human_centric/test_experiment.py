@@ -1,6 +1,7 @@
 """The stages of the human-centric chapter, from networks to rows."""
 
 from dataclasses import replace
+from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
@@ -103,6 +104,17 @@ def test_rows_of_a_score_by_hand(seen):
     }
     assert set(drawn["bootstrap"].map(len)) == {20}
     assert (drawn["bootstrap"].map(np.mean) - drawn["value"]).abs().max() < 0.1
+
+
+def test_single_sets_have_intervals_if_a_build_is_compared_with_committed_rows(seen):
+    compared = TINY.replace(finished="pretrained")
+    rows = rows_of(seen, "max_logit", compared)
+    for name, metric in product(("test", "in", "out"), ("der95", "der99")):
+        assert len(rows["bootstrap"][name, metric]) == 20, (name, metric)
+    for metric in ("auroc", "fpr_at_tpr_correct"):
+        assert len(rows["bootstrap"]["out", metric]) == 20, metric
+    assert rows["value"].equals(rows_of(seen, "max_logit")["value"])
+    assert compared.decisive() != TINY.decisive()
 
 
 def test_kinds_of_sets_have_weights_and_id_sets_have_arguments(seen):
