@@ -107,7 +107,10 @@ def side_by_side(table: pd.DataFrame, whole: pd.DataFrame) -> pd.DataFrame:
         numbers = {"slice": group["value"].mean(), "low": low, "high": high}
         rows.append(dict(zip(cell, names, strict=True)) | numbers)
     both = pd.DataFrame(rows).set_index(cell)
-    paper = composition.printed(printed_numbers.load("unknown_detection").query("table == '5'"))
+    (data_set,) = set(table["data_set"])
+    printed = printed_numbers.load("unknown_detection")
+    printed = printed[printed["data_set"] == PAPER.data_sets.get(data_set, "")]
+    paper = composition.printed(printed)
     both["whole sets"] = whole[whole["variant"] == "primary"].groupby(cell)["value"].mean()
     both["paper"] = paper.groupby(cell)["value"].mean()
     return both.reset_index()

@@ -1,5 +1,7 @@
 """The committed answers image by image give the committed numbers, and a new file its answers."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
@@ -10,7 +12,10 @@ from helpers.files import project_root
 from helpers.papers import load
 from helpers.papers.unknown_detection import detectors, methods, per_image
 from helpers.papers.unknown_detection.detectors import union
+from helpers.scores.openmax import OpenMax
 from helpers.tables import results
+from helpers.training import exports
+from helpers.training.fitted import load_exported
 from tests.papers import toys
 from tests.papers.unknown_detection.test_experiment import PARAMETERS, roles  # noqa: F401
 
@@ -94,3 +99,18 @@ def test_a_new_file_has_the_answers_of_its_network(roles, tmp_path, monkeypatch)
             expected = detector.answer(roles.test_sets[name])
             np.testing.assert_allclose(read[name].confidence, expected.confidence, atol=2e-3)
             np.testing.assert_array_equal(read[name].correct, expected.correct)
+
+
+@pytest.mark.parametrize(("run", "tail"), [(0, 10), (1, 2)])
+def test_what_is_stored_of_the_training_images_gives_the_committed_answers_of_openmax(run, tail):
+    """The distances of 18,000 training images, none of which a slice needs."""
+    path = SMALL / f"networks/unknown_detection/{run}-baseline.safetensors"
+    table = pq.read_table(FOLDER / path.with_suffix(".parquet").name).to_pandas()
+    classes = exports.load(path)[1]["class_names"]
+    finished = replace(load_exported(path, classes), finished=True)
+    known = detectors.class_distances(finished, None, "euclidean_cosine")
+    assert known.correct.mean() == pytest.approx(449, abs=1)
+    rule = OpenMax(tail, 1, "euclidean_cosine").fit_distances(known)
+    probabilities = rule.probabilities(table[classes].to_numpy(dtype=np.float64))
+    committed = table["openmax, unknown"].to_numpy()
+    assert np.abs(probabilities[:, -1] - committed).mean() < 1e-3
