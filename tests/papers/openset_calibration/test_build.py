@@ -9,8 +9,8 @@ import pytest
 from helpers.files import project_root
 from helpers.papers import load, run
 from helpers.papers.openset_calibration import experiment, tables
-from helpers.scores import openset
 from helpers.scores.calibration import fit_temperature
+from helpers.scores.openmax import OpenMax
 from helpers.tables import results
 from helpers.training import exports
 
@@ -60,12 +60,12 @@ def test_openmax_uses_the_stored_distances_of_a_finished_network(monkeypatch):
     assert known.correct.sum() > 25_000
     assert known.largest.shape == (6, experiment.DISTANCES["euclidean"])
     assert (np.diff(known.largest.astype(float)) <= 0).all()
-    model = openset.OpenMax(20).fit_distances(known)
+    model = OpenMax(20).fit_distances(known)
     assert model.fitted["start"] == pytest.approx(known.largest[:, 19])
     with pytest.raises(ValueError, match=r"tail: at most 1200 .* expected, got 2000"):
-        openset.OpenMax(2000).fit_distances(known)
+        OpenMax(2000).fit_distances(known)
     with pytest.raises(ValueError, match="kind 'euclidean_cosine' expected, got 'euclidean'"):
-        openset.OpenMax(20, distance="euclidean_cosine").fit_distances(known)
+        OpenMax(20, distance="euclidean_cosine").fit_distances(known)
 
 
 def test_a_build_the_whole_set_and_the_paper_are_side_by_side():
