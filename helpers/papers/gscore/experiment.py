@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from helpers import scores
+from helpers import metrics, scores
 from helpers.labelfree import METRICS, PREDICTED, TAUS, fit_regression
 from helpers.metrics.correlation import pearson, spearman
 from helpers.networks.model import Model, Network
@@ -180,7 +180,12 @@ def rows(parameters: Parameters, part: Part, outputs: SuiteOutputs, draw: Draw) 
       ``upper_METRIC`` of AUROC and FPR95.
     """
     correct = outputs.correct
-    yield results.row("test", "accuracy", correct.mean(), len(correct), method="network")
+    several = parameters.replicates > 1
+    of_images = draw("ID test", len(correct)) if several else None
+    replicates = metrics.weighted_mean(correct, of_images) if several else ()
+    yield results.row(
+        "test", "accuracy", correct.mean(), len(correct), replicates, method="network"
+    )
     evaluated: dict[str, dict[str, Mixtures]] = {}
     guesses = {}
     for detector in parameters.detectors:
@@ -201,7 +206,8 @@ def rows(parameters: Parameters, part: Part, outputs: SuiteOutputs, draw: Draw) 
         shared = _shared_taus(taus)
         for detector, mixtures in evaluated.items():
             if run == 0:
-                yield from _rows_of_sets(detector, mixtures, names, taus)
+                drawn = _replicates(outputs.detectors[detector], draw) if several else {}
+                yield from _rows_of_sets(detector, mixtures, names, taus, drawn)
             for row in _rows_of_regressions(detector, mixtures, taus, division, level, names=names):
                 yield {"run": run} | row
             for row in _rows_of_regressions(
@@ -267,10 +273,29 @@ def _shared_taus(taus: Mapping[str, int]) -> dict[str, int]:
     return shared
 
 
+def _replicates(scores: DetectorScores, draw: Draw) -> dict[tuple[str, str, str], np.ndarray]:
+    """Return bootstrap replicates by half, metric and set, over ID images and images of the set."""
+    replicates = {}
+    for half in HALVES:
+        known = scores.known[half]
+        of_known = draw(f"ID {half}", len(known))
+        for name, unknown in scores.sets.items():
+            weights = of_known, draw(name, len(unknown))
+            areas = metrics.weighted_auroc(known, unknown, *weights)
+            replicates[half, "auroc", name] = areas
+            errors = metrics.weighted_fpr_at_tpr(known, unknown, *weights)
+            replicates[half, "fpr95", name] = errors
+    return replicates
+
+
 def _rows_of_sets(
-    detector: str, mixtures: Mapping[str, Mixtures], names: Sequence[str], taus: Mapping[str, int]
+    detector: str,
+    mixtures: Mapping[str, Mixtures],
+    names: Sequence[str],
+    taus: Mapping[str, int],
+    drawn: Mapping[tuple[str, str, str], np.ndarray],
 ) -> Iterator[dict]:
-    """Yield true metrics and Gscores of every set."""
+    """Yield true metrics, some with replicates, and Gscores of every set."""
     for half in HALVES:
         of_half = mixtures[half]
         columns = {(detector, metric): values for metric, values in of_half.truths.items()}
@@ -278,7 +303,9 @@ def _rows_of_sets(
             columns[f"{detector}/{evaluator}", "gscore"] = of_half.gscores[evaluator][:, tau]
         for (method, metric), values in columns.items():
             for name, value, images in zip(names, values, of_half.images, strict=True):
-                yield results.row(name, metric, value, images, method=method, variant=half)
+                replicates = drawn.get((half, metric, name), ())
+                columns_of = {"method": method, "variant": half}
+                yield results.row(name, metric, value, images, replicates, **columns_of)
 
 
 def _rows_of_regressions(

@@ -60,7 +60,7 @@ class Parameters(parameters.Parameters):
     validations: list[Several]
     shifts: list[str]
     level: Share
-    replicates: Repeats = 1
+    replicates: Repeats = 1  # of AUROC and FPR95 of each set, and of the accuracy; 1: no interval
 
     @model_validator(mode="after")
     def _check_together(self):

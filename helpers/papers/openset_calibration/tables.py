@@ -106,9 +106,10 @@ def beside(
         metric=categories(cells["metric"], titles),
         source=categories(cells["source"], SOURCES),
     )
+    runs = whole["run"].nunique()
     caption = TEXTS["beside" if len(here) else "committed"].format(
         backbone=backbone,
-        runs=whole["run"].nunique(),
+        runs="1 run" if runs == 1 else f"means over {runs} runs",
         family=family,
         table=printed["table"].iloc[0],
     )
