@@ -178,7 +178,7 @@ def ask(
 
 def held_out(
     parameters: Parameters, part: Part
-) -> Iterator[tuple[Fitted, Images | ImageStream, dict[str, np.ndarray]]]:
+) -> Iterator[tuple[Fitted, Images | ImageStream, dict[str, np.ndarray | None]]]:
     """Yield the exported networks of a part, with their validation images and what is stored.
 
     In addition to the logits, these are the paper's scores that a slice cannot compute.
@@ -194,14 +194,14 @@ def held_out(
             yield fitted, split.validation, stored_arrays(parameters, outputs)
 
 
-def stored_arrays(parameters: Parameters, outputs: DomainOutputs) -> dict[str, np.ndarray]:
-    """Return scores of the validation images by name, and logits of the mean of several passes."""
+def stored_arrays(parameters: Parameters, outputs: DomainOutputs) -> dict[str, np.ndarray | None]:
+    """Return scores of the validation images by name, and logits of the mean of several answers."""
     model = outputs.model
     validation = outputs.sets["validation"]
-    arrays = {}
+    arrays: dict[str, np.ndarray | None] = {}
     if validation.members is not None:
         logits = calibration.log_probabilities(validation.probabilities, np.float64)
-        arrays["logits"] = logits.astype(np.float16)
+        arrays |= {"logits": logits.astype(np.float16), "members": None}
     for measure in parameters.measures:
         name = score_of(measure, model.name)
         if not name:
