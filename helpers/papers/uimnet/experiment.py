@@ -17,7 +17,6 @@ import pandas as pd
 from scipy.special import logsumexp
 
 from helpers import metrics, scores
-from helpers.data import Images, ImageStream
 from helpers.networks.model import Model
 from helpers.outputs import Outputs
 from helpers.papers.run import Draw, Part
@@ -178,11 +177,8 @@ def ask(
 
 def held_out(
     parameters: Parameters, part: Part
-) -> Iterator[tuple[Fitted, Images | ImageStream, dict[str, np.ndarray]]]:
-    """Yield the exported networks of a part, with their validation images and what is stored.
-
-    In addition to the logits, these are the paper's scores that a slice cannot compute.
-    """
+) -> Iterator[tuple[Fitted, None, dict[str, np.ndarray]]]:
+    """Yield the exported networks of a part, and what is stored of their validation images."""
     network, name, form = part.name.rsplit("/", 2)
     algorithm = trials.algorithm_of(parameters, network, name, form)
     recipes = trials.recipes_of(parameters, algorithm)
@@ -191,17 +187,20 @@ def held_out(
         networks = trials.finished_networks(exported, recipes, split.train, seed)
         for number, fitted in networks.items():
             outputs = ask(algorithm, [trials.Trial(number, fitted.recipe, fitted)], split)
-            yield fitted, split.validation, stored_arrays(parameters, outputs)
+            yield fitted, None, stored_arrays(parameters, outputs)
 
 
 def stored_arrays(parameters: Parameters, outputs: DomainOutputs) -> dict[str, np.ndarray]:
-    """Return scores of the validation images by name, and logits of the mean of several passes."""
+    """Return logits of the validation images, and the scores that a slice cannot compute.
+
+    Several answers of one network have the logits of their mean.
+    """
     model = outputs.model
     validation = outputs.sets["validation"]
-    arrays = {}
+    logits = validation.logits
     if validation.members is not None:
         logits = calibration.log_probabilities(validation.probabilities, np.float64)
-        arrays["logits"] = logits.astype(np.float16)
+    arrays = {"logits": logits.astype(np.float16), "labels": validation.labels.astype(np.int16)}
     for measure in parameters.measures:
         name = score_of(measure, model.name)
         if not name:
