@@ -3,8 +3,8 @@
 Trained networks have the roles of the benchmark of unknown detection.  A finished network of it may
 have learned from every training image of a slice, so half of the ID test images are held out.  A
 published network was trained on all classes and all training images of its ID set: half of the ID
-test images are held out, and near images come from other data sets.  Families that are not test sets are the training
-data of the regression that predicts an AUROC without labels.
+test images are held out, and near images come from other data sets.  Families that are not test
+sets are the training data of the regression that predicts an AUROC without labels.
 """
 
 from __future__ import annotations
