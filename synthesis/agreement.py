@@ -147,7 +147,7 @@ def committed_tables(parameters: Parameters) -> pd.DataFrame:
             file = project_root() / "results" / str(tier) / f"{name}.parquet"
             if file.exists():
                 tables.append(pd.read_parquet(file, columns=columns))
-    return pd.concat(tables).drop_duplicates(SAME)
+    return pd.concat(tables).drop_duplicates(SAME).astype({"value": float})
 
 
 def exceptions(common: pd.DataFrame, reasons: Mapping[str, str]) -> pd.DataFrame:
