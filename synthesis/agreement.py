@@ -137,14 +137,17 @@ def report(
 def committed_tables(parameters: Parameters) -> pd.DataFrame:
     """Return the committed rows of the tier `finished` and of the larger tiers of a chapter.
 
-    A number that two tiers have counts once, at the first of them.
+    A table ``PAPER-whole`` of a tier has numbers of whole test sets where the table of the tier has
+    a draw from them.  A number that several tables have counts once, in the first of them.
     """
-    tiers = dict.fromkeys([parameters.finished, *parameters.larger_tiers])
-    name = f"{parameters.paper}.parquet"
-    files = [project_root() / "results" / str(tier) / name for tier in tiers]
     columns = [*SAME, "value"]
-    tables = [pd.read_parquet(file, columns=columns) for file in files if file.exists()]
-    return pd.concat([pd.DataFrame(columns=columns), *tables]).drop_duplicates(SAME)
+    tables = [pd.DataFrame(columns=columns)]
+    for tier in dict.fromkeys([parameters.finished, *parameters.larger_tiers]):
+        for name in (f"{parameters.paper}-whole", parameters.paper):
+            file = project_root() / "results" / str(tier) / f"{name}.parquet"
+            if file.exists():
+                tables.append(pd.read_parquet(file, columns=columns))
+    return pd.concat(tables).drop_duplicates(SAME).astype({"value": float})
 
 
 def exceptions(common: pd.DataFrame, reasons: Mapping[str, str]) -> pd.DataFrame:

@@ -37,7 +37,7 @@ def judge(runs: str | Path, tier: str) -> tuple[pd.DataFrame, dict[tuple, pd.Dat
 
     The tables of `tier` are read from the folder `runs`, and the tables of other tiers from
     ``results``.  All tables are committed tables if `runs` is the folder ``results``, or if `tier`
-    is ``mini``, which shows methods only.
+    is ``mini``, which has slices of their test sets.
     """
     tiers = [tier] * (tier not in TIERS) + [*TIERS]
     tables = read(TITLES, "results" if tier == "mini" else runs, tiers)

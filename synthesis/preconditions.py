@@ -112,7 +112,7 @@ def prevent(numbers: pd.DataFrame, claim: Claim, conditions: Conditions) -> pd.D
     if not conditions.tier:
         return numbers
     training = FINE_TUNED if conditions.tier == "pretrained" else conditions.short
-    texts = [_TEXTS["shows_methods"].get(conditions.tier, ""), conditions.leak, claim.departure]
+    texts = [_TEXTS["tests_no_claim"].get(conditions.tier, ""), conditions.leak, claim.departure]
     texts.append(training if "training" in claim.about else "")
     if reasons := tuple(_untestable(text) for text in texts if text):
         doubts = (Note(before).of(Kind.DOUBT) for before in numbers["reasons"])

@@ -124,6 +124,8 @@ class Parameters(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
     #: Fields that only select the parts of an experiment: no row depends on them.
     grid: ClassVar[tuple[str, ...]] = ()
+    #: The paper whose finished networks are loaded, if it is another one.
+    networks_of: ClassVar[str] = ""
 
     tier: Name
     seed: Seed  # of all random numbers
@@ -188,7 +190,8 @@ class Parameters(BaseModel):
         """The folder of the networks of the tier `finished`."""
         if self.finished is None:
             return None
-        return project_root() / "results" / self.finished / "networks" / self.paper
+        networks = project_root() / "results" / self.finished / "networks"
+        return networks / (self.networks_of or self.paper)
 
     def recipe(self, *changes: Changes) -> Recipe:
         """Return the recipe of a network: `training`, then changes in turn, the knobs last."""

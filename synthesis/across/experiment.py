@@ -24,6 +24,7 @@ from scipy.special import expit, log_expit
 from helpers import metrics, scores
 from helpers.labelfree import TAUS, Regression, draw_places, fit_regression, gscores
 from helpers.metrics.thresholds import DETECTION_ERROR_RATES
+from helpers.metrics.weighted_ranking import weighted_detection
 from helpers.networks.model import Model
 from helpers.outputs import Outputs
 from helpers.papers.run import Draw, Part
@@ -84,7 +85,7 @@ def parts(parameters: Parameters) -> list[Part]:
 
 
 def models(parameters: Parameters, part: Part, roles: ComparisonRoles) -> Model:
-    """Load a published network, or train an algorithm's networks if the cache lacks them."""
+    """Load a published network or an algorithm's networks, which are trained if there are none."""
     if part.name in parameters.published:
         from helpers.networks import zoo  # here, since timm takes long to import
 
@@ -93,15 +94,19 @@ def models(parameters: Parameters, part: Part, roles: ComparisonRoles) -> Model:
     run = part.identity["run"]
     algorithm = part.name.partition("/")[2]
 
-    def trained(name: str, member: int, teacher: Fitted | None = None) -> Fitted:
+    def trained(name: str, run: int, member: int, teacher: Fitted | None = None) -> Fitted:
         recipe = parameters.recipe_of(name)
         return train(
             parameters, cast("Benchmark", roles), recipe, run=run, member=member, teacher=teacher
         )
 
-    teacher = trained("baseline", TEACHER) if algorithm == "distillation" else None
-    members = range(parameters.members if algorithm == "ensemble" else 1)
-    networks = tuple(trained(algorithm, member, teacher) for member in members)
+    teacher = trained("baseline", run, TEACHER) if algorithm == "distillation" else None
+    members = [(run, 0)]
+    if algorithm == "ensemble":
+        numbers = range(parameters.members)
+        # the finished networks have one ensemble: the baselines of all runs
+        members = [(number, 0) if parameters.finished else (run, number) for number in numbers]
+    networks = tuple(trained(algorithm, *member, teacher=teacher) for member in members)
     return Model(algorithm, networks, parameters.passes if algorithm == "mc_dropout" else 0)
 
 
@@ -174,11 +179,18 @@ def outputs(
     parameters: Parameters, part: Part, roles: ComparisonRoles, models: Model
 ) -> ModelOutputs:
     """Return the outputs of a model on all images; earlier outputs are read from the cache."""
-    names = ("train", "validation", "external_validation", "test")
+    names = ["train", "external_validation", "test"]
+    if roles.held_out is None:
+        names.append("validation")
     images = {name: getattr(roles, name) for name in names}
     sets = {**roles.near, **roles.far, **roles.families}
     images |= {name: each.unknown() for name, each in sets.items()}
     every = {name: models.outputs(each) for name, each in images.items()}
+    if roles.held_out is not None:
+        of_test = every["test"]
+        images |= {"validation": roles.validation, "test": roles.test.subset(~roles.held_out)}
+        every["validation"] = of_test.subset(roles.held_out)
+        every["test"] = of_test.subset(~roles.held_out)
     train = every["train"]
     images["train"] = roles.train.subset(roles.thresholds)
     every["train"] = train.subset(roles.thresholds)
@@ -282,12 +294,14 @@ def _areas(outputs: ModelOutputs, values: Mapping[str, np.ndarray], draw: Draw) 
     test = values["test"]
     for group, names in groups.items():
         unknown = join(values, names)
-        replicates = ()
-        if group in ("near", "far"):
-            replicates = metrics.weighted_auroc(test, unknown, weights(["test"]), weights(names))
+        areas: Any = ()
+        rates: Any = ()
+        if group != "union":
+            drawn = (weights(["test"]), weights(names))
+            areas, rates = weighted_detection(test, unknown, *drawn)
         images = len(test) + len(unknown)
-        yield row(group, "auroc", metrics.auroc(test, unknown), images, replicates)
-        yield row(group, "fpr_at_tpr", metrics.fpr_at_tpr(test, unknown), images)
+        yield row(group, "auroc", metrics.auroc(test, unknown), images, areas)
+        yield row(group, "fpr_at_tpr", metrics.fpr_at_tpr(test, unknown), images, rates)
 
 
 def _at_thresholds(

@@ -11,6 +11,7 @@ from helpers.networks import zoo_records
 from helpers.networks.recipe import Recipe
 from helpers.papers.parameters import Changes, Count, DataSet, Score, Share, check_scores, one_of
 from helpers.papers.unknown_detection.parameters import BenchmarkParameters
+from synthesis.across import PAPER
 from synthesis.across.measures import ALGORITHMS
 
 
@@ -44,6 +45,7 @@ class Parameters(BenchmarkParameters):
     aside: Annotated[list[DataSet], Field(max_length=0, default_factory=list)]  # none
     resized: Literal[""] = ""
     paper: ClassVar[str] = "synthesis"
+    networks_of: ClassVar[str] = PAPER.networks_of
 
     algorithms: dict[Annotated[str, one_of("algorithm", ALGORITHMS)], Changes]
     published: dict[Annotated[str, one_of("published network", zoo_records.records)], DataSet]

@@ -1,15 +1,16 @@
 """The roles of the images in the comparison of all papers.
 
-Trained networks have the roles of the benchmark of unknown detection.  A published network was
-trained on all classes and all training images of its ID set: half of the ID test images are held
-out, and near images come from other data sets.  Families that are not test sets are the training
-data of the regression that predicts an AUROC without labels.
+Trained networks have the roles of the benchmark of unknown detection.  A finished network of it may
+have learned from every training image of a slice, so half of the ID test images are held out.  A
+published network was trained on all classes and all training images of its ID set: half of the ID
+test images are held out, and near images come from other data sets.  Families that are not test
+sets are the training data of the regression that predicts an AUROC without labels.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -27,13 +28,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class ComparisonRoles:
-    """The images of each role."""
+    """The images of each role.
+
+    If there are `held_out` images among the test images, they are the validation images, and not
+    tested.
+    """
 
     known: tuple[str, ...]
     train: Images | ImageStream
     thresholds: np.ndarray
     validation: Images | ImageStream
     test: Images | ImageStream
+    held_out: np.ndarray | None = None
     external: Images | ImageStream | None
     external_validation: Images | ImageStream
     near: Mapping[str, Images | ImageStream]
@@ -48,12 +54,17 @@ def roles(parameters: Parameters, part: Part | None = None) -> ComparisonRoles:
     base = unknown_detection.roles(parameters)
     taken = {"external": base.external, **base.test_sets}
     shared = ("known", "train", "validation", "test", "external", "external_validation", "far")
-    return ComparisonRoles(
+    comparison = ComparisonRoles(
         **{name: getattr(base, name) for name in shared},
         thresholds=np.arange(len(base.train)),
         near={"near": base.near},
         families=load_families(parameters, parameters.families, taken, len(base.validation)),
     )
+    if not parameters.finished:
+        return comparison
+    # all test images together, as in unknown detection: their outputs are computed once
+    held_out = hold_out(base.test.labels, 0.5, run=0, seed=parameters.seed)
+    return replace(comparison, validation=base.test.subset(held_out), held_out=held_out)
 
 
 def of_published(parameters: Parameters, id_set: str) -> ComparisonRoles:

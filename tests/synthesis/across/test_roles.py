@@ -28,10 +28,22 @@ def test_measures_and_parameters_agree_with_those_of_the_papers():
     assert COMPARED[:2] == ["aurc", "aurc_test"] and len(COMPARED) == 12
     assert sorted(PARAMETERS.algorithms, key=[*ALGORITHMS].index) == [*PARAMETERS.algorithms]
     lender = load("unknown_detection", "mini")
-    for field in set(PARAMETERS.decisive()) & set(lender.decisive()) - {"aside", "resized"}:
+    images = ("data_set", "superclasses", "known_share", "known_classes", "far", "far_images")
+    for field in (*images, "seed", "passes", "finished"):
         assert getattr(PARAMETERS, field) == getattr(lender, field), field
-    for name, changed in lender.method_recipes.items():
-        assert PARAMETERS.algorithms[name].items() >= changed.items()
+    for name in PARAMETERS.algorithms:
+        assert PARAMETERS.recipe_of(name) == lender.method_recipe(name)
+
+
+def test_no_image_that_a_finished_network_has_learned_is_held_out():
+    """Half of the ID test images of each class are for thresholds; the others are tested."""
+    few = roles(PARAMETERS)
+    held_out = few.test.subset(few.held_out)
+    assert held_out.sha256 == few.validation.sha256
+    counts = np.bincount(few.validation.labels)
+    assert (2 * counts == np.bincount(few.test.labels)).all()
+    learned = {image.tobytes() for image in few.train.images}
+    assert not learned & {image.tobytes() for image in few.test.images}
 
 
 def test_families_are_none_of_the_sets_that_are_used_otherwise():
