@@ -32,6 +32,8 @@ DICE = Path(__file__).parent / "dice"
 DENSENETS = {"densenet100.dice_cifar10": "CIFAR-10", "densenet100.dice_cifar100": "CIFAR-100"}
 PRINTED = {name: record.accuracy for name, record in RECORDS.items() if record.accuracy}
 PRINTED["resnet20.zlatasm_cifar10"] = 92.90  # its kernels are rounded; 92.92 is printed
+# of the files in the package: their kernels are rounded, and one more image is classified correctly
+ROUNDED = {"resnet32.akamaster_cifar10": 92.64, "resnet56.akamaster_cifar10": 93.40}
 ROUNDING = 2e-6  # of a mean of 50,000 float32 numbers that are of the order of 1
 
 
@@ -49,7 +51,9 @@ def outputs_of(name, split):
 
 @pytest.mark.parametrize("name", PRINTED)
 def test_as_many_test_images_are_classified_correctly_as_is_printed(name):
-    assert round(100 * outputs_of(name, "test").correct.mean(), 2) == PRINTED[name]
+    accuracy = round(100 * outputs_of(name, "test").correct.mean(), 2)
+    embedded = zoo_records.find(name).locate().parent == zoo_records.EMBEDDED
+    assert accuracy == (ROUNDED if embedded and name in ROUNDED else PRINTED)[name]
 
 
 @pytest.mark.parametrize("name", DENSENETS)
