@@ -1,34 +1,40 @@
 """The book that was built last reproduces the committed numbers, with the expected exceptions.
 
-`make test` gives the folder of the build; without it, this is skipped.
+`make test` gives the folder of the build; without it, this is skipped.  The chapters' tests state
+their exceptions.
 """
 
 import pandas as pd
 import pytest
 
+from helpers.papers import PAPERS
 from synthesis.agreement import FILE
-from tests.mistakes import beside
 
-#: Compared numbers and exceptions of each chapter, on a processor with AVX-512.
-EXPECTED = beside(__file__, "agreement.yaml")
-#: Other processors round in other ways, and more or fewer numbers lie just outside.
+#: The share of all compared numbers that miss; 5 % miss by chance.
+MISSED = 0.07
+#: Other processors round in other ways, and other numbers are just outside.
 TOLERANCE = 0.02
+#: Compared numbers of the synthesis, and exceptions: mostly scores that learn from fewer images.
+COMPARED = 286
+EXCEPTIONS = 25
 
 
 @pytest.fixture
 def build(pytestconfig):
-    """Return the folder of the executed book."""
+    """Return the compared numbers of each chapter of the executed book."""
     if not (folder := pytestconfig.getoption("executed")):
         pytest.skip("no book given: --executed runs/mini")
-    return pytestconfig.rootpath / folder
+    files = sorted((pytestconfig.rootpath / folder).glob(f"*/{FILE}"))
+    return {file.parent.name: pd.read_parquet(file) for file in files}
 
 
-def test_each_chapter_of_the_book_reproduces_its_committed_numbers(build):
-    counts = {}
-    for file in sorted(build.glob(f"*/{FILE}")):
-        agrees = pd.read_parquet(file, columns=["agrees"])["agrees"]
-        counts[file.parent.name] = (len(agrees), int((~agrees).sum()))
-    assert {name: compared for name, (compared, _) in counts.items()} == EXPECTED["compared"]
-    expected = EXPECTED["exceptions"]
-    allowed = {name: expected[name] + TOLERANCE * count for name, (count, _) in counts.items()}
-    assert {name for name, (_, missed) in counts.items() if missed > allowed[name]} == set()
+def test_the_book_reproduces_the_committed_numbers(build):
+    assert build.keys() >= {*PAPERS, "synthesis"}
+    agrees = pd.concat(build)["agrees"]
+    assert len(agrees) > 2000 and (~agrees).mean() <= MISSED + TOLERANCE
+
+
+def test_the_synthesis_has_as_many_exceptions_as_expected(build):
+    agrees = build["synthesis"]["agrees"]
+    assert len(agrees) == COMPARED
+    assert abs((~agrees).sum() - EXCEPTIONS) <= TOLERANCE * COMPARED
