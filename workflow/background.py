@@ -168,7 +168,7 @@ def train(paper: str, tier: str, name: str, *changes: str) -> None:
     from sweep import values_of
 
     from helpers.papers import run
-    from helpers.training import exports
+    from helpers.training import finished_networks
     from helpers.training.fitted import Fitted
     from helpers.training.parcels import Parcel
     from synthesis.chapters import load
@@ -188,14 +188,16 @@ def train(paper: str, tier: str, name: str, *changes: str) -> None:
         tests = {split.train.sha256: split.test for split in splits}
         for path, leaf in run.leaves(experiment.models(parameters, part, roles)):
             for number, network in enumerate(getattr(leaf, "networks", (leaf,))):
-                if not isinstance(network, Fitted) or exports.find(network.origin, network.recipe):
+                if not isinstance(network, Fitted):
+                    continue
+                if finished_networks.find(network.origin, network.recipe):
                     continue
                 stem = f"{part.name}{path}{f'-{number}' if number else ''}"
                 stem = re.sub(r"[^\w-]+", "-", "-".join([stem, *changes]))
                 file = folder / f"{stem}.safetensors"
                 test = tests[network.origin["images"]]
                 test = test.subset(test.labels >= 0)
-                accuracy = exports.save(network, test, file, commit=commit)
+                accuracy = finished_networks.save(network, test, file, commit=commit)
                 network.path.unlink()  # the export is found in its place
                 words.append(f"{file.stem}: accuracy {accuracy:.4f}, {network.seconds:.0f} s")
     print("\n" + (", ".join(words) or "exported already"))

@@ -15,7 +15,7 @@ from step import ROOT
 from sweep import values_of
 
 from helpers.papers import run
-from helpers.training import exports
+from helpers.training import finished_networks
 from synthesis.chapters import load
 
 
@@ -34,7 +34,7 @@ def main() -> None:
         parser.error(str(error))
     for part in parts:
         for network, images, further in run.experiment_of(parameters).held_out(parameters, part):
-            file = exports.save_held_out(network, images, **further)
+            file = finished_networks.save_held_out(network, images, **further)
             print(f"{file}: {len(images or ())} images", flush=True)
 
 

@@ -21,7 +21,7 @@ from helpers.papers import run
 from helpers.papers.uimnet import experiment, trials
 from helpers.papers.uimnet.parameters import Parameters
 from helpers.tables import results
-from helpers.training import exports
+from helpers.training import finished_networks
 from helpers.training.fitted import fit
 from synthesis.chapters import load
 
@@ -70,7 +70,7 @@ def tables(parameters: Parameters) -> Iterator[pd.DataFrame]:
         for seed, split in splits.items():
             file = folder / f"{network}-{shared}-{form}-{seed}.safetensors"
             if file.exists():
-                _, about = exports.load(file)
+                _, about = finished_networks.load(file)
                 recipe = Recipe.from_parameters(about["recipe"])
                 fitted = fit(split.train, recipe, seed=about["origin"]["seed"])
                 outputs = experiment.ask(algorithm, [trials.Trial(0, recipe, fitted)], split)

@@ -24,6 +24,7 @@ from helpers.metrics.calibration import (
     reliability_curve,
     squared_errors,
 )
+from helpers.metrics.detection_error_rate import detection_error_rate
 from helpers.metrics.open_set import (
     answer_confidence,
     open_set_brier,
@@ -34,7 +35,6 @@ from helpers.metrics.ranking import RankedGroups, aupr, auroc, detection_error, 
 from helpers.metrics.selective import augrc, aurc, eaurc, risk_coverage_curve
 from helpers.metrics.thresholds import (
     DomainConfusion,
-    detection_error_rate,
     domain_confusion,
     rejection_threshold,
 )

@@ -28,7 +28,7 @@ from helpers.networks.heads import EQUIPPED
 from helpers.networks.inference import compute_once
 from helpers.networks.recipe import Recipe
 from helpers.outputs import Outputs
-from helpers.training import exports, objectives
+from helpers.training import finished_networks, objectives
 from helpers.training.loop import train
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ class Fitted:
         A finished network may have learnt them: its outputs on the images that were held out of
         its training are stored beside it, without features.
         """
-        return exports.held_out(self.path) if self.finished else self.outputs(images)
+        return finished_networks.held_out(self.path) if self.finished else self.outputs(images)
 
 
 def fit(
@@ -155,7 +155,7 @@ def fit(
 ) -> Fitted:
     """Train a network on a data set, or load it if it has been trained or exported already.
 
-    An exported network (`helpers.training.exports`) is found by recipe, images and seed,
+    An exported network (`helpers.training.finished_networks`) is found by recipe, images and seed,
     independent of the code, unless the environment variable TRAINING is ``anew``.  In the folder
     `finished` it is found by recipe, classes and seed.
 
@@ -204,12 +204,12 @@ def fit(
     exported = None
     larger = None
     if os.environ.get("TRAINING") != "anew":
-        exported = exports.find(training.origin, recipe)
+        exported = finished_networks.find(training.origin, recipe)
         if exported is None and finished is not None:
-            larger = exports.find_finished(finished, recipe, images.class_names, seed)
+            larger = finished_networks.find_finished(finished, recipe, images.class_names, seed)
     if stored := exported or larger:
         log.info("found by its recipe, not trained again: %s", stored)
-        return replace(training.load(stored, exports.load), finished=stored == larger)
+        return replace(training.load(stored, finished_networks.load), finished=stored == larger)
     path = cache.path_of("networks", training.key, ".safetensors")
     return cache.load_or_make(path, training.load, training.make)
 
@@ -319,7 +319,7 @@ class Training:
 
 def load_exported(path: Path, class_names: Sequence[str], *, device: str | None = None) -> Fitted:
     """Return an exported network, which must know these classes in this order."""
-    tensors, information = exports.load(path)
+    tensors, information = finished_networks.load(path)
     if information["class_names"] != [*class_names]:
         raise ValueError(
             f"{path}: a network of the classes {', '.join(class_names)} expected; this network "

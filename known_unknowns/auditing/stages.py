@@ -21,7 +21,7 @@ from helpers.metrics.bootstrap import weighted_calibration_error
 from helpers.outputs import Outputs
 from helpers.scores import Score
 from helpers.scores.calibration import confidences, fit_temperature, softmax
-from known_unknowns.auditing import doubts, prediction, ranking
+from known_unknowns.auditing import doubts, ranking, unlabelled_images
 from known_unknowns.auditing import thresholds as rules
 from known_unknowns.auditing.doubts import Doubt
 from known_unknowns.auditing.inputs import Inputs
@@ -322,10 +322,10 @@ def estimate(guaranteed: Guarantee) -> Estimates:
         return Estimates(**vars(guaranteed), unlabelled=None, drift=None)
     values = getattr(inputs.validation, inputs.richest)
     other_values = getattr(production, inputs.richest)
-    axes = prediction.principal_directions(
+    axes = unlabelled_images.principal_directions(
         values[guaranteed.choosing[:FITTED]], seed=guaranteed.settings.seed
     )
-    drift = prediction.find_drift(
+    drift = unlabelled_images.find_drift(
         guaranteed.samples["validation"],
         guaranteed.samples["production"],
         (values @ axes)[guaranteed.measuring],
@@ -344,7 +344,7 @@ def look_at(guaranteed: Guarantee, production: Outputs, scored: np.ndarray | Non
     families = {name: score.score_samples(part) for name, part in inputs.families.items()}
     logits = inputs.validation.logits[guaranteed.measuring]
     threshold = guaranteed.threshold
-    return prediction.look_at_unlabelled(
+    return unlabelled_images.look_at_unlabelled(
         guaranteed.samples["validation"],
         score.score_samples(production) if scored is None else scored,
         softmax(logits, guaranteed.temperature),

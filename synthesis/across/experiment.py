@@ -23,7 +23,7 @@ from scipy.special import expit, log_expit
 
 from helpers import metrics, scores
 from helpers.labelfree import TAUS, Regression, draw_places, fit_regression, gscores
-from helpers.metrics.thresholds import DETECTION_ERROR_RATES
+from helpers.metrics.detection_error_rate import DETECTION_ERROR_RATES
 from helpers.metrics.weighted_ranking import weighted_detection
 from helpers.networks.model import Model
 from helpers.outputs import Outputs

@@ -63,7 +63,7 @@ def test_thresholds_by_hand():
     assert confusion.OutAsOut == 3 / 4
     assert metrics.rejection_threshold(np.arange(100.0)) == 5
     assert metrics.rejection_threshold(np.arange(100.0), keep=0.07) == 93  # 0.07 * 100 exceeds 7
-    assert metrics.thresholds.DETECTION_ERROR_RATES == {"der95": 0.95, "der99": 0.99}
+    assert metrics.detection_error_rate.DETECTION_ERROR_RATES == {"der95": 0.95, "der99": 0.99}
 
 
 def draws(name, size):

@@ -10,7 +10,7 @@ from helpers import data
 from helpers.files import project_root
 from helpers.papers import load
 from helpers.papers.unknown_detection import roles
-from helpers.training import exports
+from helpers.training import finished_networks
 from helpers.training.fitted import fit, load_exported
 
 FOLDER = project_root() / "results" / "small" / "networks" / "unknown_detection"
@@ -45,7 +45,7 @@ def test_another_recipe_other_classes_or_another_seed_are_not_found(images, chan
         names = names[::-1]
     else:
         seed = 7
-    assert exports.find_finished(FOLDER, recipe, names, seed) is None
+    assert finished_networks.find_finished(FOLDER, recipe, names, seed) is None
 
 
 def test_two_networks_of_one_recipe_are_refused(images, tmp_path):
@@ -55,7 +55,7 @@ def test_two_networks_of_one_recipe_are_refused(images, tmp_path):
     with pytest.raises(
         ValueError, match=r"one network .* expected, got a.safetensors, b.safetensors"
     ):
-        exports.find_finished(tmp_path, recipe, images.class_names, 0)
+        finished_networks.find_finished(tmp_path, recipe, images.class_names, 0)
 
 
 def test_a_finished_network_has_the_outputs_of_the_images_held_out_of_its_training(
@@ -66,21 +66,21 @@ def test_a_finished_network_has_the_outputs_of_the_images_held_out_of_its_traini
     path = tmp_path / "networks" / "chapter" / file.name
     path.parent.mkdir(parents=True)
     shutil.copy(file, path)
-    _, about = exports.load(path)
+    _, about = finished_networks.load(path)
     network = load_exported(path, about["class_names"])
     with pytest.raises(FileNotFoundError, match=r"held_out.py .* chapter`"):
-        exports.held_out(path)
+        finished_networks.held_out(path)
     images = data.load("cifar100_mini", "train").select(about["class_names"])
     first = images.subset(slice(0, 40))
-    stored = exports.save_held_out(network, first, mean=np.ones(3))
+    stored = finished_networks.save_held_out(network, first, mean=np.ones(3))
     assert stored == path.parent / "held_out" / file.name
     outputs = network.outputs(first)
-    read = exports.held_out(path)
+    read = finished_networks.held_out(path)
     assert np.array_equal(read.logits, outputs.logits.astype(np.float16))
     assert np.array_equal(read.labels, outputs.labels)
     assert np.array_equal(read.native, outputs.native.astype(np.float16))
     assert read.features.shape == (40, 0)
-    assert exports.kept(path)["mean"].tolist() == [1, 1, 1]
+    assert finished_networks.kept(path)["mean"].tolist() == [1, 1, 1]
     assert [*path.parent.glob("*.safetensors")] == [path]  # where networks are searched
 
 

@@ -16,7 +16,7 @@ from helpers.data import Images, ImageStream
 from helpers.networks import backbones, devices, inference
 from helpers.networks.inference import compute
 from helpers.networks.recipe import Recipe
-from helpers.training import exports, fitted, loop, objectives
+from helpers.training import finished_networks, fitted, loop, objectives
 from helpers.training.augmentation import PADDING, crop_and_flip, pad
 from helpers.training.batches import batches_of
 from helpers.training.loop import learning_rate, train
@@ -286,7 +286,7 @@ def exported(images, monkeypatch, tmp_path):
     """Return a network, its export, and the trainings since, in a time of other code."""
     network = fit(images)
     path = tmp_path / "cache/exports/mini/networks/a/0-baseline.safetensors"
-    exports.save(network, images, path, commit="abc")
+    finished_networks.save(network, images, path, commit="abc")
     monkeypatch.setitem(fitted.TRAINING, "erm", "other code")
     return network, path, count(monkeypatch, "train")
 
@@ -330,10 +330,10 @@ def test_an_export_records_its_training_and_reproduces_its_accuracy(images, expo
 def test_weights_are_as_exact_as_the_accuracy_needs(tried, images, monkeypatch, tmp_path):
     network = fit(images)
     values = iter([0.5, *[0.5 + 3e-4] * (tried - 1), 0.5 + 1e-4])
-    monkeypatch.setattr(exports, "_accuracy", lambda *arguments: next(values))
-    assert exports.save(network, images, tmp_path / "a.safetensors") == 0.5 + 1e-4
+    monkeypatch.setattr(finished_networks, "_accuracy", lambda *arguments: next(values))
+    assert finished_networks.save(network, images, tmp_path / "a.safetensors") == 0.5 + 1e-4
     tensors, about = checkpoints.load(tmp_path / "a.safetensors")
-    assert about["stored"] == [*exports.FORMATS][tried - 1]
+    assert about["stored"] == [*finished_networks.FORMATS][tried - 1]
     weights = network.classifier.named_parameters()
     halved = {weight.ndim for name, weight in weights if tensors[name].dtype == torch.float16}
     assert halved == [{1, 2, 4}, {2, 4}, {4}, set()][tried - 1]
@@ -351,7 +351,7 @@ def test_a_modified_export_is_rejected_without_a_new_training(images, exported):
     renamed = whole.replace(b'"abc', b'"abd')
     for changed in (flipped, b"", swapped, renamed):
         path.write_bytes(changed)
-        exports._read.cache_clear()
+        finished_networks._read.cache_clear()
         with pytest.raises(ValueError, match=r"0-baseline.*modified or is not.*TRAINING=anew"):
             fit(images)
     assert not trained

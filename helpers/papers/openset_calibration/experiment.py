@@ -24,7 +24,7 @@ from helpers.scores import calibration, openset
 from helpers.scores.openmax import ClassDistances, OpenMax, openmax_answer
 from helpers.scores.openmax import class_distances as learn_distances
 from helpers.tables import results
-from helpers.training import exports
+from helpers.training import finished_networks
 from helpers.training.fitted import Fitted, fit
 
 __all__ = ["METHODS", "VARIANTS", "models", "outputs", "parts", "roles", "rows"]
@@ -117,7 +117,7 @@ def class_distances(network: Fitted, train: Images) -> dict[str, ClassDistances]
     Those of a finished network, which has learnt other images too, are stored beside it.
     """
     if network.finished:
-        kept = exports.kept(network.path)
+        kept = finished_networks.kept(network.path)
         stored = {kind: [kept[f"{name} {kind}"] for name in _STORED] for kind in DISTANCES}
         return {kind: ClassDistances(kind, *stored[kind]) for kind in DISTANCES}
     learnt = network.outputs(train)
@@ -129,7 +129,7 @@ def held_out(
 ) -> Iterator[tuple[Fitted, Images, dict[str, np.ndarray]]]:
     """Yield each network with its held-out images, and with what OpenMax knows of the others.
 
-    `helpers.training.exports.save_held_out` stores them.
+    `helpers.training.finished_networks.save_held_out` stores them.
     """
     splits = roles(parameters, part)
     for setting, network in models(parameters, part, splits).items():

@@ -12,9 +12,9 @@ from typing import Self
 import numpy as np
 
 from helpers.outputs import Outputs
-from helpers.training import exports
+from helpers.training import finished_networks
 
-#: Start of the names of scores in a file of `exports.save_held_out`.
+#: Start of the names of scores in a file of `finished_networks.save_held_out`.
 SCORE = "score_"
 
 
@@ -32,10 +32,10 @@ class HeldOut:
     @classmethod
     def read(cls, path: Path) -> Self:
         """Return the outputs and scores beside an exported network."""
-        stored = exports.kept(path)
+        stored = finished_networks.kept(path)
         names = [name for name in stored if name.startswith(SCORE)]
         scores = {name.removeprefix(SCORE): stored[name] for name in names}
-        return cls(exports.held_out(path), scores)
+        return cls(finished_networks.held_out(path), scores)
 
     def scores_of(self, name: str, *, after: bool) -> np.ndarray:
         """Return the scores of the held-out images, after temperature scaling if `after`."""

@@ -16,7 +16,7 @@ from helpers.papers.uimnet.names import FREE, RECORDS, spectral_changes
 from helpers.papers.uimnet.parameters import Parameters
 from helpers.papers.uimnet.roles import DomainSplit
 from helpers.scores.calibration import scale_outputs
-from helpers.training import exports, search
+from helpers.training import finished_networks, search
 from helpers.training.fitted import TRAINING, Fitted, fit, load_exported
 
 
@@ -76,7 +76,7 @@ def train_trials(
     If the tier `finished` has networks of some of these trials, only these are returned.
     """
     recipes = recipes_of(parameters, algorithm)
-    finished = finished_networks(parameters, recipes, images, data_seed)
+    finished = finished_trials(parameters, recipes, images, data_seed)
     if finished:
         return [
             Trial(number, network.recipe, network, held_out=HeldOut.read(network.path))
@@ -106,7 +106,7 @@ def first_seed(parameters: Parameters, data_seed: int) -> int:
     return parameters.seed * 10_000 + data_seed * 100
 
 
-def finished_networks(
+def finished_trials(
     parameters: Parameters, recipes: list[Recipe], images: Images | ImageStream, data_seed: int
 ) -> dict[int, Fitted]:
     """Return the networks of the tier `finished` by number of trial; none with TRAINING=anew."""
@@ -116,7 +116,7 @@ def finished_networks(
     first = first_seed(parameters, data_seed)
     finished = {}
     for number, recipe in enumerate(recipes):
-        path = exports.find_finished(folder, recipe, images.class_names, first + number)
+        path = finished_networks.find_finished(folder, recipe, images.class_names, first + number)
         if path is not None:
             finished[number] = load_exported(path, images.class_names, device=parameters.device)
     return finished

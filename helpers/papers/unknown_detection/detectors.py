@@ -24,7 +24,7 @@ from helpers.scores.calibration import softmax
 from helpers.scores.mahalanobis_layers import EPSILONS, StageDistances
 from helpers.scores.odin import ODIN
 from helpers.scores.openmax import ClassDistances, OpenMax, openmax_answer
-from helpers.training import exports
+from helpers.training import finished_networks
 from helpers.training.fitted import Fitted, fit
 
 #: Arrays of `ClassDistances` that are stored with a finished network.
@@ -201,7 +201,7 @@ def class_distances(network: Network, train: Images | ImageStream, distance: str
     Those of a finished network, which has learnt other images too, are stored beside it.
     """
     if isinstance(network, Fitted) and network.finished:
-        kept = exports.kept(network.path)
+        kept = finished_networks.kept(network.path)
         return ClassDistances(distance, *(kept[f"{name} {distance}"] for name in STORED))
     learnt = network.outputs(train)
     return openmax.class_distances(learnt.logits, learnt.labels, distance)

@@ -94,8 +94,8 @@ def held_out(
 ) -> Iterator[tuple[Fitted, None, dict[str, np.ndarray]]]:
     """Yield the baseline's network of a run with what OpenMax knows of its training images.
 
-    `helpers.training.exports.save_held_out` stores it; outputs on the held-out images, which are
-    among the answers image by image (`per_image`), are not stored again.
+    `helpers.training.finished_networks.save_held_out` stores it; outputs on the held-out images,
+    which are among the answers image by image (`per_image`), are not stored again.
     """
     if part.identity["method"] != "baseline":
         return

@@ -5,8 +5,8 @@ import pytest
 from scipy.stats import binom
 
 from helpers.metrics import auroc
-from known_unknowns.auditing.prediction import DRIFT_LEVEL, find_drift, look_at_unlabelled
 from known_unknowns.auditing.thresholds import promise_risk
+from known_unknowns.auditing.unlabelled_images import DRIFT_LEVEL, find_drift, look_at_unlabelled
 
 RISK = 0.2
 LEVEL = 0.1

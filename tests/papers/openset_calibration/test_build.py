@@ -12,12 +12,12 @@ from helpers.papers.openset_calibration import experiment, tables
 from helpers.scores.calibration import fit_temperature
 from helpers.scores.openmax import OpenMax
 from helpers.tables import results
-from helpers.training import exports
+from helpers.training import finished_networks
 
 SMALL = results.read(project_root() / "results/small/openset_calibration.parquet")
 NETWORKS = project_root() / "results/small/networks/openset_calibration"
 PARAMETERS = load("openset_calibration", "mini")
-NAMES = sorted(path.stem for path in (NETWORKS / exports.HELD_OUT).iterdir())
+NAMES = sorted(path.stem for path in (NETWORKS / finished_networks.HELD_OUT).iterdir())
 AGREEMENT = project_root() / "runs/mini/openset_calibration/agreement.parquet"
 #: Exceptions of the build that was checked; other processors may move a number over its limit.
 EXCEPTIONS = 8
@@ -40,7 +40,7 @@ def test_every_network_of_the_build_has_stored_outputs():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_stored_outputs_have_the_committed_temperature(name):
-    held_out = exports.held_out(NETWORKS / f"{name}.safetensors")
+    held_out = finished_networks.held_out(NETWORKS / f"{name}.safetensors")
     assert len(held_out) == (5000 if "closed" in name else 3000)
     temperature = fit_temperature(held_out.logits, held_out.labels)
     assert temperature == pytest.approx(committed(name, "temperature"), rel=3e-3)

@@ -11,7 +11,7 @@ from helpers.papers.parameters import load
 from helpers.papers.uimnet import experiment, roles, tables, trials
 from helpers.papers.uimnet.held_out import SCORE, HeldOut
 from helpers.papers.uimnet.roles import DomainSplit
-from helpers.training import exports
+from helpers.training import finished_networks
 from tests.papers import toys
 
 MINI = load("uimnet", "mini")
@@ -66,7 +66,7 @@ def test_the_threshold_of_a_finished_network_is_from_its_committed_outputs(split
         MINI.replace(measures=["msp", "gmm"]), outputs, lambda name, n: np.ones((2, n), int)
     )
     values = {(row["method"], row["calibration"], row["metric"]): row for row in rows}
-    stored = exports.held_out(trial.fitted.path)
+    stored = finished_networks.held_out(trial.fitted.path)
     assert len(stored) == 1000
     threshold = metrics.rejection_threshold(stored.probabilities.max(axis=1), keep=MINI.keep)
     test = outputs.sets["test"].probabilities.max(axis=1)

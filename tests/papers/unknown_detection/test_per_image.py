@@ -14,7 +14,7 @@ from helpers.papers.unknown_detection import detectors, methods, per_image
 from helpers.papers.unknown_detection.detectors import union
 from helpers.scores.openmax import OpenMax
 from helpers.tables import results
-from helpers.training import exports
+from helpers.training import finished_networks
 from helpers.training.fitted import load_exported
 from tests.papers import toys
 from tests.papers.unknown_detection.test_experiment import PARAMETERS, roles  # noqa: F401
@@ -106,7 +106,7 @@ def test_what_is_stored_of_the_training_images_gives_the_committed_answers_of_op
     """The distances of 18,000 training images, none of which a slice needs."""
     path = SMALL / f"networks/unknown_detection/{run}-baseline.safetensors"
     table = pq.read_table(FOLDER / path.with_suffix(".parquet").name).to_pandas()
-    classes = exports.load(path)[1]["class_names"]
+    classes = finished_networks.load(path)[1]["class_names"]
     finished = replace(load_exported(path, classes), finished=True)
     known = detectors.class_distances(finished, None, "euclidean_cosine")
     assert known.correct.mean() == pytest.approx(449, abs=1)

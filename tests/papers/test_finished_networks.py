@@ -11,7 +11,7 @@ from helpers.networks.inference import compute
 from helpers.networks.recipe import Recipe
 from helpers.papers import load
 from helpers.papers.unknown_detection.roles import roles
-from helpers.training import exports
+from helpers.training import finished_networks
 
 PACKS = os.environ.get("DATA_ROOT", "")  # before the tests have a folder of their own
 FILES = sorted(project_root().glob("results/small/networks/*/*.safetensors"))
@@ -19,9 +19,9 @@ NAMES = {f"{path.parent.name}/{path.stem}": path for path in FILES}
 
 
 def accuracy(path, images):
-    tensors, about = exports.load(path)
+    tensors, about = finished_networks.load(path)
     recipe = Recipe.from_parameters(about["recipe"])
-    assert exports.find(about["origin"], recipe) == path
+    assert finished_networks.find(about["origin"], recipe) == path
     network = backbones.create(recipe, len(about["class_names"])).eval()
     network.load_state_dict(tensors)
     return compute(network, images).correct.mean()
@@ -36,7 +36,7 @@ def test_a_committed_network_classifies_the_embedded_images():
 @pytest.mark.parametrize("name", NAMES)
 def test_a_committed_network_has_its_committed_accuracy(name, monkeypatch):
     monkeypatch.setenv("DATA_ROOT", PACKS)
-    _, about = exports.load(NAMES[name])
+    _, about = finished_networks.load(NAMES[name])
     if name.startswith("unknown_detection_jpeg"):
         images = roles(load("unknown_detection", "small", jpeg=75)).test
     else:
