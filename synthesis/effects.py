@@ -18,7 +18,9 @@ import numpy as np
 import pandas as pd
 
 from helpers.checks import known_name
+from synthesis import spread
 from synthesis.reasons import Cell, Evidence, Kind, Note, Reason, in_words, remark
+from synthesis.spread import WITHOUT_RUN, Trainings, Values
 
 #: `data_set` and `backbone` of an effect that is the mean over all of them.
 ALL = "all"
@@ -194,6 +196,8 @@ class Judged:
     high: float = _NAN
     verdict: Verdict = Verdict.NO_DATA
     runs: int = 0
+    #: Whether the interval contains the variation between runs.
+    varied: bool = False
     reasons: tuple[Reason, ...] = ()
     evidence: Evidence | None = None
     #: The effect by second numbers, in words.
@@ -243,6 +247,7 @@ def evaluate(
     *,
     intervals: bool = True,
     resampled: str = "images",
+    trainings: Trainings | None = None,
 ) -> list[Judged]:
     """Compute the effects of claims, for each data set and backbone and for their mean.
 
@@ -257,6 +262,8 @@ def evaluate(
       high on average.
     * The variance of n drawn runs is n / (n - 1) times too small and is scaled up by this factor.
       The interval of two or three runs is still uncertain.
+    * Methods that are different `trainings` are compared by their means over runs, whose spread
+      between runs is in `synthesis.spread`.
     * With one run we resample only images, and without replicates only runs; a remark states this.
       Data sets and backbones are not resampled.
     * A run in which the effect is not finite lacks it.
@@ -270,7 +277,7 @@ def evaluate(
     for claim in claims:
         for effect in claim.effects:
             measured = [
-                _measure(Judged(claim, effect, cell), runs, resampled)
+                _measure(Judged(claim, effect, cell), runs, resampled, trainings)
                 for cell, runs in cells.items()
             ]
             alone = [_decide(each, intervals) for each in measured]
@@ -344,9 +351,13 @@ def _cells(table: pd.DataFrame) -> dict[Cell, _Runs]:
     return cells
 
 
-def _measure(empty: Judged, runs: _Runs, resampled: str) -> Judged:
+def _measure(
+    empty: Judged, runs: _Runs, resampled: str, trainings: Trainings | None = None
+) -> Judged:
     """Return the effect of `empty` with its size, draws and reasons, from the runs of its cell."""
     number = empty.effect.number
+    if trainings and len({trainings.of(key.method) for key in number.keys}) > 1:
+        return _compare(empty, runs, resampled, trainings)
     used: list[tuple[Key, _Entry]] = []
     computed: dict[int, np.ndarray] = {}
     for run in sorted(runs):
@@ -392,8 +403,81 @@ def _measure(empty: Judged, runs: _Runs, resampled: str) -> Judged:
         size=float(np.mean(points)),
         draws=_draw(points, images) if len(computed) > 1 or replicates else None,
         runs=len(computed),
+        varied=len(computed) > 1,
         reasons=(*remarks, *dict.fromkeys(reasons)),
     )
+
+
+def _compare(empty: Judged, runs: _Runs, resampled: str, trainings: Trainings) -> Judged:
+    """Return an effect of means over runs, of methods that are different trainings."""
+    keys = empty.effect.number.keys
+    entries = {key: _by_run(runs, key) for key in keys}
+    if not all(entries.values()):
+        return replace(empty, reasons=(remark("no run has all of its numbers"),))
+    used = [entry for by_run in entries.values() for entry in by_run.values()]
+    replicates = min(len(entry.bootstrap) for entry in used)
+    _, replicate = _picks(1, replicates)
+    between_runs = _spreads(entries, runs, trainings)
+    means = []
+    deviations = []
+    for place, (key, by_run) in enumerate(entries.items()):
+        arrays = np.array([entry.array()[: 1 + replicates] for entry in by_run.values()])
+        means.append(arrays[:, 0].mean())
+        deviation = np.zeros(_DRAWS)
+        if replicates:
+            deviation += _centred(arrays[:, 1:].mean(axis=0))[replicate[:, 0]]
+        if between_runs:
+            deviation += spread.draw(between_runs[key], place, _DRAWS)
+        deviations.append(deviation)
+    compute = empty.effect.number.compute
+    size = float(compute(*(np.array([mean]) for mean in means))[0])
+    pairs = zip(means, deviations, strict=True)
+    draws = compute(*(mean + deviation for mean, deviation in pairs))
+    fewest = min(map(len, entries.values()))
+    remarks = []
+    if not between_runs:
+        lack = f"one run: only {resampled} resampled" if replicates else "one run, no replicates"
+        remarks.append(remark(lack))
+    elif fewest == 1:
+        remarks.append(remark("a method with one run has the spread of the others' runs"))
+    reasons = chain.from_iterable(sorted({entry.reasons for entry in used}, key=in_words))
+    return replace(
+        empty,
+        size=size,
+        draws=draws if between_runs or replicates else None,
+        runs=fewest,
+        varied=bool(between_runs),
+        reasons=(*remarks, *dict.fromkeys(reasons)),
+    )
+
+
+def _by_run(runs: _Runs, key: Key) -> dict[int, _Entry]:
+    return {run: numbers[key] for run, numbers in sorted(runs.items()) if key in numbers}
+
+
+def _spreads(
+    entries: dict[Key, dict[int, _Entry]], runs: _Runs, trainings: Trainings
+) -> dict[Key, spread.Spread]:
+    """Return the spread between runs of each number; none if it is not known for one of them."""
+    metrics: dict[tuple[str, ...], dict[str, Values]] = {}
+    for key, by_run in entries.items():
+        without = _by_run(runs, key._replace(calibration=WITHOUT_RUN))
+        metrics.setdefault(key[1:], {})[key.method] = Values(_values(by_run), _values(without))
+    result = {}
+    for columns, methods in metrics.items():
+        others = []
+        if trainings.baseline not in map(trainings.of, methods):
+            baseline = _by_run(runs, Key(trainings.baseline, *columns))
+            others = [_values(baseline)] if baseline else []
+        known = spread.spreads(methods, others)
+        if not known:
+            return {}
+        result |= {Key(method, *columns): known[method] for method in methods}
+    return result
+
+
+def _values(by_run: dict[int, _Entry]) -> np.ndarray:
+    return np.array([entry.value for entry in by_run.values()])
 
 
 def _centred(replicates: np.ndarray) -> np.ndarray:
@@ -449,6 +533,7 @@ def _pool(empty: Judged, measured: Sequence[Judged]) -> Judged:
         size=float(np.mean([each.size for each in counted])),
         draws=np.mean(draws, axis=0) if len(draws) == len(counted) else None,
         runs=min(each.runs for each in counted),
+        varied=all(each.varied for each in counted),
         reasons=(*reasons,),
     )
 

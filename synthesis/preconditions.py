@@ -141,7 +141,7 @@ def weaknesses(
         elif counts["architecture"] < architectures:
             few = f"the networks are of fewer than {architectures} architectures"
     texts = [few]
-    if judged.runs == 1 and {"training", "runs"} & {*claim.about}:
+    if not judged.varied and {"training", "runs"} & {*claim.about}:
         texts.append("there is one run")
     if judged.verdict == Verdict.CONTRADICTED:
         if claim.existential:

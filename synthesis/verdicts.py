@@ -27,6 +27,7 @@ from synthesis.effects import (
 )
 from synthesis.preconditions import Conditions, networks_in_words
 from synthesis.reasons import Evidence, Kind, Reason, in_words, join_texts, remark
+from synthesis.spread import WITHOUT_RUN, Trainings
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,8 @@ class Claims:
     (`printed_numbers.load`).
 
     The variant `decides` if a table has it, otherwise "primary".  Methods without rows of this
-    variant use "primary".  `resampled` names the units that replicates resample.  `short` has, by
+    variant use "primary".  `resampled` names the units that replicates resample; `trainings` tells
+    which methods have networks of their own.  `short` has, by
     tier, the schedules that are shorter than the paper's; `leaks` the networks that have learned
     the unknown classes.
     """
@@ -91,6 +93,7 @@ class Claims:
     seconds: tuple[Second, ...] = ()
     decides: str = "primary"
     resampled: str = "images"
+    trainings: Trainings | None = None
     printed: Callable[[pd.DataFrame], pd.DataFrame] | None = None
     short: Mapping[str, str] = field(default_factory=dict)
     leaks: Mapping[str, str] = field(default_factory=dict)
@@ -181,10 +184,16 @@ class Claims:
         return summed.assign(sentence=summed["sentence"] + words, evidence=evidence)
 
     def _rows(self, table: pd.DataFrame, variant: str) -> pd.DataFrame:
-        """Return the rows of a variant, and of "primary" for methods that lack it."""
+        """Return the rows of a variant, and of "primary" for methods that lack it.
+
+        Rows of ensembles without one run have this as their calibration.
+        """
         if self.every_variant:
             return table
         rows = table[table["variant"] == variant]
+        left_out = table[table["variant"] == WITHOUT_RUN]
+        if self.trainings and len(left_out):
+            rows = pd.concat([rows, left_out.assign(calibration=WITHOUT_RUN)])
         if "primary" in (self.decides, variant):
             return rows
         both = pd.concat([table[table["variant"] == "primary"], rows])
@@ -211,12 +220,21 @@ class Claims:
         judged = []
         for claim in self.claims:
             # other rows would count as cells that lack the numbers of the claim
-            keys = (key for effect in claim.effects for key in effect.number.keys)
-            numbers = rows[pairs.isin({(key.method, key.metric) for key in keys})]
+            keys = [key for effect in claim.effects for key in effect.number.keys]
+            wanted = {(key.method, key.metric) for key in keys}
+            if self.trainings:
+                wanted |= {(self.trainings.baseline, key.metric) for key in keys}
+            numbers = rows[pairs.isin(wanted)]
             if claim.scope:
                 numbers = numbers[numbers["data_set"].map(claim.scope).astype(bool)]
             numbers = preconditions.prevent(numbers, claim, conditions)
-            effects = evaluate([claim], numbers, intervals=intervals, resampled=self.resampled)
+            effects = evaluate(
+                [claim],
+                numbers,
+                intervals=intervals,
+                resampled=self.resampled,
+                trainings=self.trainings,
+            )
             evidence = _evidence(numbers)
             networks = evidence.networks if evidence else ()
             networks = networks or tuple(table["backbone"].unique())
