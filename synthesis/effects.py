@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import chain, islice
+from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ import pandas as pd
 from helpers.checks import known_name
 from synthesis import spread
 from synthesis.reasons import Cell, Evidence, Kind, Note, Reason, in_words, remark
-from synthesis.spread import WITHOUT_RUN, Trainings, Values
+from synthesis.spread import WITHOUT_RUN, Spread, Trainings, Values
 
 #: `data_set` and `backbone` of an effect that is the mean over all of them.
 ALL = "all"
@@ -118,7 +119,8 @@ class Wording(NamedTuple):
 class Effect:
     """A number and its `relation` (<, > or >=) to a margin.
 
-    An effect that does not decide is shown and does not influence the verdict.
+    An effect that does not decide is shown and does not influence the verdict.  Intervals stay
+    within the `limits`, which are the range of the number.
     """
 
     name: str
@@ -127,6 +129,7 @@ class Effect:
     margin: float
     decides: bool = True
     wording: Wording | None = None
+    limits: tuple[float, float] = (-np.inf, np.inf)
 
     def __post_init__(self) -> None:
         known_name("relation", self.relation, _HOLDS)
@@ -159,7 +162,9 @@ class Claim:
     `scope` is true for the data sets of the claim; `needs` are required in a table if the effects
     are derived.  `about` is the source of variation: "training", "models", "families" or
     "runs".  A claim that one example proves ("depends on") is `existential`.  `names` are test sets
-    without stand-ins; `departure` describes how our method differs from the paper's.
+    without stand-ins; `departure` describes how our method differs from the paper's.  `stands_for`
+    describes the images that stand for the paper's.  `fine_tuned` says that the authors of the
+    method fine-tune as well.
     """
 
     id: str
@@ -173,6 +178,8 @@ class Claim:
     names: tuple[str, ...] = ()
     existential: bool = False
     departure: str = ""
+    stands_for: str = ""
+    fine_tuned: bool = False
 
     def __post_init__(self) -> None:
         for word in self.about:
@@ -198,6 +205,8 @@ class Judged:
     runs: int = 0
     #: Whether the interval contains the variation between runs.
     varied: bool = False
+    #: How much longer the interval is, since the cell was chosen among several.
+    stretch: float = 1
     reasons: tuple[Reason, ...] = ()
     evidence: Evidence | None = None
     #: The effect by second numbers, in words.
@@ -265,28 +274,76 @@ def evaluate(
     * Methods that are different `trainings` are compared by their means over runs, whose spread
       between runs is in `synthesis.spread`.
     * With one run we resample only images, and without replicates only runs; a remark states this.
-      Data sets and backbones are not resampled.
     * A run in which the effect is not finite lacks it.
     * A number with a doubt leaves its effect undecided; so does a mean that contains it.
     * An interval that ends within a tenth of its width of the margin is undecided.
     * An untestable number has the verdict "not testable" and is left out of the mean.
     * If one data set and backbone contradicts the mean over all, the mean is undecided.
+    * A claim about "models" also resamples the backbones of the mean, by Student's t.
+    * An existential claim has no mean: the one cell decides that shows all of its effects most
+      clearly, with an interval for the best of so many cells.  Other cells do not count.
     """
     cells = _cells(table)
     judged = []
     for claim in claims:
-        for effect in claim.effects:
-            measured = [
+        measured = {
+            effect.name: [
                 _measure(Judged(claim, effect, cell), runs, resampled, trainings)
                 for cell, runs in cells.items()
             ]
-            alone = [_decide(each, intervals) for each in measured]
-            over_all = _decide(_pool(Judged(claim, effect, (ALL, ALL)), measured), intervals)
+            for effect in claim.effects
+        }
+        alone = {
+            name: [_decide(each, intervals) for each in every] for name, every in measured.items()
+        }
+        example = _example(alone) if claim.existential else None
+        for effect in claim.effects:
+            if example is not None:
+                over_all = _as_example(measured[effect.name], example)
+            else:
+                over_all = _pool(Judged(claim, effect, (ALL, ALL)), measured[effect.name])
+            over_all = _decide(over_all, intervals)
             opposite = _OPPOSITE.get(over_all.verdict)
-            if against := [each.cell for each in alone if each.verdict == opposite]:
+            against = [each.cell for each in alone[effect.name] if each.verdict == opposite]
+            if against and example is None:
                 over_all = over_all.left_undecided(remark("against:", *against))
-            judged += [*alone, over_all]
+            judged += [*alone[effect.name], over_all]
     return judged
+
+
+def _example(effects: Mapping[str, Sequence[Judged]]) -> int | None:
+    """Return the place of the cell that shows all effects of a claim most clearly, if any does.
+
+    The clearance of an effect is its distance from the margin in parts of its half interval.
+    """
+    clearances = []
+    for judged in effects.values():
+        row = []
+        for each in judged:
+            sign = -1 if each.effect.relation == "<" else 1
+            half = max((each.high - each.low) / 2, 1e-12)
+            clearance = sign * (each.size - each.effect.margin) / half
+            testable = each.verdict not in (Verdict.NOT_TESTABLE, Verdict.NO_DATA)
+            row.append(clearance if testable and np.isfinite(clearance) else -np.inf)
+        clearances.append(row)
+    least = np.min(clearances, axis=0)
+    if not least.size or np.isneginf(least).all():
+        return None
+    return int(least.argmax())
+
+
+def _as_example(measured: Sequence[Judged], place: int) -> Judged:
+    """Return the effect of one cell as that of the claim.
+
+    The cell was chosen among several, so its interval is as much wider (Bonferroni).
+    """
+    choices = sum(each.runs > 0 for each in measured)
+    chosen = measured[place]
+    shown = (remark("example:", chosen.cell),) if choices > 1 else ()
+    reasons = (*shown, *chosen.reasons)
+    normal = NormalDist()
+    stretch = normal.inv_cdf(1 - 0.025 / choices) / normal.inv_cdf(0.975)
+    return replace(chosen, cell=(ALL, ALL), reasons=reasons, stretch=stretch)
 
 
 def summarise(claims: Sequence[Claim], checks: pd.DataFrame) -> pd.DataFrame:
@@ -457,7 +514,7 @@ def _by_run(runs: _Runs, key: Key) -> dict[int, _Entry]:
 
 def _spreads(
     entries: dict[Key, dict[int, _Entry]], runs: _Runs, trainings: Trainings
-) -> dict[Key, spread.Spread]:
+) -> dict[Key, Spread]:
     """Return the spread between runs of each number; none if it is not known for one of them."""
     metrics: dict[tuple[str, ...], dict[str, Values]] = {}
     for key, by_run in entries.items():
@@ -528,10 +585,15 @@ def _pool(empty: Judged, measured: Sequence[Judged]) -> Judged:
             reasons[Reason(Kind.DOUBT, f"{doubt.text} of", (each.cell,))] = None
     for each in counted:
         reasons |= dict.fromkeys(each.note.of(Kind.UNTESTABLE))
+    sizes = np.array([each.size for each in counted])
+    means = np.mean(draws, axis=0) if len(draws) == len(counted) else None
+    if means is not None and "models" in empty.claim.about and len(counted) > 1:
+        of_cells = Spread(sizes.var(ddof=1) / len(sizes), len(sizes) - 1, "cells")
+        means = means + spread.draw(of_cells, len(sizes), _DRAWS)
     return replace(
         empty,
-        size=float(np.mean([each.size for each in counted])),
-        draws=np.mean(draws, axis=0) if len(draws) == len(counted) else None,
+        size=float(sizes.mean()),
+        draws=means,
         runs=min(each.runs for each in counted),
         varied=all(each.varied for each in counted),
         reasons=(*reasons,),
@@ -545,7 +607,9 @@ def _decide(measured: Judged, intervals: bool) -> Judged:
         return replace(measured, reasons=(remark(f"needs {needs}"),)) if needs else measured
     low = high = _NAN
     if intervals and measured.draws is not None:
-        low, high = np.quantile(measured.draws, [0.025, 0.975]).tolist()
+        ends = np.quantile(measured.draws, [0.025, 0.975])
+        ends = measured.size + measured.stretch * (ends - measured.size)
+        low, high = np.clip(ends, *measured.effect.limits).tolist()
     reasons = measured.reasons
     if not intervals:
         reasons = tuple(reason for reason in reasons if reason.kind != Kind.REMARK)

@@ -35,12 +35,13 @@ class Second:
     """Second numbers that must agree before an effect is supported or contradicted.
 
     They are of a `variant`, if a table has it; an effect without numbers of this variant is decided
-    by the deciding variant alone.  Or `compute` returns them from the deciding rows; an effect that
+    by the deciding variant alone, unless a number is of a test set that `needs` it.  Or `compute` returns them from the deciding rows; an effect that
     then lacks numbers is undecided, unless these numbers have no `intervals`.
     """
 
     name: str
     variant: str = ""
+    needs: str = ""
     compute: Callable[[pd.DataFrame], pd.DataFrame] | None = None
     intervals: bool = True
 
@@ -55,8 +56,9 @@ class Second:
         """Return an effect that is only settled as the effect by the second numbers is."""
         lacking = other.verdict == Verdict.NO_DATA
         alone = bool(self.variant) or not self.intervals  # decides an effect without others
+        needed = self.needs in {key.test_set for key in judged.effect.number.keys}
         reasons = []
-        if lacking and not alone:
+        if lacking and (needed or not alone):
             reasons.append(f"there are no numbers by the {self.name}")
         elif not lacking and other.verdict != judged.verdict:
             reasons.append(f"by the {self.name} it is {other.verdict}")
@@ -83,8 +85,8 @@ class Claims:
     The variant `decides` if a table has it, otherwise "primary".  Methods without rows of this
     variant use "primary".  `resampled` names the units that replicates resample; `trainings` tells
     which methods have networks of their own.  `short` has, by
-    tier, the schedules that are shorter than the paper's; `leaks` the networks that have learned
-    the unknown classes.
+    tier, the schedules that are shorter than the paper's; `leaks`, by tier, the data sets whose
+    unknown classes the networks have learned, with a description.
     """
 
     paper: str
@@ -96,7 +98,7 @@ class Claims:
     trainings: Trainings | None = None
     printed: Callable[[pd.DataFrame], pd.DataFrame] | None = None
     short: Mapping[str, str] = field(default_factory=dict)
-    leaks: Mapping[str, str] = field(default_factory=dict)
+    leaks: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     main: str = ""  # the main claim
     settled_by: str = ""  # evidence that would settle the main claim
     heading: str = "The paper's sentences"  # above the claims on the paper's page
@@ -208,7 +210,7 @@ class Claims:
             preconditions.unlearnt(table),
             preconditions.behind(table, printed),
             self.short.get(tier, ""),
-            self.leaks.get(tier, ""),
+            self.leaks.get(tier, {}),
         )
 
     def _judge(
@@ -228,6 +230,7 @@ class Claims:
             if claim.scope:
                 numbers = numbers[numbers["data_set"].map(claim.scope).astype(bool)]
             numbers = preconditions.prevent(numbers, claim, conditions)
+            fine_tuned = preconditions.fine_tuned(claim, conditions)
             effects = evaluate(
                 [claim],
                 numbers,
@@ -244,6 +247,8 @@ class Claims:
                 )
                 for each in effects
             ]
+            if conditions.tier:
+                weaker = [_stands_in(each, claim.stands_for, fine_tuned) for each in weaker]
             if claim.names and "stand_in" in numbers:
                 weaker = [_name_stand_ins(each, numbers) for each in weaker]
             judged += _explain(weaker)
@@ -295,6 +300,11 @@ def _name_stand_ins(judged: Judged, rows: pd.DataFrame) -> Judged:
     """Return an effect with its stand-ins, which cannot contradict its claim."""
     used = {key.test_set for key in judged.effect.number.keys} & {*judged.claim.names}
     texts = rows.loc[rows["test_set"].isin(used), "stand_in"].unique()
+    return _stands_in(judged, *texts)
+
+
+def _stands_in(judged: Judged, *texts: str) -> Judged:
+    """Return an effect by stand-ins, described by `texts`: they support, or leave undecided."""
     if judged.verdict == Verdict.CONTRADICTED:
         return judged.left_undecided(*(Reason(Kind.WEAKNESS, text) for text in texts if text))
     if np.isnan(judged.size):

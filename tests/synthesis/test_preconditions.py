@@ -11,7 +11,8 @@ from synthesis.reasons import Kind, Reason, in_words
 from synthesis.verdicts import Claims, Second
 from tests.synthesis.claim_tables import named, noisy
 
-GAIN = Effect("b minus a", number("auroc", "b") - number("auroc", "a"), ">", 0.0)
+A = number("auroc", "a")
+GAIN = Effect("b minus a", number("auroc", "b") - A, ">", 0.0)
 CLAIMS = Claims("toy", claims=[Claim("better", "B is better.", "", "", (GAIN,))])
 GAINS = [(0.05, "supported"), (-0.05, "contradicted")]
 FILES = [file for file in project_root().glob("results/*/*.parquet") if file.stem in PAPERS]
@@ -56,12 +57,33 @@ def test_fine_tuned_networks_say_nothing_about_training(gain, decided, about):
 
 
 @pytest.mark.parametrize(("gain", "decided"), GAINS)
-@pytest.mark.parametrize("tier", ["mini", "rehearsal", "leaky"])
-def test_a_tier_that_shows_methods_or_leaks_gives_no_verdict(monkeypatch, gain, decided, tier):
-    monkeypatch.setitem(CLAIMS.leaks, "leaky", "networks of tier `leaky` know them")
+@pytest.mark.parametrize("tier", ["mini", "rehearsal"])
+def test_a_tier_that_shows_methods_gives_no_verdict(gain, decided, tier):
     assert judged(gain)[0] == decided
     verdict, note = judged(gain, tier=tier)
     assert verdict == "not testable" and f"tier `{tier}`" in note
+
+
+@pytest.mark.parametrize(("gain", "decided"), GAINS)
+def test_a_data_set_whose_unknown_classes_were_learned_is_left_out(gain, decided):
+    """And the others decide, whatever its numbers say; alone, it tests nothing."""
+    claims = replace(CLAIMS, leaks={"toy": {"e": "networks of e know them"}})
+    leaking = made_up({"a8": 0.9}, -gain).assign(data_set="e")
+    assert verdict(leaking, claims) == "not testable"
+    both = pd.concat([made_up({"a8": 0.9}, gain), leaking])
+    assert verdict(both) == "undecided" and verdict(both, claims) == decided
+    assert claims.check(both)["note"].map(str).str.contains("left out since not testable, e").any()
+
+
+@pytest.mark.parametrize(("gain", "decided"), GAINS)
+def test_fine_tuning_blocks_no_sentence_about_what_its_authors_fine_tune(gain, decided):
+    """Nor one about an example, which it may support, and whose note says so."""
+    table = made_up({"a8": 0.9}, gain, tier="pretrained")
+    training = {"about": ("training",)}
+    assert verdict(table, changed(fine_tuned=True, **training)) == decided
+    shown = changed(existential=True, **training)
+    assert verdict(table, shown) == ("supported" if gain > 0 else "undecided")
+    assert shown.check(table)["note"].map(str).str.contains("by fine-tuning").all()
 
 
 @pytest.mark.parametrize(("gain", "expected"), [(0.02, "supported"), (-0.02, "undecided")])
@@ -98,6 +120,10 @@ def test_a_short_schedule_tests_no_training_and_contradicts_nothing(monkeypatch,
 def test_a_claim_about_models_needs_two_families_and_three_architectures(gain, free):
     claim = {"about": ("models",)}
     assert judged(gain, right=dict.fromkeys(["a8", "a14", "b8"], 0.9), **claim)[0] == free
+    few = made_up(dict.fromkeys(["a8", "a14", "b8"], 0.9), gain)
+    few = few[few["run"] == 0]  # three networks
+    row = changed(**claim).check(few).iloc[-1]
+    assert row["verdict"] == "undecided" and "fewer than 5 networks" in str(row["note"])
     for names, reason in ((["a8", "a14", "a20"], "all networks are of one family"),
                           (["a8", "b8", "b8+other"], "of fewer than 3 architectures")):  # fmt: skip
         verdict, note = judged(gain, right=dict.fromkeys(names, 0.9), **claim)
@@ -118,6 +144,41 @@ def test_an_example_is_not_contradicted_by_others_and_another_method_is_not_judg
     for gain, _ in GAINS:
         verdict, note = judged(gain, departure="ours has one layer")
         assert verdict == "not testable" and "ours has one layer" in note
+
+
+def examples(*gains, right=0.9):
+    """Return a table with a network for each pair of gains: of b, and of c, over a."""
+    tables = []
+    for number, (of_b, of_c) in enumerate(gains):
+        values = {("network", "accuracy"): right, ("a", "auroc"): 0.7}
+        values |= {("b", "auroc"): 0.7 + of_b, ("c", "auroc"): 0.7 + of_c}
+        pairs = named(values, "method", "metric", backbone=f"a{8 + number}")
+        tables.append(noisy("toy", pairs, runs=1, spread=0.002, tier="toy", data_set="d"))
+    return pd.concat(tables)
+
+
+@pytest.mark.parametrize(
+    ("gains", "expected"),
+    [
+        ([(0.05, 0.05)], "supported"),
+        ([(0.05, 0.05), (-0.05, -0.05), (-0.05, 0.05)], "supported"),  # others do not block it
+        ([(0.05, -0.05), (-0.05, 0.05)], "undecided"),  # no network shows both halves
+        ([(-0.05, -0.05)], "undecided"),
+    ],
+)
+def test_one_network_shows_both_halves_of_an_example(gains, expected):
+    effects = (GAIN, replace(GAIN, name="c minus a", number=number("auroc", "c") - A))
+    claims = changed(effects=effects, existential=True, about=("training",))
+    assert verdict(examples(*gains), claims) == expected
+
+
+def test_the_best_of_many_networks_needs_a_longer_interval():
+    """One in twenty networks without any gain is ahead by chance."""
+    one, many = [(0.004, 0.0)], [(0.004, 0.0)] * 20
+    claims = changed(existential=True)
+    low = [claims.check(examples(*gains)).iloc[-1] for gains in (one, many)]
+    widths = [row["high"] - row["low"] for row in low]
+    assert widths[1] > 1.2 * widths[0]
 
 
 def test_an_interval_near_the_margin_decides_nothing():
