@@ -520,7 +520,7 @@ def _spreads(
     for key, by_run in entries.items():
         without = _by_run(runs, key._replace(calibration=WITHOUT_RUN))
         metrics.setdefault(key[1:], {})[key.method] = Values(_values(by_run), _values(without))
-    result = {}
+    result: dict[Key, Spread] = {}
     for columns, methods in metrics.items():
         others = []
         if trainings.baseline not in map(trainings.of, methods):

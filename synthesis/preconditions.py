@@ -44,7 +44,8 @@ class Conditions:
 
     `unlearnt` and `behind` are the results of the functions of this name.  `short` describes a
     schedule that is shorter than the paper's, and `leaks`, by data set, images of unknown classes
-    in the training data.  Printed numbers are without a tier, and preconditions do not apply to them.
+    in the training data.  Printed numbers are without a tier, and preconditions do not apply to
+    them.
     """
 
     tier: str = ""

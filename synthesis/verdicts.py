@@ -35,8 +35,9 @@ class Second:
     """Second numbers that must agree before an effect is supported or contradicted.
 
     They are of a `variant`, if a table has it; an effect without numbers of this variant is decided
-    by the deciding variant alone, unless a number is of a test set that `needs` it.  Or `compute` returns them from the deciding rows; an effect that
-    then lacks numbers is undecided, unless these numbers have no `intervals`.
+    by the deciding variant alone, unless a number is of a test set that `needs` it.  Or `compute`
+    returns them from the deciding rows; an effect that then lacks numbers is undecided, unless
+    these numbers have no `intervals`.
     """
 
     name: str

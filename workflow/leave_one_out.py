@@ -2,9 +2,9 @@
 
 python workflow/leave_one_out.py
 
-They are the variant `without one run` of results/small/unknown_detection.parquet, and ``run`` is the
-network that is left out: the jackknife computes from them how much the ensemble varies.  They come
-from the answers image by image; no image is read and no network is evaluated.
+They are the variant `without one run` of results/small/unknown_detection.parquet, and ``run`` is
+the network that is left out: the jackknife computes from them how much the ensemble varies.  They
+come from the answers image by image; no image is read and no network is evaluated.
 """
 
 import numpy as np

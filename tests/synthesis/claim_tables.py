@@ -146,7 +146,7 @@ def _uimnet(spread, runs, replicates):
     return table, pd.DataFrame(cells * runs)
 
 
-UDE, NETWORKS = "ude_wasserstein", ("resnet8", "resnet14", "densenet", "vit")
+UDE, NETWORKS = "ude_wasserstein", ("resnet8", "resnet14", "densenet", "vit", "mixer")
 EVALUATORS = ("kmeans_l2", "gmm_wasserstein", "confidence", "auto_evaluation", "gmm_kl", "ude_kl")
 MIXED = {UDE: 0.1, "gmm_wasserstein": 0.15, "kmeans_l2": 0.2}
 SIZES, RATIOS = ("size 20", "size 50", "size 400"), ("1:100", "1:10", "1:1", "10:1")

@@ -84,7 +84,8 @@ def test_derived_numbers_by_hand(paper):
     values = rows.set_index(["method", "metric", "backbone"])["value"].sort_index()
     for *key, expected in numbers:
         assert values[tuple(key)].item() == pytest.approx(expected), key
-    for row in rows.itertuples():
+    # replicates of these draw the networks
+    for row in rows[rows["metric"] != "accuracy_correlation"].itertuples():
         assert paper == "gscore" or np.ptp([row.value, *row.bootstrap]) < 2**-12  # as stored
 
 

@@ -149,10 +149,10 @@ def test_an_example_is_not_contradicted_by_others_and_another_method_is_not_judg
 def examples(*gains, right=0.9):
     """Return a table with a network for each pair of gains: of b, and of c, over a."""
     tables = []
-    for number, (of_b, of_c) in enumerate(gains):
+    for place, (of_b, of_c) in enumerate(gains):
         values = {("network", "accuracy"): right, ("a", "auroc"): 0.7}
         values |= {("b", "auroc"): 0.7 + of_b, ("c", "auroc"): 0.7 + of_c}
-        pairs = named(values, "method", "metric", backbone=f"a{8 + number}")
+        pairs = named(values, "method", "metric", backbone=f"a{8 + place}")
         tables.append(noisy("toy", pairs, runs=1, spread=0.002, tier="toy", data_set="d"))
     return pd.concat(tables)
 

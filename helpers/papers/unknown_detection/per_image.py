@@ -106,7 +106,8 @@ def answers(folder: Path, method: str, run: int = 0, without: str = "") -> dict[
     listed = pq.read_table(folder / IMAGES).to_pandas()
     training = methods.training_of(method)
     if method == "ensemble":
-        files = sorted({*folder.glob("*-baseline.parquet")} - {folder / f"{without}-baseline.parquet"})
+        left_out = folder / f"{without}-baseline.parquet"
+        files = sorted({*folder.glob("*-baseline.parquet")} - {left_out})
     else:
         files = [folder / f"{run}-{training}.parquet"]
     tables = [pq.read_table(file) for file in files]
