@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from step import ROOT
 
 from helpers.papers.unknown_detection import experiment, per_image
+from helpers.papers.unknown_detection.parameters import Parameters
 from helpers.tables import results
 from synthesis.chapters import load
 from synthesis.spread import WITHOUT_RUN
@@ -28,6 +29,7 @@ def main() -> None:
     whole = table[(table["method"] == "ensemble") & (table["variant"] == "primary")]
     kept = {*zip(whole["test_set"], whole["metric"], strict=True)}
     parameters = load("unknown_detection", "small", root=ROOT)
+    assert isinstance(parameters, Parameters)
     far = [*parameters.far]
     records = []
     networks = []
@@ -36,8 +38,14 @@ def main() -> None:
         networks.append(pq.read_metadata(path).metadata[b"information"].decode())
         answers = per_image.answers(FOLDER, "ensemble", without=str(run))
         asked = {name: answers[name] for name in answers if name != "validation"}
-        identity = {"tier": "small", "paper": parameters.paper, "data_set": parameters.data_set}
-        identity |= {"backbone": parameters.network, "run": run, "method": "ensemble"}
+        identity = {
+            "tier": "small",
+            "paper": parameters.paper,
+            "data_set": parameters.data_set,
+            "backbone": parameters.network,
+            "run": run,
+            "method": "ensemble",
+        }
         for row in experiment.measure(asked, far, _no_draws, parameters.data_set):
             if (row["test_set"], row["metric"]) in kept:
                 row |= {"variant": WITHOUT_RUN, "bootstrap": ()}
