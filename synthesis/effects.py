@@ -312,7 +312,7 @@ def evaluate(
 
 
 def _example(effects: Mapping[str, Sequence[Judged]]) -> int | None:
-    """Return the place of the cell that shows all effects of a claim most clearly, if any does.
+    """Return the position of the cell that shows all effects of a claim most clearly, if any does.
 
     The clearance of an effect is its distance from the margin in parts of its half interval.
     """
@@ -332,13 +332,13 @@ def _example(effects: Mapping[str, Sequence[Judged]]) -> int | None:
     return int(least.argmax())
 
 
-def _as_example(measured: Sequence[Judged], place: int) -> Judged:
+def _as_example(measured: Sequence[Judged], position: int) -> Judged:
     """Return the effect of one cell as that of the claim.
 
     The cell was chosen among several, so its interval is as much wider (Bonferroni).
     """
     choices = sum(each.runs > 0 for each in measured)
-    chosen = measured[place]
+    chosen = measured[position]
     shown = (remark("example:", chosen.cell),) if choices > 1 else ()
     reasons = (*shown, *chosen.reasons)
     normal = NormalDist()
@@ -477,14 +477,14 @@ def _compare(empty: Judged, runs: _Runs, resampled: str, trainings: Trainings) -
     between_runs = _spreads(entries, runs, trainings)
     means = []
     deviations = []
-    for place, (key, by_run) in enumerate(entries.items()):
+    for position, (key, by_run) in enumerate(entries.items()):
         arrays = np.array([entry.array()[: 1 + replicates] for entry in by_run.values()])
         means.append(arrays[:, 0].mean())
         deviation = np.zeros(_DRAWS)
         if replicates:
             deviation += _centred(arrays[:, 1:].mean(axis=0))[replicate[:, 0]]
         if between_runs:
-            deviation += spread.draw(between_runs[key], place, _DRAWS)
+            deviation += spread.draw(between_runs[key], position, _DRAWS)
         deviations.append(deviation)
     compute = empty.effect.number.compute
     size = float(compute(*(np.array([mean]) for mean in means))[0])

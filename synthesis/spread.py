@@ -87,18 +87,18 @@ def spreads(methods: Mapping[str, Values], others: Sequence[np.ndarray]) -> dict
     return result
 
 
-def draw(spread: Spread, place: int, draws: int) -> np.ndarray:
+def draw(spread: Spread, position: int, draws: int) -> np.ndarray:
     """Return deviations of a mean from the true one, [draws], of a t distribution.
 
-    Means with the same group share the error of their variance; `place` tells means apart.
+    Means with the same group share the error of their variance; `position` tells means apart.
     """
-    normal, squares = _standard(place, spread.group, spread.freedom, draws)
+    normal, squares = _standard(position, spread.group, spread.freedom, draws)
     return np.sqrt(spread.variance / squares) * normal
 
 
 @functools.cache
-def _standard(place: int, group: str, freedom: int, draws: int) -> tuple[np.ndarray, np.ndarray]:
+def _standard(position: int, group: str, freedom: int, draws: int) -> tuple[np.ndarray, np.ndarray]:
     # normal draws, and draws of the estimated variance in parts of the true one
-    normal = np.random.default_rng([1, place]).standard_normal(draws)
+    normal = np.random.default_rng([1, position]).standard_normal(draws)
     generator = np.random.default_rng([2, *group.encode()])
     return normal, generator.chisquare(freedom, draws) / freedom

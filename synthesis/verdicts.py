@@ -25,7 +25,7 @@ from synthesis.effects import (
     refuse_duplicates,
     summarise,
 )
-from synthesis.preconditions import Conditions, networks_in_words
+from synthesis.preconditions import Conditions, Schedule, networks_in_words
 from synthesis.reasons import Evidence, Kind, Reason, in_words, join_texts, remark
 from synthesis.spread import WITHOUT_RUN, Trainings
 
@@ -85,9 +85,9 @@ class Claims:
 
     The variant `decides` if a table has it, otherwise "primary".  Methods without rows of this
     variant use "primary".  `resampled` names the units that replicates resample; `trainings` tells
-    which methods have networks of their own.  `short` has, by
-    tier, the schedules that are shorter than the paper's; `leaks`, by tier, the data sets whose
-    unknown classes the networks have learned, with a description.
+    which methods have networks of their own.  `schedules` has, by tier, the schedules that are
+    shorter than the paper's; `leaks`, by tier, the data sets whose unknown classes the networks
+    have learned, with a description.
     """
 
     paper: str
@@ -98,7 +98,7 @@ class Claims:
     resampled: str = "images"
     trainings: Trainings | None = None
     printed: Callable[[pd.DataFrame], pd.DataFrame] | None = None
-    short: Mapping[str, str] = field(default_factory=dict)
+    schedules: Mapping[str, Schedule] = field(default_factory=dict)
     leaks: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     main: str = ""  # the main claim
     settled_by: str = ""  # evidence that would settle the main claim
@@ -206,11 +206,12 @@ class Claims:
     def _conditions(self, table: pd.DataFrame) -> Conditions:
         tier = table["tier"].iloc[0] if len(table) else ""
         printed = printed_numbers.load(self.paper) if self.printed else None
+        schedule = self.schedules.get(tier)
         return Conditions(
             tier,
             preconditions.unlearnt(table),
             preconditions.behind(table, printed),
-            self.short.get(tier, ""),
+            schedule.short if schedule else "",
             self.leaks.get(tier, {}),
         )
 

@@ -1,12 +1,15 @@
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from helpers.files import project_root
 from helpers.papers import PAPERS
+from helpers.training import exports
+from synthesis.claims import load_claims
 from synthesis.effects import Claim, Effect, number
-from synthesis.preconditions import FINE_TUNED, LEAST_RIGHT, PLAIN, mark, unlearnt
+from synthesis.preconditions import FINE_TUNED, LEAST_RIGHT, PLAIN, Schedule, mark, unlearnt
 from synthesis.reasons import Kind, Reason, in_words
 from synthesis.verdicts import Claims, Second
 from tests.synthesis.claim_tables import named, noisy
@@ -105,15 +108,39 @@ def judged(gain, *, tier="toy", right=None, **claim):
 
 
 @pytest.mark.parametrize(("gain", "free"), GAINS)
-def test_a_short_schedule_tests_no_training_and_contradicts_nothing(monkeypatch, gain, free):
-    reason, training = "the schedule is short (ten epochs)", {"about": ("training",)}
-    monkeypatch.setitem(CLAIMS.short, "short", reason)
+@pytest.mark.parametrize(
+    ("longer", "reason"),
+    [
+        (None, "not measured"),
+        (0.017, "50 % more epochs change the accuracy by 1.7 points"),
+        (-0.012, "50 % more epochs change the accuracy by -1.2 points"),
+        (0.009, ""),
+    ],
+)
+def test_a_schedule_is_long_enough_if_half_as_many_epochs_more_change_little(
+    monkeypatch, gain, free, longer, reason
+):
+    """Otherwise, or if this is not measured, it tests no training, and contradicts nothing."""
+    reason = reason and Schedule(10, 90, 0.087, longer).short
+    training = {"about": ("training",)}
+    monkeypatch.setitem(CLAIMS.schedules, "short", Schedule(10, 90, 0.087, longer))
     assert judged(gain) == judged(gain, **training) == (free, "")
     verdict, note = judged(gain, tier="short", **training)
-    assert verdict == "not testable" and note.endswith(reason)
+    assert verdict == ("not testable" if reason else free) and note.endswith(reason)
     verdict, note = judged(gain, tier="short")
-    assert verdict == ("supported" if gain > 0 else "undecided")
+    assert verdict == ("undecided" if reason and gain < 0 else free)
     assert note.endswith(reason if gain < 0 else "")
+
+
+def test_the_rise_over_the_last_epochs_is_that_of_the_committed_networks():
+    rises = []
+    for path in sorted((project_root() / "results/small/networks/uimnet").glob("*.safetensors")):
+        _, about = exports.load(path)
+        accuracy = about["history"]["accuracy"]
+        rises.append(accuracy[-1] - accuracy[len(accuracy) * 2 // 3 - 1])
+    schedule = load_claims("uimnet").schedules["small"]
+    assert (len(rises), len(accuracy)) == (21, schedule.epochs)
+    assert np.mean(rises) == pytest.approx(schedule.last_third, abs=5e-4)
 
 
 @pytest.mark.parametrize(("gain", "free"), GAINS)
@@ -149,10 +176,10 @@ def test_an_example_is_not_contradicted_by_others_and_another_method_is_not_judg
 def examples(*gains, right=0.9):
     """Return a table with a network for each pair of gains: of b, and of c, over a."""
     tables = []
-    for place, (of_b, of_c) in enumerate(gains):
+    for position, (of_b, of_c) in enumerate(gains):
         values = {("network", "accuracy"): right, ("a", "auroc"): 0.7}
         values |= {("b", "auroc"): 0.7 + of_b, ("c", "auroc"): 0.7 + of_c}
-        pairs = named(values, "method", "metric", backbone=f"a{8 + place}")
+        pairs = named(values, "method", "metric", backbone=f"a{8 + position}")
         tables.append(noisy("toy", pairs, runs=1, spread=0.002, tier="toy", data_set="d"))
     return pd.concat(tables)
 
@@ -174,9 +201,9 @@ def test_one_network_shows_both_halves_of_an_example(gains, expected):
 
 def test_the_best_of_many_networks_needs_a_longer_interval():
     """One in twenty networks without any gain is ahead by chance."""
-    one, many = [(0.004, 0.0)], [(0.004, 0.0)] * 20
+    single, many = [(0.004, 0.0)], [(0.004, 0.0)] * 20
     claims = changed(existential=True)
-    low = [claims.check(examples(*gains)).iloc[-1] for gains in (one, many)]
+    low = [claims.check(examples(*gains)).iloc[-1] for gains in (single, many)]
     widths = [row["high"] - row["low"] for row in low]
     assert widths[1] > 1.2 * widths[0]
 

@@ -5,12 +5,15 @@ import pandas as pd
 import pytest
 
 from helpers.files import project_root
+from helpers.papers.human_centric.parameters import FRESH
 from helpers.papers.unknown_detection.methods import training_of
 from helpers.papers.unknown_detection.parameters import METHODS
 from helpers.tables import results
 from synthesis.claims import load_claims
 from synthesis.effects import Claim, Effect, Verdict, evaluate, number
 from synthesis.spread import WITHOUT_RUN, Trainings, Values, jackknife, spreads
+from tests.synthesis.claim_tables import MODELS
+from tests.synthesis.claim_tables import human_centric as models
 from tests.synthesis.claim_tables import unknown_detection as made_up
 from tests.synthesis.test_effects import numbers
 
@@ -117,6 +120,22 @@ def test_five_runs_of_each_training_settle_the_main_claim(ahead, expected):
     table = table[(table["method"] != "ensemble") | (table["run"] == 0)]
     verdict = claims.verdicts(claims.check(table)).set_index("claim")["verdict"]
     assert claims.settled_by == "five runs of each training"
+    assert verdict[claims.main] == expected
+
+
+@pytest.mark.parametrize(("ahead", "expected"), [(False, "supported"), (True, "undecided")])
+def test_several_families_with_both_thresholds_settle_that_no_score_is_consistently_better(
+    ahead, expected
+):
+    """The second threshold is as the first, or has KNN ahead of MSP on each network."""
+    claims = load_claims("human_centric")
+    knn = {(name, "knn"): rate[0] - 0.09 for name, rate in MODELS.items()}
+    second = models(knn if ahead else ()).assign(variant=FRESH)
+    checks = claims.check(pd.concat([models(), second], ignore_index=True))
+    verdict = claims.verdicts(checks).set_index("claim")["verdict"]
+    assert (
+        "several families" in claims.settled_by and "both kinds of threshold" in claims.settled_by
+    )
     assert verdict[claims.main] == expected
 
 
