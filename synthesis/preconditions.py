@@ -179,11 +179,9 @@ def weaknesses(
     if not conditions.tier:
         return ()
     claim = judged.claim
-    texts = []
-    if not claim.existential:
-        texts.append(_few_networks(claim, [*networks], judged.runs))
-        if not judged.varied and {"training", "runs"} & {*claim.about}:
-            texts.append("there is one run")
+    texts = [_few_networks(claim, [*networks], judged.runs)]
+    if not judged.varied and {"training", "runs"} & {*claim.about}:
+        texts.append("there is one run")
     if judged.verdict == Verdict.CONTRADICTED:
         if claim.existential:
             texts.append("an example elsewhere is no contradiction")

@@ -259,7 +259,8 @@ def _borrowing(correlations: Sequence[pd.DataFrame], of_sets: pd.DataFrame) -> p
     if of_sets.shape[1] == 1 or first.empty:
         return sum((-other for other in others), first).dropna()
     moved = np.arctanh(of_sets.reindex(first.index).clip(-_NEARLY_ONE, _NEARLY_ONE))
-    moved = moved.sub(moved[0], axis=0)
+    moved = moved.sub(moved.drop(columns=0).mean(axis=1), axis=0)
+    moved[0] = 0.0
 
     def drawn(values: pd.DataFrame) -> pd.DataFrame:
         return np.tanh(moved.add(np.arctanh(values[0].clip(-_NEARLY_ONE, _NEARLY_ONE)), axis=0))

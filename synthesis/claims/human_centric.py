@@ -415,6 +415,7 @@ def accuracy():
 
 
 @CLAIMS.add(
+    about="runs",
     existential=True,
     source="Figure 4",
     check="average DER99 rises by > 0.01 to the next larger model of a family, for the score and"
@@ -430,6 +431,7 @@ def capacity():
 
 @CLAIMS.add(
     existential=True,
+    about="runs",
     source="Figure 4: by 6.67 points from ResNet-50 to 101, and by 1.92 back at 152",
     check="of the three largest of the family of ResNets with the most models, average DER99 of ViM"
     " is lowest on the middle one, by > 0.01 each",
