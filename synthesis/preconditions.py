@@ -63,7 +63,7 @@ class Schedule:
             return ""
         measured = (
             f"the last third of them raises the training accuracy by {100 * self.last_third:.0f}"
-            " points, and what 50 % more change is not measured"
+            " points, and the effect of 50 % more is not measured"
         )
         if self.longer is not None:
             measured = f"50 % more epochs change the accuracy by {100 * self.longer:.1f} points"
