@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import chain, islice
+from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from helpers.checks import known_name
+from synthesis import spread
 from synthesis.reasons import Cell, Evidence, Kind, Note, Reason, in_words, remark
+from synthesis.spread import WITHOUT_RUN, Spread, Trainings, Values
 
 #: `data_set` and `backbone` of an effect that is the mean over all of them.
 ALL = "all"
@@ -116,7 +119,8 @@ class Wording(NamedTuple):
 class Effect:
     """A number and its `relation` (<, > or >=) to a margin.
 
-    An effect that does not decide is shown and does not influence the verdict.
+    An effect that does not decide is shown and does not influence the verdict.  Intervals stay
+    within the `limits`, which are the range of the number.
     """
 
     name: str
@@ -125,6 +129,7 @@ class Effect:
     margin: float
     decides: bool = True
     wording: Wording | None = None
+    limits: tuple[float, float] = (-np.inf, np.inf)
 
     def __post_init__(self) -> None:
         known_name("relation", self.relation, _HOLDS)
@@ -157,7 +162,9 @@ class Claim:
     `scope` is true for the data sets of the claim; `needs` are required in a table if the effects
     are derived.  `about` is the source of variation: "training", "models", "families" or
     "runs".  A claim that one example proves ("depends on") is `existential`.  `names` are test sets
-    without stand-ins; `departure` describes how our method differs from the paper's.
+    without stand-ins; `departure` describes how our method differs from the paper's.  `stands_for`
+    describes the images that stand for the paper's.  `fine_tuned` says that the authors of the
+    method fine-tune as well.
     """
 
     id: str
@@ -171,6 +178,8 @@ class Claim:
     names: tuple[str, ...] = ()
     existential: bool = False
     departure: str = ""
+    stands_for: str = ""
+    fine_tuned: bool = False
 
     def __post_init__(self) -> None:
         for word in self.about:
@@ -194,6 +203,10 @@ class Judged:
     high: float = _NAN
     verdict: Verdict = Verdict.NO_DATA
     runs: int = 0
+    #: Whether the interval contains the variation between runs.
+    varied: bool = False
+    #: How much longer the interval is, since the cell was chosen among several.
+    stretch: float = 1
     reasons: tuple[Reason, ...] = ()
     evidence: Evidence | None = None
     #: The effect by second numbers, in words.
@@ -243,6 +256,7 @@ def evaluate(
     *,
     intervals: bool = True,
     resampled: str = "images",
+    trainings: Trainings | None = None,
 ) -> list[Judged]:
     """Compute the effects of claims, for each data set and backbone and for their mean.
 
@@ -257,29 +271,79 @@ def evaluate(
       high on average.
     * The variance of n drawn runs is n / (n - 1) times too small and is scaled up by this factor.
       The interval of two or three runs is still uncertain.
+    * Methods that are different `trainings` are compared by their means over runs, whose spread
+      between runs is in `synthesis.spread`.
     * With one run we resample only images, and without replicates only runs; a remark states this.
-      Data sets and backbones are not resampled.
     * A run in which the effect is not finite lacks it.
     * A number with a doubt leaves its effect undecided; so does a mean that contains it.
     * An interval that ends within a tenth of its width of the margin is undecided.
     * An untestable number has the verdict "not testable" and is left out of the mean.
     * If one data set and backbone contradicts the mean over all, the mean is undecided.
+    * A claim about "models" also resamples the backbones of the mean, by Student's t.
+    * An existential claim has no mean: the one cell decides that shows all of its effects most
+      clearly, with an interval for the best of so many cells.  Other cells do not count.
     """
     cells = _cells(table)
     judged = []
     for claim in claims:
-        for effect in claim.effects:
-            measured = [
-                _measure(Judged(claim, effect, cell), runs, resampled)
+        measured = {
+            effect.name: [
+                _measure(Judged(claim, effect, cell), runs, resampled, trainings)
                 for cell, runs in cells.items()
             ]
-            alone = [_decide(each, intervals) for each in measured]
-            over_all = _decide(_pool(Judged(claim, effect, (ALL, ALL)), measured), intervals)
+            for effect in claim.effects
+        }
+        alone = {
+            name: [_decide(each, intervals) for each in every] for name, every in measured.items()
+        }
+        example = _example(alone) if claim.existential else None
+        for effect in claim.effects:
+            if example is not None:
+                over_all = _as_example(measured[effect.name], example)
+            else:
+                over_all = _pool(Judged(claim, effect, (ALL, ALL)), measured[effect.name])
+            over_all = _decide(over_all, intervals)
             opposite = _OPPOSITE.get(over_all.verdict)
-            if against := [each.cell for each in alone if each.verdict == opposite]:
+            against = [each.cell for each in alone[effect.name] if each.verdict == opposite]
+            if against and example is None:
                 over_all = over_all.left_undecided(remark("against:", *against))
-            judged += [*alone, over_all]
+            judged += [*alone[effect.name], over_all]
     return judged
+
+
+def _example(effects: Mapping[str, Sequence[Judged]]) -> int | None:
+    """Return the position of the cell that shows all effects of a claim most clearly, if any does.
+
+    The clearance of an effect is its distance from the margin in parts of its half interval.
+    """
+    clearances = []
+    for judged in effects.values():
+        row = []
+        for each in judged:
+            sign = -1 if each.effect.relation == "<" else 1
+            half = max((each.high - each.low) / 2, 1e-12)
+            clearance = sign * (each.size - each.effect.margin) / half
+            testable = each.verdict not in (Verdict.NOT_TESTABLE, Verdict.NO_DATA)
+            row.append(clearance if testable and np.isfinite(clearance) else -np.inf)
+        clearances.append(row)
+    least = np.min(clearances, axis=0)
+    if not least.size or np.isneginf(least).all():
+        return None
+    return int(least.argmax())
+
+
+def _as_example(measured: Sequence[Judged], position: int) -> Judged:
+    """Return the effect of one cell as that of the claim.
+
+    The cell was chosen among several, so its interval is as much wider (Bonferroni).
+    """
+    choices = sum(each.runs > 0 for each in measured)
+    chosen = measured[position]
+    shown = (remark("example:", chosen.cell),) if choices > 1 else ()
+    reasons = (*shown, *chosen.reasons)
+    normal = NormalDist()
+    stretch = normal.inv_cdf(1 - 0.025 / choices) / normal.inv_cdf(0.975)
+    return replace(chosen, cell=(ALL, ALL), reasons=reasons, stretch=stretch)
 
 
 def summarise(claims: Sequence[Claim], checks: pd.DataFrame) -> pd.DataFrame:
@@ -344,9 +408,13 @@ def _cells(table: pd.DataFrame) -> dict[Cell, _Runs]:
     return cells
 
 
-def _measure(empty: Judged, runs: _Runs, resampled: str) -> Judged:
+def _measure(
+    empty: Judged, runs: _Runs, resampled: str, trainings: Trainings | None = None
+) -> Judged:
     """Return the effect of `empty` with its size, draws and reasons, from the runs of its cell."""
     number = empty.effect.number
+    if trainings and len({trainings.of(key.method) for key in number.keys}) > 1:
+        return _compare(empty, runs, resampled, trainings)
     used: list[tuple[Key, _Entry]] = []
     computed: dict[int, np.ndarray] = {}
     for run in sorted(runs):
@@ -392,8 +460,81 @@ def _measure(empty: Judged, runs: _Runs, resampled: str) -> Judged:
         size=float(np.mean(points)),
         draws=_draw(points, images) if len(computed) > 1 or replicates else None,
         runs=len(computed),
+        varied=len(computed) > 1,
         reasons=(*remarks, *dict.fromkeys(reasons)),
     )
+
+
+def _compare(empty: Judged, runs: _Runs, resampled: str, trainings: Trainings) -> Judged:
+    """Return an effect of means over runs, of methods that are different trainings."""
+    keys = empty.effect.number.keys
+    entries = {key: _by_run(runs, key) for key in keys}
+    if not all(entries.values()):
+        return replace(empty, reasons=(remark("no run has all of its numbers"),))
+    used = [entry for by_run in entries.values() for entry in by_run.values()]
+    replicates = min(len(entry.bootstrap) for entry in used)
+    _, replicate = _picks(1, replicates)
+    between_runs = _spreads(entries, runs, trainings)
+    means = []
+    deviations = []
+    for position, (key, by_run) in enumerate(entries.items()):
+        arrays = np.array([entry.array()[: 1 + replicates] for entry in by_run.values()])
+        means.append(arrays[:, 0].mean())
+        deviation = np.zeros(_DRAWS)
+        if replicates:
+            deviation += _centred(arrays[:, 1:].mean(axis=0))[replicate[:, 0]]
+        if between_runs:
+            deviation += spread.draw(between_runs[key], position, _DRAWS)
+        deviations.append(deviation)
+    compute = empty.effect.number.compute
+    size = float(compute(*(np.array([mean]) for mean in means))[0])
+    pairs = zip(means, deviations, strict=True)
+    draws = compute(*(mean + deviation for mean, deviation in pairs))
+    fewest = min(map(len, entries.values()))
+    remarks = []
+    if not between_runs:
+        lack = f"one run: only {resampled} resampled" if replicates else "one run, no replicates"
+        remarks.append(remark(lack))
+    elif fewest == 1:
+        remarks.append(remark("a method with one run has the spread of the others' runs"))
+    reasons = chain.from_iterable(sorted({entry.reasons for entry in used}, key=in_words))
+    return replace(
+        empty,
+        size=size,
+        draws=draws if between_runs or replicates else None,
+        runs=fewest,
+        varied=bool(between_runs),
+        reasons=(*remarks, *dict.fromkeys(reasons)),
+    )
+
+
+def _by_run(runs: _Runs, key: Key) -> dict[int, _Entry]:
+    return {run: numbers[key] for run, numbers in sorted(runs.items()) if key in numbers}
+
+
+def _spreads(
+    entries: dict[Key, dict[int, _Entry]], runs: _Runs, trainings: Trainings
+) -> dict[Key, Spread]:
+    """Return the spread between runs of each number; none if it is not known for one of them."""
+    metrics: dict[tuple[str, ...], dict[str, Values]] = {}
+    for key, by_run in entries.items():
+        without = _by_run(runs, key._replace(calibration=WITHOUT_RUN))
+        metrics.setdefault(key[1:], {})[key.method] = Values(_values(by_run), _values(without))
+    result: dict[Key, Spread] = {}
+    for columns, methods in metrics.items():
+        others = []
+        if trainings.baseline not in map(trainings.of, methods):
+            baseline = _by_run(runs, Key(trainings.baseline, *columns))
+            others = [_values(baseline)] if baseline else []
+        known = spread.spreads(methods, others)
+        if not known:
+            return {}
+        result |= {Key(method, *columns): known[method] for method in methods}
+    return result
+
+
+def _values(by_run: dict[int, _Entry]) -> np.ndarray:
+    return np.array([entry.value for entry in by_run.values()])
 
 
 def _centred(replicates: np.ndarray) -> np.ndarray:
@@ -444,11 +585,17 @@ def _pool(empty: Judged, measured: Sequence[Judged]) -> Judged:
             reasons[Reason(Kind.DOUBT, f"{doubt.text} of", (each.cell,))] = None
     for each in counted:
         reasons |= dict.fromkeys(each.note.of(Kind.UNTESTABLE))
+    sizes = np.array([each.size for each in counted])
+    means = np.mean(draws, axis=0) if len(draws) == len(counted) else None
+    if means is not None and "models" in empty.claim.about and len(counted) > 1:
+        of_cells = Spread(sizes.var(ddof=1) / len(sizes), len(sizes) - 1, "cells")
+        means = means + spread.draw(of_cells, len(sizes), _DRAWS)
     return replace(
         empty,
-        size=float(np.mean([each.size for each in counted])),
-        draws=np.mean(draws, axis=0) if len(draws) == len(counted) else None,
+        size=float(sizes.mean()),
+        draws=means,
         runs=min(each.runs for each in counted),
+        varied=all(each.varied for each in counted),
         reasons=(*reasons,),
     )
 
@@ -460,7 +607,9 @@ def _decide(measured: Judged, intervals: bool) -> Judged:
         return replace(measured, reasons=(remark(f"needs {needs}"),)) if needs else measured
     low = high = _NAN
     if intervals and measured.draws is not None:
-        low, high = np.quantile(measured.draws, [0.025, 0.975]).tolist()
+        ends = np.quantile(measured.draws, [0.025, 0.975])
+        ends = measured.size + measured.stretch * (ends - measured.size)
+        low, high = np.clip(ends, *measured.effect.limits).tolist()
     reasons = measured.reasons
     if not intervals:
         reasons = tuple(reason for reason in reasons if reason.kind != Kind.REMARK)

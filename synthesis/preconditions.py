@@ -24,6 +24,9 @@ MOST_LOSS = 0.9
 #: Least AUROC of plain training; below this, its score does not detect unknown images at all.
 LEAST_AUROC = 0.55
 
+#: Least change of the accuracy by half as many epochs more that shows a schedule to be too short.
+LONG_ENOUGH = 0.01
+
 #: Largest loss of accuracy of a method from the baseline, unless the paper has it as well.
 MOST_BEHIND = 0.02
 
@@ -32,10 +35,39 @@ PRECONDITIONS = _TEXTS["preconditions"]
 
 FINE_TUNED = "networks are fine-tuned in this way, not trained from scratch"
 
-#: Families and architectures that a verdict requires, by the subject of a claim.
-LEAST_NETWORKS = {"models": (2, 3), "families": (2, 1)}
+#: Families, architectures and networks that a verdict requires, by the subject of a claim.
+LEAST_NETWORKS = {"models": (2, 3, 5), "families": (2, 1, 1)}
 
 PLURALS = {"network": "networks", "architecture": "architectures", "family": "families"}
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """A schedule of a tier that is shorter than the paper's, as far as it was measured.
+
+    `longer` is by how much half as many epochs more change the accuracy, None if nobody measured
+    this.  `last_third` is by how much the training accuracy rises over the last third of the
+    epochs: since the learning rate decays at the same time, it does not show what more epochs
+    would do.
+    """
+
+    epochs: int
+    papers: int
+    last_third: float
+    longer: float | None = None
+
+    @property
+    def short(self) -> str:
+        """Why the schedule is not known to be long enough; "" if it is."""
+        if self.longer is not None and abs(self.longer) < LONG_ENOUGH:
+            return ""
+        measured = (
+            f"the last third of them raises the training accuracy by {100 * self.last_third:.0f}"
+            " points, and the effect of 50 % more is not measured"
+        )
+        if self.longer is not None:
+            measured = f"50 % more epochs change the accuracy by {100 * self.longer:.1f} points"
+        return f"{self.epochs} epochs (the paper has {self.papers}): {measured}"
 
 
 @dataclass(frozen=True)
@@ -43,15 +75,16 @@ class Conditions:
     """Facts about the networks of a results table and about its tier.
 
     `unlearnt` and `behind` are the results of the functions of this name.  `short` describes a
-    schedule that is shorter than the paper's, and `leak` images of unknown classes in the training
-    data.  Printed numbers are without a tier, and preconditions do not apply to them.
+    schedule that is too short, and `leaks`, by data set, images of unknown classes
+    in the training data.  Printed numbers are without a tier, and preconditions do not apply to
+    them.
     """
 
     tier: str = ""
     unlearnt: Mapping[tuple[str, str], Reason] = field(default_factory=dict)
     behind: Mapping[tuple[str, str, str], Reason] = field(default_factory=dict)
     short: str = ""
-    leak: str = ""
+    leaks: Mapping[str, str] = field(default_factory=dict)
 
 
 def unlearnt(table: pd.DataFrame) -> dict[tuple[str, str], Reason]:
@@ -111,9 +144,15 @@ def prevent(numbers: pd.DataFrame, claim: Claim, conditions: Conditions) -> pd.D
     """Return the numbers of a claim with the reasons why they cannot test it at their tier."""
     if not conditions.tier:
         return numbers
-    training = FINE_TUNED if conditions.tier == "pretrained" else conditions.short
-    texts = [_TEXTS["tests_no_claim"].get(conditions.tier, ""), conditions.leak, claim.departure]
-    texts.append(training if "training" in claim.about else "")
+    leaks = numbers["data_set"].map(conditions.leaks)
+    leaks = [_untestable(text) if isinstance(text, str) else None for text in leaks]
+    numbers = numbers.assign(reasons=_added(numbers["reasons"], leaks))
+    texts = [_TEXTS["tests_no_claim"].get(conditions.tier, ""), claim.departure]
+    if "training" in claim.about:
+        if conditions.tier != "pretrained":
+            texts.append(conditions.short)
+        elif not (claim.fine_tuned or claim.existential):
+            texts.append(FINE_TUNED)
     if reasons := tuple(_untestable(text) for text in texts if text):
         doubts = (Note(before).of(Kind.DOUBT) for before in numbers["reasons"])
         return numbers.assign(reasons=[(*doubt, *reasons) for doubt in doubts])
@@ -126,6 +165,13 @@ def prevent(numbers: pd.DataFrame, claim: Claim, conditions: Conditions) -> pd.D
     return numbers.assign(reasons=_added(numbers["reasons"], far_behind))
 
 
+def fine_tuned(claim: Claim, conditions: Conditions) -> str:
+    """Return that fine-tuned networks stand for networks that are trained from scratch, if so."""
+    if conditions.tier != "pretrained" or "training" not in claim.about:
+        return ""
+    return "" if claim.fine_tuned else "by fine-tuning"
+
+
 def weaknesses(
     judged: Judged, networks: Iterable[str], conditions: Conditions
 ) -> tuple[Reason, ...]:
@@ -133,21 +179,29 @@ def weaknesses(
     if not conditions.tier:
         return ()
     claim = judged.claim
-    counts = count_networks(networks)
-    few = ""
-    for families, architectures in (LEAST_NETWORKS.get(word, (0, 0)) for word in claim.about):
-        if counts["family"] < families:
-            few = "all networks are of one family"
-        elif counts["architecture"] < architectures:
-            few = f"the networks are of fewer than {architectures} architectures"
-    texts = [few]
-    if judged.runs == 1 and {"training", "runs"} & {*claim.about}:
+    texts = [_few_networks(claim, [*networks], judged.runs)]
+    if not judged.varied and {"training", "runs"} & {*claim.about}:
         texts.append("there is one run")
     if judged.verdict == Verdict.CONTRADICTED:
         if claim.existential:
             texts.append("an example elsewhere is no contradiction")
         texts.append(conditions.short)
     return tuple(Reason(Kind.WEAKNESS, text) for text in texts if text)
+
+
+def _few_networks(claim: Claim, networks: list[str], runs: int) -> str:
+    """Return in what the networks of a claim are too few, or ""; each run is another network."""
+    counts = count_networks(networks)
+    few = ""
+    for word in claim.about:
+        families, architectures, trained = LEAST_NETWORKS.get(word, (0, 0, 0))
+        if counts["family"] < families:
+            few = "all networks are of one family"
+        elif counts["architecture"] < architectures:
+            few = f"the networks are of fewer than {architectures} architectures"
+        elif counts["network"] * max(1, runs) < trained:
+            few = f"there are fewer than {trained} networks"
+    return few
 
 
 def behind(table: pd.DataFrame, printed: pd.DataFrame | None) -> dict[tuple[str, str, str], Reason]:

@@ -25,8 +25,9 @@ from synthesis.effects import (
     refuse_duplicates,
     summarise,
 )
-from synthesis.preconditions import Conditions, networks_in_words
+from synthesis.preconditions import Conditions, Schedule, networks_in_words
 from synthesis.reasons import Evidence, Kind, Reason, in_words, join_texts, remark
+from synthesis.spread import WITHOUT_RUN, Trainings
 
 
 @dataclass(frozen=True)
@@ -34,12 +35,14 @@ class Second:
     """Second numbers that must agree before an effect is supported or contradicted.
 
     They are of a `variant`, if a table has it; an effect without numbers of this variant is decided
-    by the deciding variant alone.  Or `compute` returns them from the deciding rows; an effect that
-    then lacks numbers is undecided, unless these numbers have no `intervals`.
+    by the deciding variant alone, unless a number is of a test set that `needs` it.  Or `compute`
+    returns them from the deciding rows; an effect that then lacks numbers is undecided, unless
+    these numbers have no `intervals`.
     """
 
     name: str
     variant: str = ""
+    needs: str = ""
     compute: Callable[[pd.DataFrame], pd.DataFrame] | None = None
     intervals: bool = True
 
@@ -54,8 +57,9 @@ class Second:
         """Return an effect that is only settled as the effect by the second numbers is."""
         lacking = other.verdict == Verdict.NO_DATA
         alone = bool(self.variant) or not self.intervals  # decides an effect without others
+        needed = self.needs in {key.test_set for key in judged.effect.number.keys}
         reasons = []
-        if lacking and not alone:
+        if lacking and (needed or not alone):
             reasons.append(f"there are no numbers by the {self.name}")
         elif not lacking and other.verdict != judged.verdict:
             reasons.append(f"by the {self.name} it is {other.verdict}")
@@ -80,9 +84,10 @@ class Claims:
     (`printed_numbers.load`).
 
     The variant `decides` if a table has it, otherwise "primary".  Methods without rows of this
-    variant use "primary".  `resampled` names the units that replicates resample.  `short` has, by
-    tier, the schedules that are shorter than the paper's; `leaks` the networks that have learned
-    the unknown classes.
+    variant use "primary".  `resampled` names the units that replicates resample; `trainings` tells
+    which methods have networks of their own.  `schedules` has, by tier, the schedules that are
+    shorter than the paper's; `leaks`, by tier, the data sets whose unknown classes the networks
+    have learned, with a description.
     """
 
     paper: str
@@ -91,9 +96,10 @@ class Claims:
     seconds: tuple[Second, ...] = ()
     decides: str = "primary"
     resampled: str = "images"
+    trainings: Trainings | None = None
     printed: Callable[[pd.DataFrame], pd.DataFrame] | None = None
-    short: Mapping[str, str] = field(default_factory=dict)
-    leaks: Mapping[str, str] = field(default_factory=dict)
+    schedules: Mapping[str, Schedule] = field(default_factory=dict)
+    leaks: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     main: str = ""  # the main claim
     settled_by: str = ""  # evidence that would settle the main claim
     heading: str = "The paper's sentences"  # above the claims on the paper's page
@@ -181,10 +187,16 @@ class Claims:
         return summed.assign(sentence=summed["sentence"] + words, evidence=evidence)
 
     def _rows(self, table: pd.DataFrame, variant: str) -> pd.DataFrame:
-        """Return the rows of a variant, and of "primary" for methods that lack it."""
+        """Return the rows of a variant, and of "primary" for methods that lack it.
+
+        Rows of ensembles without one run have this as their calibration.
+        """
         if self.every_variant:
             return table
         rows = table[table["variant"] == variant]
+        left_out = table[table["variant"] == WITHOUT_RUN]
+        if self.trainings and len(left_out):
+            rows = pd.concat([rows, left_out.assign(calibration=WITHOUT_RUN)])
         if "primary" in (self.decides, variant):
             return rows
         both = pd.concat([table[table["variant"] == "primary"], rows])
@@ -194,12 +206,13 @@ class Claims:
     def _conditions(self, table: pd.DataFrame) -> Conditions:
         tier = table["tier"].iloc[0] if len(table) else ""
         printed = printed_numbers.load(self.paper) if self.printed else None
+        schedule = self.schedules.get(tier)
         return Conditions(
             tier,
             preconditions.unlearnt(table),
             preconditions.behind(table, printed),
-            self.short.get(tier, ""),
-            self.leaks.get(tier, ""),
+            schedule.short if schedule else "",
+            self.leaks.get(tier, {}),
         )
 
     def _judge(
@@ -211,12 +224,22 @@ class Claims:
         judged = []
         for claim in self.claims:
             # other rows would count as cells that lack the numbers of the claim
-            keys = (key for effect in claim.effects for key in effect.number.keys)
-            numbers = rows[pairs.isin({(key.method, key.metric) for key in keys})]
+            keys = [key for effect in claim.effects for key in effect.number.keys]
+            wanted = {(key.method, key.metric) for key in keys}
+            if self.trainings:
+                wanted |= {(self.trainings.baseline, key.metric) for key in keys}
+            numbers = rows[pairs.isin(wanted)]
             if claim.scope:
                 numbers = numbers[numbers["data_set"].map(claim.scope).astype(bool)]
             numbers = preconditions.prevent(numbers, claim, conditions)
-            effects = evaluate([claim], numbers, intervals=intervals, resampled=self.resampled)
+            fine_tuned = preconditions.fine_tuned(claim, conditions)
+            effects = evaluate(
+                [claim],
+                numbers,
+                intervals=intervals,
+                resampled=self.resampled,
+                trainings=self.trainings,
+            )
             evidence = _evidence(numbers)
             networks = evidence.networks if evidence else ()
             networks = networks or tuple(table["backbone"].unique())
@@ -226,6 +249,8 @@ class Claims:
                 )
                 for each in effects
             ]
+            if conditions.tier:
+                weaker = [_stands_in(each, claim.stands_for, fine_tuned) for each in weaker]
             if claim.names and "stand_in" in numbers:
                 weaker = [_name_stand_ins(each, numbers) for each in weaker]
             judged += _explain(weaker)
@@ -277,6 +302,11 @@ def _name_stand_ins(judged: Judged, rows: pd.DataFrame) -> Judged:
     """Return an effect with its stand-ins, which cannot contradict its claim."""
     used = {key.test_set for key in judged.effect.number.keys} & {*judged.claim.names}
     texts = rows.loc[rows["test_set"].isin(used), "stand_in"].unique()
+    return _stands_in(judged, *texts)
+
+
+def _stands_in(judged: Judged, *texts: str) -> Judged:
+    """Return an effect by stand-ins, described by `texts`: they support, or leave undecided."""
     if judged.verdict == Verdict.CONTRADICTED:
         return judged.left_undecided(*(Reason(Kind.WEAKNESS, text) for text in texts if text))
     if np.isnan(judged.size):

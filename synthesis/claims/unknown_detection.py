@@ -11,9 +11,11 @@ import pandas as pd
 
 from helpers.papers.unknown_detection import PAPER
 from helpers.papers.unknown_detection.composition import PAPER_UNION
+from helpers.papers.unknown_detection.methods import training_of
 from helpers.papers.unknown_detection.parameters import METHODS
 from synthesis.effects import CELL, Effect, Wording, number
 from synthesis.reasons import Kind, Reason
+from synthesis.spread import Trainings
 from synthesis.verdicts import Claims, Second
 
 _FAR = ("SVHN", "LSUN-FIX", "DTD")
@@ -35,6 +37,8 @@ def derive(table: pd.DataFrame) -> pd.DataFrame:
         name: f"{title} in place of {PAPER.test_sets[name]}"
         for name, title in PAPER.stand_ins.items()
     }
+    among = [text for name, text in words.items() if name in present]
+    words["far"] = f"among the far images, {' and '.join(among)}" if among else ""
     words["fixed"] = "other photographs in place of LSUN-FIX"
     named = table.assign(
         test_set=table["test_set"].replace(titles[~titles.duplicated(keep=False)].to_dict()),
@@ -86,6 +90,7 @@ CLAIMS = Claims(
     settled_by="five runs of each training",
     derive=derive,
     seconds=(Second("paper's shares of images", compute=_at_paper_shares),),
+    trainings=Trainings("baseline", training_of),
     printed=_with_far,
 )
 
@@ -162,6 +167,7 @@ def outlier_exposure_accuracy():
 
 @CLAIMS.add(
     about="training",
+    names=("far",),
     source="Table 5",
     scope=_is_cifar,
     check="AUROC against far OOD is above each other method's",

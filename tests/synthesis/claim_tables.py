@@ -59,11 +59,11 @@ DETECTION = {(method, *cell): value for cell, value in EVERY_METHOD for method i
 DETECTION |= by_number(AGREEING["cifar"])
 
 
-def unknown_detection(changes=(), *, spread=0.001, data_set="cifar100"):
-    """Three runs; the union at the paper's shares is as ours, unless it is changed."""
+def unknown_detection(changes=(), *, spread=0.001, data_set="cifar100", runs=3):
+    """The union at the paper's shares is as ours, unless it is changed."""
     numbers = DETECTION | by_number(AGREEING.get(data_set, {})) | dict(changes)
     pairs = named(numbers, "method", "metric", "test_set")
-    table = noisy("unknown_detection", pairs, runs=3, spread=spread, data_set=data_set)
+    table = noisy("unknown_detection", pairs, runs=runs, spread=spread, data_set=data_set)
     union = table[table["test_set"] == "union"].assign(test_set=PAPER_UNION)
     both = pd.concat([table, union], ignore_index=True)
     return both.drop_duplicates(list(results.IDENTITY), ignore_index=True)
@@ -146,7 +146,7 @@ def _uimnet(spread, runs, replicates):
     return table, pd.DataFrame(cells * runs)
 
 
-UDE, NETWORKS = "ude_wasserstein", ("resnet8", "resnet14", "densenet", "vit")
+UDE, NETWORKS = "ude_wasserstein", ("resnet8", "resnet14", "densenet", "vit", "mixer")
 EVALUATORS = ("kmeans_l2", "gmm_wasserstein", "confidence", "auto_evaluation", "gmm_kl", "ude_kl")
 MIXED = {UDE: 0.1, "gmm_wasserstein": 0.15, "kmeans_l2": 0.2}
 SIZES, RATIOS = ("size 20", "size 50", "size 400"), ("1:100", "1:10", "1:1", "10:1")

@@ -157,3 +157,24 @@ def test_a_data_set_that_contradicts_the_mean_leaves_it_undecided():
     row = pooled(pd.concat([good, good.assign(backbone="n"), bad]))
     assert row["low"] > 0 and row["verdict"] == Verdict.UNDECIDED
     assert str(row["note"]).endswith("against: e, m")
+
+
+@pytest.mark.parametrize(("gap", "expected"), [(0.3, "undecided"), (0.02, "supported")])
+def test_a_claim_about_models_resamples_the_networks(gap, expected):
+    """Though each network is certain: others may differ as much as these do."""
+    cells = [
+        numbers([0.5 + k * gap, 0.5 + k * gap], [0.4, 0.4], backbone=f"m{k}") for k in (0, 1, 2)
+    ]
+    (claim,) = [Claim("better", "", "", "", (DIFFERENCE,), about=("models",))]
+    assert checks([claim], pd.concat(cells))["verdict"].iloc[-1] == expected
+    assert pooled(pd.concat(cells))["verdict"] == Verdict.SUPPORTED
+
+
+def test_an_interval_stays_within_the_range_of_its_number():
+    limited = Effect("a", A, ">", 0.0, limits=(-1, 1))
+    table = numbers([0.9, 0.5], [], 0.7 + 0.3 * NOISE, ())
+    rows = [
+        checks([Claim("c", "", "", "", (effect,))], table).iloc[-1]
+        for effect in (limited, Effect("a", A, ">", 0.0))
+    ]
+    assert rows[0]["high"] == 1 < rows[1]["high"] and rows[0]["low"] == rows[1]["low"] > -1

@@ -18,7 +18,8 @@ SCOPES = {claim.id: claim.scope for claim in load_claims("unknown_detection").cl
 CIFAR = {name for name, scope in SCOPES.items() if scope("cifar100")}
 IMAGENET = {name for name, scope in SCOPES.items() if scope("imagenet")}
 
-DEPARTED = {"mixed"}  # our mixtures are smaller
+#: Claims whose method differs from the authors' in each of our tables.
+DEPARTED = {"teacher", "distillation"}
 
 
 def flat():
@@ -83,7 +84,8 @@ def test_derived_numbers_by_hand(paper):
     values = rows.set_index(["method", "metric", "backbone"])["value"].sort_index()
     for *key, expected in numbers:
         assert values[tuple(key)].item() == pytest.approx(expected), key
-    for row in rows.itertuples():
+    # replicates of these draw the networks
+    for row in rows[rows["metric"] != "accuracy_correlation"].itertuples():
         assert paper == "gscore" or np.ptp([row.value, *row.bootstrap]) < 2**-12  # as stored
 
 

@@ -1,17 +1,21 @@
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from helpers.files import project_root
 from helpers.papers import PAPERS
+from helpers.training import exports
+from synthesis.claims import load_claims
 from synthesis.effects import Claim, Effect, number
-from synthesis.preconditions import FINE_TUNED, LEAST_RIGHT, PLAIN, mark, unlearnt
+from synthesis.preconditions import FINE_TUNED, LEAST_RIGHT, PLAIN, Schedule, mark, unlearnt
 from synthesis.reasons import Kind, Reason, in_words
 from synthesis.verdicts import Claims, Second
 from tests.synthesis.claim_tables import named, noisy
 
-GAIN = Effect("b minus a", number("auroc", "b") - number("auroc", "a"), ">", 0.0)
+A = number("auroc", "a")
+GAIN = Effect("b minus a", number("auroc", "b") - A, ">", 0.0)
 CLAIMS = Claims("toy", claims=[Claim("better", "B is better.", "", "", (GAIN,))])
 GAINS = [(0.05, "supported"), (-0.05, "contradicted")]
 FILES = [file for file in project_root().glob("results/*/*.parquet") if file.stem in PAPERS]
@@ -56,12 +60,33 @@ def test_fine_tuned_networks_say_nothing_about_training(gain, decided, about):
 
 
 @pytest.mark.parametrize(("gain", "decided"), GAINS)
-@pytest.mark.parametrize("tier", ["mini", "rehearsal", "leaky"])
-def test_a_tier_that_shows_methods_or_leaks_gives_no_verdict(monkeypatch, gain, decided, tier):
-    monkeypatch.setitem(CLAIMS.leaks, "leaky", "networks of tier `leaky` know them")
+@pytest.mark.parametrize("tier", ["mini", "rehearsal"])
+def test_a_tier_that_shows_methods_gives_no_verdict(gain, decided, tier):
     assert judged(gain)[0] == decided
     verdict, note = judged(gain, tier=tier)
     assert verdict == "not testable" and f"tier `{tier}`" in note
+
+
+@pytest.mark.parametrize(("gain", "decided"), GAINS)
+def test_a_data_set_whose_unknown_classes_were_learned_is_left_out(gain, decided):
+    """And the others decide, whatever its numbers say; alone, it tests nothing."""
+    claims = replace(CLAIMS, leaks={"toy": {"e": "networks of e know them"}})
+    leaking = made_up({"a8": 0.9}, -gain).assign(data_set="e")
+    assert verdict(leaking, claims) == "not testable"
+    both = pd.concat([made_up({"a8": 0.9}, gain), leaking])
+    assert verdict(both) == "undecided" and verdict(both, claims) == decided
+    assert claims.check(both)["note"].map(str).str.contains("left out since not testable, e").any()
+
+
+@pytest.mark.parametrize(("gain", "decided"), GAINS)
+def test_fine_tuning_blocks_no_sentence_about_what_its_authors_fine_tune(gain, decided):
+    """Nor one about an example, which it may support, and whose note says so."""
+    table = made_up({"a8": 0.9}, gain, tier="pretrained")
+    training = {"about": ("training",)}
+    assert verdict(table, changed(fine_tuned=True, **training)) == decided
+    shown = changed(existential=True, **training)
+    assert verdict(table, shown) == ("supported" if gain > 0 else "undecided")
+    assert shown.check(table)["note"].map(str).str.contains("by fine-tuning").all()
 
 
 @pytest.mark.parametrize(("gain", "expected"), [(0.02, "supported"), (-0.02, "undecided")])
@@ -83,21 +108,49 @@ def judged(gain, *, tier="toy", right=None, **claim):
 
 
 @pytest.mark.parametrize(("gain", "free"), GAINS)
-def test_a_short_schedule_tests_no_training_and_contradicts_nothing(monkeypatch, gain, free):
-    reason, training = "the schedule is short (ten epochs)", {"about": ("training",)}
-    monkeypatch.setitem(CLAIMS.short, "short", reason)
+@pytest.mark.parametrize(
+    ("longer", "reason"),
+    [
+        (None, "not measured"),
+        (0.017, "50 % more epochs change the accuracy by 1.7 points"),
+        (-0.012, "50 % more epochs change the accuracy by -1.2 points"),
+        (0.009, ""),
+    ],
+)
+def test_a_schedule_is_long_enough_if_half_as_many_epochs_more_change_little(
+    monkeypatch, gain, free, longer, reason
+):
+    """Otherwise, or if this is not measured, it tests no training, and contradicts nothing."""
+    reason = reason and Schedule(10, 90, 0.087, longer).short
+    training = {"about": ("training",)}
+    monkeypatch.setitem(CLAIMS.schedules, "short", Schedule(10, 90, 0.087, longer))
     assert judged(gain) == judged(gain, **training) == (free, "")
     verdict, note = judged(gain, tier="short", **training)
-    assert verdict == "not testable" and note.endswith(reason)
+    assert verdict == ("not testable" if reason else free) and note.endswith(reason)
     verdict, note = judged(gain, tier="short")
-    assert verdict == ("supported" if gain > 0 else "undecided")
+    assert verdict == ("undecided" if reason and gain < 0 else free)
     assert note.endswith(reason if gain < 0 else "")
+
+
+def test_the_rise_over_the_last_epochs_is_that_of_the_committed_networks():
+    rises = []
+    for path in sorted((project_root() / "results/small/networks/uimnet").glob("*.safetensors")):
+        _, about = exports.load(path)
+        accuracy = about["history"]["accuracy"]
+        rises.append(accuracy[-1] - accuracy[len(accuracy) * 2 // 3 - 1])
+    schedule = load_claims("uimnet").schedules["small"]
+    assert (len(rises), len(accuracy)) == (21, schedule.epochs)
+    assert np.mean(rises) == pytest.approx(schedule.last_third, abs=5e-4)
 
 
 @pytest.mark.parametrize(("gain", "free"), GAINS)
 def test_a_claim_about_models_needs_two_families_and_three_architectures(gain, free):
     claim = {"about": ("models",)}
     assert judged(gain, right=dict.fromkeys(["a8", "a14", "b8"], 0.9), **claim)[0] == free
+    few = made_up(dict.fromkeys(["a8", "a14", "b8"], 0.9), gain)
+    few = few[few["run"] == 0]  # three networks
+    row = changed(**claim).check(few).iloc[-1]
+    assert row["verdict"] == "undecided" and "fewer than 5 networks" in str(row["note"])
     for names, reason in ((["a8", "a14", "a20"], "all networks are of one family"),
                           (["a8", "b8", "b8+other"], "of fewer than 3 architectures")):  # fmt: skip
         verdict, note = judged(gain, right=dict.fromkeys(names, 0.9), **claim)
@@ -118,6 +171,41 @@ def test_an_example_is_not_contradicted_by_others_and_another_method_is_not_judg
     for gain, _ in GAINS:
         verdict, note = judged(gain, departure="ours has one layer")
         assert verdict == "not testable" and "ours has one layer" in note
+
+
+def examples(*gains, right=0.9):
+    """Return a table with a network for each pair of gains: of b, and of c, over a."""
+    tables = []
+    for position, (of_b, of_c) in enumerate(gains):
+        values = {("network", "accuracy"): right, ("a", "auroc"): 0.7}
+        values |= {("b", "auroc"): 0.7 + of_b, ("c", "auroc"): 0.7 + of_c}
+        pairs = named(values, "method", "metric", backbone=f"a{8 + position}")
+        tables.append(noisy("toy", pairs, runs=1, spread=0.002, tier="toy", data_set="d"))
+    return pd.concat(tables)
+
+
+@pytest.mark.parametrize(
+    ("gains", "expected"),
+    [
+        ([(0.05, 0.05)], "supported"),
+        ([(0.05, 0.05), (-0.05, -0.05), (-0.05, 0.05)], "supported"),  # others do not block it
+        ([(0.05, -0.05), (-0.05, 0.05)], "undecided"),  # no network shows both halves
+        ([(-0.05, -0.05)], "undecided"),
+    ],
+)
+def test_one_network_shows_both_halves_of_an_example(gains, expected):
+    effects = (GAIN, replace(GAIN, name="c minus a", number=number("auroc", "c") - A))
+    claims = changed(effects=effects, existential=True)
+    assert verdict(examples(*gains), claims) == expected
+
+
+def test_the_best_of_many_networks_needs_a_longer_interval():
+    """One in twenty networks without any gain is ahead by chance."""
+    single, many = [(0.004, 0.0)], [(0.004, 0.0)] * 20
+    claims = changed(existential=True)
+    low = [claims.check(examples(*gains)).iloc[-1] for gains in (single, many)]
+    widths = [row["high"] - row["low"] for row in low]
+    assert widths[1] > 1.2 * widths[0]
 
 
 def test_an_interval_near_the_margin_decides_nothing():

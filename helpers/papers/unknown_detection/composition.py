@@ -1,8 +1,9 @@
-"""How many images of each kind are ranked together, and numbers that do not depend on it.
+"""How many images of each kind are ranked together, and numbers at the paper's composition.
 
-The area under the risk–coverage curve grows with the share of unknown images.  Two numbers can be
-compared between unions of different composition: the excess over the least area of any ranking
-with as many correct answers (E-AURC), and the area of the images weighted to the paper's shares.
+The area under the risk–coverage curve grows with the share of unknown images.  The excess over the
+least area of any ranking with as many correct answers (E-AURC) falls with it, though the scores
+have equal distributions.  Unions of different composition are therefore compared by images that are
+weighted to the paper's shares.
 """
 
 from collections.abc import Mapping
@@ -63,7 +64,7 @@ def least_aurc(correct: np.ndarray, images: int) -> np.ndarray:
 
 
 def with_excess(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table with a row "eaurc" for each "aurc" of a known composition.
+    """Return a table with a row "eaurc" for each "aurc" of ID test images or at the paper's shares.
 
     The number of correct answers follows from the row "accuracy" of the same network and method.
     Replicates are the replicates of the area less the least areas; ``row`` names both rows.
@@ -71,6 +72,7 @@ def with_excess(table: pd.DataFrame) -> pd.DataFrame:
     cell = ["data_set", "backbone", "run", "method", "variant"]
     accuracies = table[table["metric"] == "accuracy"].set_index(cell)
     areas = table[(table["metric"] == "aurc") & table["images"].notna()]
+    areas = areas[areas["test_set"].isin(["test", PAPER_UNION])]
     excesses = []
     for record in areas.to_dict("records"):
         key = tuple(record[name] for name in cell)
@@ -96,14 +98,14 @@ def with_excess(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def printed(numbers: pd.DataFrame) -> pd.DataFrame:
-    """Return the paper's printed numbers with E-AURC, and its union also as `PAPER_UNION`."""
+    """Return the paper's printed numbers, its union also as `PAPER_UNION`, with E-AURC."""
     columns = list(numbers.columns)
     unions = numbers["data_set"].map({name: sum(paper.values()) for name, paper in SIZES.items()})
     tests = numbers["data_set"].map({name: paper["test"] for name, paper in SIZES.items()})
     images = tests.where(numbers["test_set"] == "test", unions)
     images = images.where(numbers["test_set"].isin(["test", "union"]))
     numbers = numbers.assign(images=images, run=0, variant="", bootstrap=[()] * len(numbers))
-    numbers = with_excess(numbers)
-    numbers.loc[numbers["metric"] == "eaurc", "std"] = float("nan")  # unknown for a difference
     at_paper_shares = numbers[numbers["test_set"] == "union"].assign(test_set=PAPER_UNION)
-    return pd.concat([numbers, at_paper_shares], ignore_index=True)[columns]
+    numbers = with_excess(pd.concat([numbers, at_paper_shares], ignore_index=True))
+    numbers.loc[numbers["metric"] == "eaurc", "std"] = float("nan")  # unknown for a difference
+    return numbers[columns]

@@ -97,15 +97,17 @@ def write_network(parameters: Parameters, roles: Benchmark, model: Model, path: 
     _write(columns, path, origin | {"network": model.sha256, "sets": digests})
 
 
-def answers(folder: Path, method: str, run: int = 0) -> dict[str, Answer]:
+def answers(folder: Path, method: str, run: int = 0, without: str = "") -> dict[str, Answer]:
     """Return the answers of a method by set, from the files alone.
 
-    The Deep Ensemble has the mean probabilities of the baseline's networks of all runs.
+    The Deep Ensemble has the mean probabilities of the baseline's networks of all runs but
+    `without`.
     """
     listed = pq.read_table(folder / IMAGES).to_pandas()
     training = methods.training_of(method)
     if method == "ensemble":
-        files = sorted(folder.glob("*-baseline.parquet"))
+        left_out = folder / f"{without}-baseline.parquet"
+        files = sorted({*folder.glob("*-baseline.parquet")} - {left_out})
     else:
         files = [folder / f"{run}-{training}.parquet"]
     tables = [pq.read_table(file) for file in files]

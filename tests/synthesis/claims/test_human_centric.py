@@ -37,6 +37,7 @@ def test_replicates_with_harder_images_leave_differences_as_they_are():
     drawn, rates = table["bootstrap"], table["metric"] == "der99"
     harder = drawn[rates].map(lambda replicates: replicates + np.float32([0, 0.1, 0.2]))
     rows = derive(table.assign(bootstrap=harder.reindex(table.index).fillna(drawn)))
+    rows = rows[rows["metric"] != "accuracy_correlation"]  # its replicates draw the networks
     assert {*rows["backbone"]} == {ALL_MODELS, "resnet8", "resnet14", "resnet20"}
     values = np.tile(rows["value"].to_numpy()[:, None], 3)
     assert np.stack(rows["bootstrap"]) == pytest.approx(values, abs=2**-12)  # as stored

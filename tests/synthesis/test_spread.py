@@ -1,0 +1,145 @@
+"""Means over trainings: what one run, few runs and an ensemble can decide."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers.files import project_root
+from helpers.papers.human_centric.parameters import FRESH
+from helpers.papers.unknown_detection.methods import training_of
+from helpers.papers.unknown_detection.parameters import METHODS
+from helpers.tables import results
+from synthesis.claims import load_claims
+from synthesis.effects import Claim, Effect, Verdict, evaluate, number
+from synthesis.spread import WITHOUT_RUN, Trainings, Values, jackknife, spreads
+from tests.synthesis.claim_tables import MODELS
+from tests.synthesis.claim_tables import human_centric as models
+from tests.synthesis.claim_tables import unknown_detection as made_up
+from tests.synthesis.test_effects import numbers
+
+TRAININGS = Trainings("b", lambda name: name)
+EFFECT = Effect("a - b", number("ece", "a") - number("ece", "b"), ">", 0.0)
+CLAIM = Claim("better", "a exceeds b", "", "", (EFFECT,), about=("training",))
+FIVE = [0.40, 0.41, 0.42, 0.43, 0.44]  # their standard deviation is 0.016
+
+
+def judged(table, trainings=TRAININGS):
+    return evaluate([CLAIM], table, trainings=trainings)[-1]
+
+
+@pytest.mark.parametrize(("value", "expected"), [(0.45, Verdict.UNDECIDED), (0.50, "supported")])
+def test_one_run_borrows_the_spread_of_the_baseline(value, expected):
+    """By Student's t of four degrees of freedom: the interval is 2.78 standard errors long."""
+    row = judged(numbers([value], FIVE))
+    error = np.std(FIVE, ddof=1) * np.sqrt(1 + 1 / 5)
+    assert row.size == pytest.approx(value - 0.42) and row.verdict == expected
+    assert row.high - row.size == pytest.approx(2.776 * error, rel=0.05)
+    assert "a method with one run has the spread of the others' runs" in str(row.note)
+
+
+def test_one_run_of_both_decides_nothing():
+    row = judged(numbers([0.9], [0.4], 0.9 + np.zeros(3), 0.4 + np.zeros(3)))
+    assert not row.varied and "only images resampled" in str(row.note)
+
+
+def test_more_runs_of_a_method_never_cost_certainty():
+    widths = []
+    for count in range(1, 6):
+        row = judged(numbers(np.add(FIVE, 0.1)[:count], FIVE))
+        widths.append(row.high - row.low)
+    runs = [spreads({"a": Values(np.array(FIVE[:n])), "b": Values(np.array(FIVE))}, [])["a"]
+            for n in range(1, 6)]  # fmt: skip
+    assert [each.freedom for each in runs] == [4, 5, 6, 7, 8]
+    assert widths[0] > widths[1] > widths[2] > widths[4]
+
+
+def test_methods_on_the_same_networks_are_paired_by_run():
+    """Their difference is the same in each run, however much the networks vary."""
+    table = numbers(np.add(FIVE, 0.001), FIVE)
+    same = Trainings("b", lambda name: "b")
+    assert judged(table, same).verdict == Verdict.SUPPORTED
+    assert judged(table).verdict == Verdict.UNDECIDED
+
+
+def test_images_and_runs_are_both_sources_of_variation():
+    noise = np.random.default_rng(0).standard_normal(400) * 0.02
+    a, b = [0.46], FIVE
+    alone = judged(numbers(a, b))
+    both = judged(numbers(a, b, 0.46 + noise, 0.42 + 0 * noise))
+    shared = judged(numbers(a, b, 0.46 + noise, 0.42 + noise))  # the same images in both
+    assert both.high - both.low > 1.2 * (alone.high - alone.low)
+    assert shared.high - shared.low == pytest.approx(alone.high - alone.low, rel=1e-6)
+
+
+@pytest.mark.parametrize("runs", [1, 3])
+def test_intervals_leave_out_zero_in_one_of_twenty_cases_where_nothing_differs(runs):
+    generator, decided = np.random.default_rng(0), []
+    for _ in range(300):
+        row = judged(numbers(generator.standard_normal(runs), generator.standard_normal(5)))
+        decided.append(not row.low <= 0 <= row.high)
+    assert np.mean(decided) == pytest.approx(0.05, abs=0.025)
+
+
+def ensemble(members, without):
+    """Rows of an ensemble a of the runs of b, and of a without each run."""
+    table = numbers([members], FIVE)
+    left_out = numbers(without, [], calibration=WITHOUT_RUN)
+    return pd.concat([table, left_out])
+
+
+@pytest.mark.parametrize(("spread", "expected"), [(0.001, "supported"), (0.02, "undecided")])
+def test_an_ensemble_has_the_spread_of_its_members(spread, expected):
+    """Whether it decides depends on how much a single member moves it."""
+    without = 0.45 + spread * np.array([-2, -1, 0, 1, 2])
+    row = judged(ensemble(0.45, without))
+    assert row.verdict == expected
+    baselines = np.var(FIVE, ddof=1) / 5
+    error = np.sqrt(jackknife(without) + baselines)
+    assert row.high - row.size == pytest.approx(2.776 * error, rel=0.15)
+
+
+def test_the_committed_ensemble_varies_about_as_much_as_the_mean_of_its_members():
+    table = results.read(project_root() / "results/small/unknown_detection.parquet")
+    rows = table[(table["metric"] == "accuracy") & (table["test_set"] == "test")]
+    without = rows[rows["variant"] == WITHOUT_RUN]["value"].to_numpy()
+    members = rows[(rows["variant"] == "primary") & (rows["method"] == "baseline")]["value"]
+    assert len(without) == len(members) == 5
+    share = np.sqrt(jackknife(without)) / (members.std() / np.sqrt(5))
+    assert 0.3 < share < 3
+
+
+@pytest.mark.parametrize(
+    ("ahead", "expected"), [(0.03, "supported"), (-0.03, "contradicted"), (0.0, "undecided")]
+)
+def test_five_runs_of_each_training_settle_the_main_claim(ahead, expected):
+    """As the paper has them: one ensemble, which is ahead of, behind or like the best method."""
+    claims = load_claims("unknown_detection")
+    aurc = {("ensemble", "aurc", "union"): 0.44 - ahead}
+    aurc |= {(name, "aurc", "union"): 0.44 for name in METHODS if name != "ensemble"}
+    table = made_up(aurc, runs=5, spread=0.004)
+    table = table[(table["method"] != "ensemble") | (table["run"] == 0)]
+    verdict = claims.verdicts(claims.check(table)).set_index("claim")["verdict"]
+    assert claims.settled_by == "five runs of each training"
+    assert verdict[claims.main] == expected
+
+
+@pytest.mark.parametrize(("ahead", "expected"), [(False, "supported"), (True, "undecided")])
+def test_several_families_with_both_thresholds_settle_that_no_score_is_consistently_better(
+    ahead, expected
+):
+    """The second threshold is as the first, or has KNN ahead of MSP on each network."""
+    claims = load_claims("human_centric")
+    knn = {(name, "knn"): rate[0] - 0.09 for name, rate in MODELS.items()}
+    second = models(knn if ahead else ()).assign(variant=FRESH)
+    checks = claims.check(pd.concat([models(), second], ignore_index=True))
+    verdict = claims.verdicts(checks).set_index("claim")["verdict"]
+    assert (
+        "several families" in claims.settled_by and "both kinds of threshold" in claims.settled_by
+    )
+    assert verdict[claims.main] == expected
+
+
+def test_odin_has_the_networks_of_the_baseline_and_crl_has_others():
+    assert [training_of(name) for name in ("odin", "crl", "ensemble")] == [
+        "baseline", "crl", "ensemble",
+    ]  # fmt: skip
