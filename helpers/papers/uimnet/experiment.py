@@ -184,7 +184,7 @@ def held_out(
     recipes = trials.recipes_of(parameters, algorithm)
     exported = parameters.replace(finished=parameters.tier)
     for seed, split in roles(parameters).items():
-        networks = trials.finished_networks(exported, recipes, split.train, seed)
+        networks = trials.finished_trials(exported, recipes, split.train, seed)
         for number, fitted in networks.items():
             outputs = ask(algorithm, [trials.Trial(number, fitted.recipe, fitted)], split)
             yield fitted, None, stored_arrays(parameters, outputs)

@@ -86,13 +86,13 @@ def test_without_finished_networks_all_trials_are_trained(split, monkeypatch):
     """TRAINING=anew, or a recipe that no finished network has."""
     recipes = trials.recipes_of(MINI, ERM)
     given = (recipes, split.train, 0)
-    assert list(trials.finished_networks(MINI, *given)) == [1]
+    assert list(trials.finished_trials(MINI, *given)) == [1]
     monkeypatch.setenv("TRAINING", "anew")
-    assert trials.finished_networks(MINI, *given) == {}
+    assert trials.finished_trials(MINI, *given) == {}
     monkeypatch.delenv("TRAINING")
     changed = MINI.replace(epochs=3)
     short = trials.recipes_of(changed, trials.algorithm_of(changed, "resnet8", "erm"))
-    assert trials.finished_networks(MINI, short, split.train, 0) == {}
+    assert trials.finished_trials(MINI, short, split.train, 0) == {}
 
 
 @pytest.mark.parametrize("name", ["erm", "soft_labels", "mc_dropout"])
