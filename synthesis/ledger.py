@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from helpers.papers import Paper
     from synthesis.verdicts import Claims
 
-#: The heading above the verdicts of committed results in each chapter's figures.
-LARGER = "Larger tiers"
-
 #: The value of ``tier`` if a claim is checked on its paper's own printed numbers.
 PUBLISHED = "published"
 
@@ -91,9 +88,9 @@ def ledger(
     rows = []
     for name in papers:
         claims = load_claims(name)
-        for index, tier in enumerate([*tiers, PUBLISHED]):
-            shared = {"notebook": f"notebooks/{name}/figures", "paper": name, "tier": tier}
-            shared["anchor"] = anchor(LARGER if 0 < index < len(tiers) else claims.heading)
+        place = {"notebook": f"notebooks/{name}/figures", "anchor": anchor(claims.heading)}
+        for tier in [*tiers, PUBLISHED]:
+            shared = place | {"paper": name, "tier": tier}
             entries = _entries(claims, tables.get((tier, name)), tier)
             rows += [row | shared for row in entries]
     return pd.DataFrame(rows)[list(COLUMNS)]
