@@ -16,8 +16,8 @@ from setuptools.command.egg_info import egg_info
 
 TOOL = "known_unknowns"
 MOVED = ("helpers", "pictures")
-# networks that only the book evaluates: 3 MB
-BOOK = ("cifar10_resnet32", "cifar10_resnet56", "cifar10_tiniest")
+# the network that only the book evaluates: 1 MB
+BOOK = "cifar10_resnet32"
 
 
 def renamed(source: str) -> str:
@@ -67,8 +67,7 @@ class Build(build_py):
             shutil.rmtree(target, ignore_errors=True)
             shutil.move(library / name, target)
         shutil.rmtree(library / "synthesis", ignore_errors=True)  # about the papers, not the tool
-        for name in BOOK:
-            (library / TOOL / "_helpers/networks/weights" / f"{name}.safetensors").unlink()
+        (library / TOOL / "_helpers/networks/weights" / f"{BOOK}.safetensors").unlink()
         for file in (library / TOOL).rglob("*.py"):
             source = renamed(file.read_text("utf-8"))
             if names := unmoved(source):

@@ -1,7 +1,7 @@
 """Published networks by other authors: their records and their weights.
 
 Each network has a record in ``zoo_records.yaml``.  Its file is searched below `network_root`, under
-the author's file name or as safetensors; this package contains four small networks.
+the author's file name or as safetensors; this package contains two small networks.
 `helpers.networks.zoo.load` makes a network from the file.
 """
 
