@@ -115,27 +115,9 @@ def _vit(recipe: Recipe, num_classes: int) -> nn.Module:
     )
 
 
-def _resmlp(recipe: Recipe, num_classes: int) -> nn.Module:
-    """ResMLP: layers across patches and across channels in turn (Touvron et al. 2023)."""
-    from timm.models import MlpMixer
-    from timm.models.mlp_mixer import Affine, ResBlock
-
-    return MlpMixer(
-        img_size=recipe.image_size,
-        patch_size=recipe.stem_stride,
-        num_classes=num_classes,
-        num_blocks=int(recipe.depth),
-        embed_dim=int(recipe.width),
-        mlp_ratio=4.0,
-        block_layer=ResBlock,
-        norm_layer=Affine,
-    )
-
-
 _BUILDERS: dict[str, Callable[[Recipe, int], Backbone]] = {
     "densenet": _densenet,
     "efficientnet": _efficientnet,
-    "resmlp": _resmlp,
     "resnet": _resnet,
     "vit": _vit,
 }

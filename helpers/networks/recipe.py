@@ -14,9 +14,8 @@ from pkgutil import iter_modules
 
 from helpers.checks import has_type, in_words, known_name, positive_number
 
-FAMILIES = ("densenet", "efficientnet", "resmlp", "resnet", "vit")
+FAMILIES = ("densenet", "efficientnet", "resnet", "vit")
 OPTIMISERS = ("adamw", "sgd")
-PATCHES = ("resmlp", "vit")  # families that see an image as a grid of patches of a fixed number
 SCHEDULES = ("cosine", "multistep")
 SPECTRAL_FORMS = ("weights", "strict", "bounded")
 AUGMENTATIONS = ("crop", "crop_zeros", "flip")
@@ -59,25 +58,25 @@ class Recipe:
     Attributes
     ----------
     backbone : str
-        Family of the network: ``resnet``, ``densenet``, ``efficientnet``, ``vit`` or ``resmlp``.
+        Family of the network: ``resnet``, ``densenet``, ``efficientnet`` or ``vit``.
     depth : int or float
         Layers of a ResNet (8, 14, 20, ... with three stages; 18, 34, 50, 101, 152 with four) or
         of a DenseNet-BC (22, 40, 100, ... with three blocks; 121 with four).  The multiplier of
-        B0's number of blocks for EfficientNet, and the number of blocks for ViT and ResMLP.
+        B0's number of blocks for EfficientNet, and the number of blocks for ViT.
     width : int or float
         Channels of the first stage (ResNet), growth rate (DenseNet), or the multiplier of
-        B0's channels (EfficientNet), or the channels of a patch (ViT, ResMLP).
+        B0's channels (EfficientNet), or the channels of a patch (ViT).
     stem_stride : int
         Stride of the first convolution: 1 keeps the 32×32 resolution, 2 has a quarter of its cost.
         4 is stride 2 and max-pooling (ResNets): with four stages and width 64, ImageNet's stem.
-        For ViT and ResMLP the side of a patch, which is the stride of their first convolution.
+        For ViT the side of a patch, which is the stride of their first convolution.
     dropout : float
         Share of the features that is dropped before the head.
     block_dropout : float
         The same after each convolution and normalisation of a residual block (ResNet only).
     spectral_norm : float
         The operator norm of layers below the head, or its upper bound; 0 means no normalisation.
-        Not for ViT and ResMLP, which have other kinds of layers too.
+        Not for ViT, which has other kinds of layers too.
     spectral_form : str
         Layers that are normalised, and whether smaller norms stay: ``weights``, ``strict`` or
         ``bounded``, see `helpers.networks.spectral.normalise`.
@@ -107,7 +106,7 @@ class Recipe:
         ``flip`` means a flip and a random resized crop, and images get no border.
     image_size : int
         Side in pixels to which a stream's images are resized.  Images in memory keep their size;
-        ViT and ResMLP need that size here.
+        ViT needs that size here.
     threads : int
         CPU threads. Part of the recipe, since the order of a sum decides its last bit.
     precision : str
@@ -181,18 +180,16 @@ class Recipe:
                 raise ValueError(f"{name}: at least 0 and below {end} expected, got {value}")
 
     def _check_architecture(self) -> None:
-        if self.backbone in PATCHES and self.image_size % self.stem_stride:
+        if self.backbone == "vit" and self.image_size % self.stem_stride:
             raise ValueError(
                 f"stem_stride: patches of {self.stem_stride} pixels do not fill an image of "
                 f"image_size {self.image_size}"
             )
         if self.block_dropout and self.backbone != "resnet":
             raise ValueError(f"block_dropout: a ResNet only, got backbone '{self.backbone}'")
-        if self.spectral_norm and self.backbone in PATCHES:
-            raise ValueError(
-                f"spectral_norm: convolutional networks only, got backbone '{self.backbone}'"
-            )
-        if self.backbone not in PATCHES and self.stem_stride == 4:
+        if self.spectral_norm and self.backbone == "vit":
+            raise ValueError("spectral_norm: convolutional networks only, got backbone 'vit'")
+        if self.backbone != "vit" and self.stem_stride == 4:
             four = self.depth in FOUR_STAGES
             if self.backbone != "resnet" or (four and self.width != 64):
                 raise ValueError("stem_stride: 4 is of ResNets, with four stages of width 64")
@@ -234,17 +231,17 @@ def _check_size(backbone: str, depth: float, width: float) -> None:
         return
     if (depth, width) != (int(depth), int(width)):
         raise ValueError(f"depth, width: whole numbers expected, got {depth}, {width}")
-    if backbone in PATCHES:
-        _check_patches(backbone, width)
+    if backbone == "vit":
+        _check_vit(width)
     elif backbone == "resnet":
         _check_resnet(depth, width)
     elif depth != 121 and (depth < 10 or (depth - 4) % 6):
         raise ValueError(f"depth: a DenseNet-BC has 121 or 6n + 4 layers, got {depth}")
 
 
-def _check_patches(backbone: str, width: float) -> None:
+def _check_vit(width: float) -> None:
     heads = max(1, width // 32)
-    if backbone == "vit" and width % heads:
+    if width % heads:
         raise ValueError(f"width: a multiple of {heads:g}, its heads, expected, got {width}")
 
 

@@ -19,7 +19,7 @@ from helpers.checks import label_array
 from helpers.data.images import Images
 from helpers.networks.backbones import Classifier
 from helpers.networks.devices import default_device, reproducible
-from helpers.networks.recipe import PATCHES, Recipe
+from helpers.networks.recipe import Recipe
 from helpers.training import objectives
 from helpers.training.batches import Batches, batches_of, sample_of, shuffled
 from helpers.training.objectives import Batch
@@ -109,7 +109,7 @@ def train(
         raise ValueError(f"outliers: objective '{recipe.objective}' needs them, got none")
     elif _size(images, recipe) != _size(outliers, recipe):
         raise ValueError(f"outliers: images of {_size(images, recipe)} pixels expected")
-    if recipe.backbone in PATCHES and set(_size(images, recipe)) != {recipe.image_size}:
+    if recipe.backbone == "vit" and set(_size(images, recipe)) != {recipe.image_size}:
         raise ValueError(
             f"image_size: images of {recipe.image_size} pixels expected, whose patches the network "
             f"has, got {_size(images, recipe)[0]} pixels"

@@ -23,7 +23,6 @@ FAMILIES = {
     "densenet": replace(SMALL, backbone="densenet", depth=16),
     "efficientnet": Recipe(backbone="efficientnet", depth=0.3, width=0.25),
     "vit": PATCHED,
-    "resmlp": replace(PATCHED, backbone="resmlp"),
 }
 
 

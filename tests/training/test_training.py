@@ -49,7 +49,6 @@ CHANGES = [
     {"momentum": 0.0},
     {"optimiser": "adamw", "learning_rate": 0.01},
     {"backbone": "vit", **PATCHED},
-    {"backbone": "resmlp", **PATCHED},
 ]
 
 
