@@ -73,7 +73,6 @@ def models(parameters: Parameters, part: Part, roles: Suite) -> Network:
     return fit(
         roles.train,
         parameters.recipe(parameters.networks[network]),
-        outliers=roles.outliers,
         seed=parameters.seed,
         device=parameters.device,
     )

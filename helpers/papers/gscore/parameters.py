@@ -18,7 +18,6 @@ from helpers.papers.parameters import (
     Repeats,
     Score,
     Share,
-    check_classes,
     one_of,
 )
 
@@ -40,9 +39,7 @@ class Parameters(parameters.Parameters):
     grid: ClassVar = ("networks", "data_set", "other_data_sets")
 
     data_set: DataSet
-    held_out: list[str]
     sets: list[DataSet]
-    outliers: list[DataSet]
     packs: bool
     fold_share: Share
     validation_images: Several
@@ -66,7 +63,6 @@ class Parameters(parameters.Parameters):
     def _check_together(self):
         from helpers.data.corruptions import NAMES, SEVERITIES
 
-        check_classes("held_out", self.data_set, self.held_out)
         plain: dict[str, Changes] = {name: {} for name in self.detectors}
         arguments = plain | self.score_arguments
         created = parameters.check_scores("score_arguments", arguments)
@@ -101,8 +97,8 @@ class Parameters(parameters.Parameters):
             kind, _, severity = shift.partition("/")
             known_name("corruption", kind, NAMES)
             known_name("severity of a shift", severity, [str(level) for level in SEVERITIES])
-        if not (self.sets or self.held_out or self.packs):
-            raise ValueError("sets, held_out, packs: at least one set of unknown images expected")
+        if not (self.sets or self.packs):
+            raise ValueError("sets, packs: at least one set of unknown images expected")
         return self
 
     def is_published(self, network: str) -> bool:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +12,7 @@ import numpy as np
 
 from helpers import data
 from helpers.checks import known_name
-from helpers.data import Images, concatenate
+from helpers.data import Images
 from helpers.data.class_lists import shared_classes
 from helpers.data.corruptions import corrupt_set
 from helpers.labelfree import draw_places
@@ -26,8 +24,6 @@ if TYPE_CHECKING:
     from helpers.papers.run import Part
 
 _SPLITS = ("test", "val", "sample", "train")  # in this order of preference
-#: Prefix of the names of sets that show a class left out of the ID set.
-HELD_OUT = "held_out_"
 
 
 def gbench() -> dict[str, str]:
@@ -53,7 +49,6 @@ class Suite:
     sets: dict[str, Images]
     excluded: dict[str, str]
     shifted: dict[str, Images]
-    outliers: Images | None = None
     again: dict[str, np.ndarray] = field(default_factory=dict)
 
 
@@ -63,24 +58,21 @@ def roles(parameters: Parameters, part: Part) -> Suite:
     The ID training images are divided into three disjoint parts: images that the network learns
     from, images that are mixed with sets, and validation images.  The paper takes its validation
     images from the first part.  Here they are held out, since a small network is more confident on
-    images that it learned from.  Classes are held out of the main ID set alone.
+    images that it learned from.
 
-    A published network has learned from all training images, and knows all classes.  So its test
-    images are divided instead, and no class is held out.
+    A published network has learned from all training images.  So its test images are divided.
     """
     data_set = part.identity["data_set"]
     network = part.identity["backbone"]
     is_published = parameters.is_published(network)
-    is_main = data_set == parameters.data_set
     parameters = parameters.of_network(network)
     seed = parameters.seed
-    held_out = parameters.held_out if is_main and not is_published else []
-    train, test, unknown = _id_images(data_set, held_out, parameters.download)
+    train, test = _id_images(data_set, parameters.download)
     size = train.images.shape[1]
-    others, excluded = _sets(parameters, data_set, size)
+    whole, excluded = _sets(parameters, data_set, size)
     sets = {
         name: images.subset(draw_places(name, len(images), parameters.set_images, seed))
-        for name, images in (unknown | others).items()
+        for name, images in whole.items()
     }
     if not sets:
         raise ValueError("sets: none left; name some that share no class with the ID set")
@@ -100,10 +92,6 @@ def roles(parameters: Parameters, part: Part) -> Suite:
         excluded=excluded,
         shifted={shift: _shifted(test, shift, seed) for shift in parameters.shifts},
     )
-    if parameters.outliers and not is_published:
-        load = partial(data.load, split="train", size=size, download=parameters.download)
-        outliers = concatenate([load(name) for name in parameters.outliers], "outliers")
-        suite = replace(suite, outliers=outliers.unknown())
     if parameters.shown_again is None:
         return suite
     most = dict.fromkeys(sets, parameters.shown_again)
@@ -146,34 +134,22 @@ _FORMER = Path(__file__).with_name("former_families.txt")
 
 
 def kind_of(name: str) -> str:
-    """Return the kind of a set: drawn by a formula, a class of the ID set, or real.
+    """Return the kind of a set: drawn by a formula, or real.
 
     The committed table of tier ``small`` has families that are no longer drawn.
     """
-    if name.startswith(HELD_OUT):
-        return "held-out class"
     former = _FORMER.read_text("utf-8").split()
     return "drawn" if name in FAMILIES or name in former else "real"
 
 
-def _id_images(
-    data_set: str, held_out: Sequence[str], download: bool
-) -> tuple[Images, Images, dict[str, Images]]:
-    """Return the training and test images of an ID set, and the images of held-out classes."""
+def _id_images(data_set: str, download: bool) -> tuple[Images, Images]:
+    """Return the training and test images of an ID set."""
     train = data.load(data_set, "train", download=download)
     last = "test" if "test" in data.splits(data_set) else "val"
     test = data.load(data_set, last, download=download)
     if train.images.shape[1] != train.images.shape[2]:
         raise ValueError(f"data_set: square images expected, got {train}")
-    unknown = {}
-    for name in held_out:
-        both = [images.select([name]).unknown() for images in (train, test)]
-        title = f"{HELD_OUT}{name}"
-        unknown[title] = concatenate(both, title)
-    known = [name for name in train.class_names if name not in held_out]
-    if len(known) < 2:
-        raise ValueError(f"held_out: at least two classes must be left, got {known}")
-    return train.select(known), test.select(known), unknown
+    return train, test
 
 
 def _sets(
@@ -187,8 +163,7 @@ def _sets(
         if download:
             available |= {card.name for card in data.cards() if card.torchvision}
         names += sorted(available - set(names))
-    seen = dict.fromkeys(parameters.outliers, "the network learns from it")
-    shared = shared_classes(data_set) | seen
+    shared = shared_classes(data_set)
     excluded = {name: shared[name] for name in names if name in shared}
     sets = {}
     for name in names:

@@ -20,20 +20,17 @@ def suite_of(number=0, **given):
 def test_no_id_image_has_two_roles():
     """A fifth is mixed with sets, some images validate, and the network gets all other images.
 
-    Held-out classes are sets; all sets are unknown, and no larger than they may be.
+    All sets are unknown, and no larger than they may be.
     """
-    given = {"sets": ["mazes", "digits"], "set_images": 300, "held_out": ["cat", "ship"]}
+    given = {"sets": ["mazes", "digits"], "set_images": 300}
     suite = suite_of(**given)
     parts = [suite.train, suite.meta, suite.validation, suite.test]
-    assert [len(part) for part in parts] == [2400 - 480 - 300, 480, 300, 800]
+    assert [len(part) for part in parts] == [3000 - 600 - 300, 600, 300, 1000]
     assert len(set.union(*map(pixels_of, parts))) == sum(map(len, parts))
     for part in parts:
-        assert not {"cat", "ship"} & set(part.class_names)
-        assert set(part.labels) == set(range(8))
+        assert set(part.labels) == set(range(10))
     sizes = {name: (len(images), *set(images.labels)) for name, images in suite.sets.items()}
-    assert sizes == dict.fromkeys(("held_out_cat", "held_out_ship", "mazes", "digits"), (300, -1))
-    cats = [data.load("cifar10_mini", split).select(["cat"]) for split in ("train", "test")]
-    assert pixels_of(suite.sets["held_out_cat"]) < set.union(*map(pixels_of, cats))
+    assert sizes == dict.fromkeys(("mazes", "digits"), (300, -1))
     # the seed decides the parts of the training images, and nothing else of the ID set
     again = suite_of(**given)
     other = suite_of(seed=1)
@@ -41,18 +38,13 @@ def test_no_id_image_has_two_roles():
     assert again.sets["mazes"].sha256 == suite.sets["mazes"].sha256
     assert other.validation.sha256 != suite.validation.sha256
     assert other.test.sha256 == data.load("cifar10_mini", "test").sha256
-    # classes are held out of the main ID set only
-    two = {"data_set": "digits", "other_data_sets": ["cifar10_mini"], "held_out": ["3"]}
-    assert len(suite_of(-1, **two).train.class_names) == 10
 
 
 def test_a_published_network_has_its_roles_from_test_images():
-    """It learned from all training images; no class is held out, and no outlier shown to it."""
+    """It learned from all training images."""
     given = {
         "networks": {PUBLISHED: {"shown_again": 7, "fold_share": 0.4}, "tiny": {}},
-        "held_out": ["cat"],
         "validation_images": 200,
-        "outliers": ["plasma"],
         "shown_again": None,
     }
     suite = suite_of(**given)
@@ -63,13 +55,12 @@ def test_a_published_network_has_its_roles_from_test_images():
     assert suite.train.sha256 == learnt.sha256  # whole and in order: its outputs serve elsewhere
     assert set.union(*map(pixels_of, parts)) == pixels_of(tested)
     assert all(len(part.class_names) == 10 for part in parts)
-    assert suite.outliers is None
     assert list(suite.sets) == ["mazes"]
     chosen = {name: len(places) for name, places in suite.again.items()}
     assert chosen == {"meta": 200, "test": 200, "mazes": 7}
-    assert list(other.sets) == ["held_out_cat", "mazes"]
+    assert list(other.sets) == ["mazes"]
     assert not other.again
-    assert len(other.meta) == 540
+    assert len(other.meta) == 600
     assert pixels_of(other.meta) < pixels_of(learnt)
     with pytest.raises(ValueError, match="leave none of 1000 test images to be mixed"):
         suite_of(**given | {"validation_images": 600})
@@ -112,17 +103,9 @@ def test_a_set_that_cannot_be_downloaded_is_excluded_and_one_that_is_named_refus
         suite_of(sets=["mazes", "usps"], download=True)
 
 
-def test_outliers_and_shifted_images():
-    """Outliers are unknown images of the sets' training splits, and no set of the suite.
-
-    The test images are corrupted in their order, so that mixtures are the same.
-    """
-    suite = suite_of(sets=["mazes", "plaid"], outliers=["plaid"], shifts=["brightness/2"])
-    assert suite.excluded == {"plaid": "the network learns from it"}
-    assert [*suite.sets] == ["mazes"]
-    assert len(suite.outliers) == 2000
-    assert (suite.outliers.labels == -1).all()
-    assert not pixels_of(suite.outliers) & pixels_of(data.load("plaid", "test"))
+def test_shifted_images():
+    """The test images are corrupted in their order, so that mixtures are the same."""
+    suite = suite_of(shifts=["brightness/2"])
     shifted = suite.shifted["brightness/2"]
     assert np.array_equal(shifted.labels, suite.test.labels)
     assert shifted.images.mean() > suite.test.images.mean() + 10
