@@ -41,7 +41,6 @@ class Parameters(parameters.Parameters):
 
     # their effect on rows is in the images and in the trials themselves
     grid: ClassVar = (
-        "featuriser",
         "in_domain",
         "sizes",
         "algorithms",
@@ -55,16 +54,10 @@ class Parameters(parameters.Parameters):
     )
 
     data_set: DataSet  # ``imagenet``, whose photographs are streamed, or one that fits in memory
-    # network whose features divide the classes: one of `sizes`, trained here on all classes, or a
-    # network of timm; "" for those listed in `in_domain`, or published
-    featuriser: str
-    # in-domain classes by name; as many of the first other classes are out-domain
+    # in-domain classes by name, or none where the paper has published them; as many of the first
+    # other classes are out-domain
     in_domain: list[str]
     validation_share: Share  # of the in-domain training images
-    # largest number of in-domain classes, and of out-domain classes; 0 takes all
-    most_classes: Annotated[int, Field(ge=0), zero_or_at_least(2)]
-    # pixels to which images in memory are resized; 0 keeps their size
-    side: Annotated[int, Field(ge=0), zero_or_at_least(8)]
     sizes: Annotated[dict[Name, Changes], Field(min_length=1)]  # networks, from the smallest on
     algorithms: Annotated[dict[AlgorithmName, Changes], Field(min_length=1)]
     # the algorithms that a run of the training notebook trains
@@ -94,8 +87,6 @@ class Parameters(parameters.Parameters):
             defaults, space = self.searched(name)
             search.check_space(recipe, space, defaults, create=False)
         parameters.check_scores("score_arguments", self.score_arguments)
-        if self.featuriser:
-            parameters.check_network("featuriser", self.featuriser, self.sizes)
         for laws in self.search.values():  # also of algorithms that this tier leaves out
             for name, law in laws.items():
                 search.check_law(name, law)
@@ -103,18 +94,15 @@ class Parameters(parameters.Parameters):
         if missing := [name for name in self.algorithms if name not in grouped]:
             raise ValueError(f"groups: no group trains {', '.join(missing)}; add them to a group")
         streamed = self.data_set == PUBLISHED
-        if self.side and streamed:
-            raise ValueError("side: streamed photographs are cut to 224 pixels; leave it at 0")
         augmentation = self.recipe().augmentation
         if streamed and augmentation and "flip" not in augmentation:
             raise ValueError(
                 "augmentation: 'flip' expected with streamed photographs, where it is a random "
                 f"crop, too; got {', '.join(augmentation)} alone, which would not change them"
             )
-        if not (self.featuriser or self.in_domain or streamed):
+        if not (self.in_domain or streamed):
             raise ValueError(
-                f"featuriser: the paper divides no classes of '{self.data_set}'; name a network "
-                "whose features divide them, or list the classes in `in_domain`"
+                f"in_domain: the paper divides no classes of '{self.data_set}'; list the classes"
             )
         return self
 

@@ -1,4 +1,4 @@
-"""The images of each role: in-domain and out-domain, by ImageNot's rule or as listed.
+"""The images of each role: in-domain and out-domain, as listed or as published.
 
 A random tenth of the in-domain training images, which depends on the data seed, is for validation.
 """
@@ -11,7 +11,6 @@ import numpy as np
 from helpers import data
 from helpers.data import Images, ImageStream, class_lists
 from helpers.papers.run import Part
-from helpers.papers.uimnet.imagenot import Partition, class_means, partition
 from helpers.papers.uimnet.parameters import PUBLISHED, Parameters
 
 
@@ -20,8 +19,7 @@ class DomainSplit:
     """The images of one data seed.
 
     Label k of the in-domain sets ``train``, ``validation`` and ``test`` is ``in_domain[k]``.  The
-    test images of out-domain classes, ``out``, have label −1.  ``partition`` is None for
-    listed classes.
+    test images of out-domain classes, ``out``, have label −1.
     """
 
     in_domain: tuple[str, ...]
@@ -30,33 +28,26 @@ class DomainSplit:
     validation: Images | ImageStream
     test: Images | ImageStream
     out: Images | ImageStream
-    partition: Partition | None
 
 
-def load_images(parameters: Parameters, name: str, size: int | None = None) -> Images | ImageStream:
+def load_images(parameters: Parameters, name: str) -> Images | ImageStream:
     """Return the images of all classes in one split of the data set."""
     if parameters.data_set == PUBLISHED:
         return data.open_stream(parameters.data_set, name)
-    return data.load(parameters.data_set, name, size=size, download=parameters.download)
+    return data.load(parameters.data_set, name, download=parameters.download)
 
 
 def roles(parameters: Parameters, part: Part | None = None) -> dict[int, DomainSplit]:
     """Return the roles of the images by data seed, which are equal for all parts of a network."""
-    branches = None
-    if parameters.featuriser:
-        images = load_images(parameters, "train")
-        means = class_means(parameters, images)
-        branches = partition(means, images.class_names, parameters.most_classes or None)
-    return {seed: split(parameters, seed, branches) for seed in range(parameters.runs)}
+    return {seed: split(parameters, seed) for seed in range(parameters.runs)}
 
 
-def split(parameters: Parameters, data_seed: int, branches: Partition | None) -> DomainSplit:
-    """Return the images of one data seed; `branches` is None for listed classes."""
+def split(parameters: Parameters, data_seed: int) -> DomainSplit:
+    """Return the images of one data seed."""
     splits = data.splits(parameters.data_set)
-    side = parameters.side or None
-    seen = load_images(parameters, "train", side)
-    unseen = load_images(parameters, "test" if "test" in splits else splits[-1], side)
-    in_domain, out_domain = _domains(parameters, seen.class_names, branches)
+    seen = load_images(parameters, "train")
+    unseen = load_images(parameters, "test" if "test" in splits else splits[-1])
+    in_domain, out_domain = _domains(parameters, seen.class_names)
     seen = seen.select(in_domain)
     validates = held_out(parameters, data_seed, len(seen))
     return DomainSplit(
@@ -66,7 +57,6 @@ def split(parameters: Parameters, data_seed: int, branches: Partition | None) ->
         validation=seen.subset(validates),
         test=unseen.select(in_domain),
         out=unseen.select(out_domain).unknown(),
-        partition=branches,
     )
 
 
@@ -80,15 +70,11 @@ def held_out(parameters: Parameters, data_seed: int, images: int) -> np.ndarray:
 
 
 def _domains(
-    parameters: Parameters, class_names: Sequence[str], branches: Partition | None
+    parameters: Parameters, class_names: Sequence[str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return in-domain and out-domain classes: of the branches, as listed, or as published."""
-    if branches:
-        return branches.in_domain, branches.out_domain
+    """Return in-domain and out-domain classes: as listed, or as published."""
     if parameters.in_domain:
         listed = tuple(parameters.in_domain)
         others = [name for name in class_names if name not in listed]
         return listed, tuple(others[: len(listed)])
-    most = parameters.most_classes or None
-    in_domain, out_domain = class_lists.imagenot()
-    return in_domain[:most], out_domain[:most]
+    return class_lists.imagenot()

@@ -55,7 +55,6 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
         tier=parameters.tier,
         trials=parameters.trials,
         runs=parameters.runs,
-        pixels=f" at {parameters.side} pixels" if parameters.side else "",
         network=network,
         epochs=parameters.training["epochs"],
         printed=NOTHING_PRINTED,

@@ -24,7 +24,7 @@ ERM = algorithm_of(TINY, "tiny", "erm")
 @pytest.fixture(scope="module")
 def split():
     sets = [toys.images(n, seed) for seed, n in enumerate((54, 30, 40))]
-    return DomainSplit(("a", "b", "c"), ("x",), *sets, toys.images(20, 3).unknown(), None)
+    return DomainSplit(("a", "b", "c"), ("x",), *sets, toys.images(20, 3).unknown())
 
 
 @pytest.fixture

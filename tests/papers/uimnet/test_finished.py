@@ -22,7 +22,7 @@ TINY = toys.tiny("experiment", "uimnet")
 @pytest.fixture(scope="module")
 def split():
     """Return the roles of the slice with a few test images, and validation images of no use."""
-    whole = roles.split(MINI, 0, None)
+    whole = roles.split(MINI, 0)
     every_tenth = slice(0, None, 10)
     return DomainSplit(
         whole.in_domain,
@@ -31,7 +31,6 @@ def split():
         whole.validation.subset([0]),
         whole.test.subset(every_tenth),
         whole.out.subset(every_tenth),
-        None,
     )
 
 
@@ -101,7 +100,7 @@ def test_the_stored_arrays_are_the_scores_of_the_validation_images(name):
     given = toys.TINY["all algorithms"]["uimnet"]
     parameters = TINY.replace(**given).replace(measures=["msp", "tta", "jacobian", "native"])
     sets = [toys.images(n, seed) for seed, n in enumerate((54, 30, 12))]
-    toy = DomainSplit(("a", "b", "c"), ("x",), *sets, toys.images(9, 3).unknown(), None)
+    toy = DomainSplit(("a", "b", "c"), ("x",), *sets, toys.images(9, 3).unknown())
     algorithm = trials.algorithm_of(parameters, "tiny", name)
     outputs = experiment.ask(
         algorithm, trials.train_trials(parameters, algorithm, toy.train, 0)[:1], toy
