@@ -27,7 +27,7 @@ def share_array(name: str, values, *, ndim: int = 1, length: int | None = None) 
     return np.clip(array, 0.0, 1.0) if low < 0 or high > 1 else array
 
 
-def probability_array(name: str, values, *, length: int | None = None) -> np.ndarray:
+def probability_array(name: str, values) -> np.ndarray:
     """Return `values` [N, K] as float64 rows that sum to 1; refuse other values.
 
     >>> probability_array("probabilities", [[0.5, 0.7]])
@@ -35,7 +35,7 @@ def probability_array(name: str, values, *, length: int | None = None) -> np.nda
         ...
     ValueError: probabilities: rows that sum to 1 expected, row 0 sums to 1.2
     """
-    array = share_array(name, values, ndim=2, length=length)
+    array = share_array(name, values, ndim=2)
     totals = array.sum(axis=1)
     worst = int(np.abs(totals - 1).argmax())
     if abs(totals[worst] - 1) > _TOLERANCE:

@@ -69,14 +69,14 @@ def batches_of(images: Images | ImageStream, recipe: Recipe, device: str) -> Bat
     return StreamedBatches(images, recipe, device)
 
 
-def sample_of(images: Images | ImageStream, recipe: Recipe, *, count: int = 2000) -> np.ndarray:
+def sample_of(images: Images | ImageStream, recipe: Recipe) -> np.ndarray:
     """Return images, uint8 [N, H, W, 3], from which pixel statistics are taken.
 
-    All images in memory, or `count` images of a stream, evenly spaced in the order of classes.
+    All images in memory, or 2,000 images of a stream, evenly spaced in the order of classes.
     """
     if isinstance(images, Images):
         return images.images
-    spread = np.linspace(0, len(images) - 1, min(count, len(images))).astype(np.int64)
+    spread = np.linspace(0, len(images) - 1, min(2000, len(images))).astype(np.int64)
     batches = images.batches(spread, batch_size=100, size=recipe.image_size)
     return np.concatenate([batch.permute(0, 2, 3, 1).numpy() for _, batch in batches])
 

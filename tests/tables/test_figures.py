@@ -85,10 +85,10 @@ def test_critical_differences_are_drawn_as_bars():
 def test_groups_share_bins_and_their_shares_add_up_to_one():
     groups = {"smooth": np.linspace(-0.05, 0, 40), "rough": np.linspace(-0.2, -0.03, 10)}
     for limits in (None, (-1, 0)):
-        ax = figures.score_histograms(groups, score="smoothness", bins=8, limits=limits)
+        ax = figures.score_histograms(groups, score="smoothness", limits=limits)
         for patch, values in zip(ax.patches, groups.values(), strict=True):
-            shares = np.histogram(values, 8, limits or (-0.2, 0))[0] / len(values)
-            assert patch.get_xy()[1:17:2, 1] == pytest.approx(shares)
+            shares = np.histogram(values, 30, limits or (-0.2, 0))[0] / len(values)
+            assert patch.get_xy()[1:61:2, 1] == pytest.approx(shares)
 
 
 def test_curves_are_drawn_as_given():

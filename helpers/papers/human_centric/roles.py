@@ -45,7 +45,6 @@ class ShiftRoles:
     near: tuple[str, ...] = ()  # sets with classes like the known ones
     beside: tuple[str, ...] = ()  # sets of a variant
     own_classes: tuple[str, ...] = ()  # sets with predictions among the set's classes
-    missing: dict[str, str] = field(default_factory=dict)  # unavailable sets, and the reasons
 
     @property
     def class_names(self) -> tuple[str, ...]:
@@ -117,7 +116,6 @@ def roles(parameters: Parameters, part: Part | None = None) -> ShiftRoles:
         near=tuple(name for name in parameters.near if name in unknown),
         beside=tuple(name for name in packs if name in unknown),
         own_classes=tuple(name for name in parameters.own_classes if name in shifted),
-        missing=missing,
     )
 
 

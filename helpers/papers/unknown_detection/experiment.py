@@ -169,10 +169,10 @@ def measure(
         yield results.row(name, "mean_confidence", mean, len(confidence), replicates)
 
 
-def fpr_at_nearest_tpr(known, unknown, *, tpr: float = 0.95) -> float:
+def fpr_at_nearest_tpr(known, unknown) -> float:
     """Return the false positive rate of the authors' code, `metrics_ood.py`.
 
-    The known images with the lowest scores are dropped until the kept share is nearest to `tpr`;
+    The known images with the lowest scores are dropped until the kept share is nearest to 95 %;
     unknown images count as accepted from the score of the last dropped image on.
 
     >>> known, unknown = range(20), [-1, 0.5, 0.5, 30]
@@ -181,7 +181,7 @@ def fpr_at_nearest_tpr(known, unknown, *, tpr: float = 0.95) -> float:
     """
     ascending = np.sort(np.asarray(known))
     kept_shares = np.arange(len(ascending), -1, -1) / len(ascending)
-    dropped = np.abs(kept_shares - tpr).argmin()
+    dropped = np.abs(kept_shares - 0.95).argmin()
     if not dropped:
         return 1.0
     return float((np.asarray(unknown) >= ascending[dropped - 1]).mean())

@@ -49,7 +49,7 @@ def contact_sheet(
             left = column * width
             sheet[top : top + height - gap, left : left + width - gap] = image
 
-    ax = style.axes_or_new(None, figsize=(6, 6 * sheet.shape[0] / sheet.shape[1]))
+    ax = style.new_axes((6, 6 * sheet.shape[0] / sheet.shape[1]))
     ax.imshow(sheet, interpolation="nearest")
     names = [class_names[label] for label in present]
     ax.set_xticks([])
@@ -82,9 +82,7 @@ def score_histograms(
     groups: Mapping[str, np.ndarray],
     *,
     score: str,
-    bins: int = 30,
     limits: tuple[float, float] | None = None,
-    ax: Axes | None = None,
 ) -> Axes:
     """Draw the score distributions of up to four groups of images, as shares of a group."""
     if not 1 <= len(groups) <= len(_GROUPS):
@@ -97,11 +95,11 @@ def score_histograms(
         raise ValueError(
             f"groups: values from {limits[0]} to {limits[1]} expected, got {least} to {most}"
         )
-    ax = style.axes_or_new(ax, figsize=(6, 3.2))
+    ax = style.new_axes((6, 3.2))
     for (label, values), (colour, line, hatch) in zip(arrays.items(), _GROUPS, strict=False):
         ax.hist(
             values,
-            bins=bins,
+            bins=30,
             range=limits,
             weights=np.full(len(values), 1 / len(values)),
             histtype="stepfilled",

@@ -93,10 +93,8 @@ def _likeness(number: int, others: Iterable[int]) -> int:
     return shared
 
 
-def axes_or_new(ax: Axes | None, figsize: tuple[float, float] | None = None) -> Axes:
-    """Return the caller's Axes, or the Axes of a new figure."""
-    if ax is not None:
-        return ax
+def new_axes(figsize: tuple[float, float]) -> Axes:
+    """Return the Axes of a new figure."""
     return plt.subplots(figsize=figsize, layout="constrained")[1]
 
 
