@@ -41,17 +41,12 @@ if TYPE_CHECKING:
     from helpers.papers.unknown_detection.roles import Benchmark
     from helpers.scores import Score
     from helpers.scores.images import ImageScore
-    from helpers.training.fitted import Fitted
     from synthesis.across.parameters import Parameters
 
-__all__ = ["BESIDE", "TEACHER", "models", "outputs", "parts", "roles", "rows"]
+__all__ = ["BESIDE", "models", "outputs", "parts", "roles", "rows"]
 
 #: Columns of the rows of that variant.
 SCALED = {"variant": "scaled", "calibration": "after"}
-
-#: The member of the run's ensemble that teaches a distilled network; not the baseline, which has
-#: the same initial weights.
-TEACHER = 1
 
 #: Algorithms that learn next to the baseline's classifier, from its seeds.
 #:
@@ -94,19 +89,17 @@ def models(parameters: Parameters, part: Part, roles: ComparisonRoles) -> Model:
     run = part.identity["run"]
     algorithm = part.name.partition("/")[2]
 
-    def trained(name: str, run: int, member: int, teacher: Fitted | None = None) -> Fitted:
-        recipe = parameters.recipe_of(name)
-        return train(
-            parameters, cast("Benchmark", roles), recipe, run=run, member=member, teacher=teacher
-        )
-
-    teacher = trained("baseline", run, TEACHER) if algorithm == "distillation" else None
+    recipe = parameters.recipe_of(algorithm)
     members = [(run, 0)]
     if algorithm == "ensemble":
         numbers = range(parameters.members)
         # the finished networks have one ensemble: the baselines of all runs
         members = [(number, 0) if parameters.finished else (run, number) for number in numbers]
-    networks = tuple(trained(algorithm, *member, teacher=teacher) for member in members)
+    benchmark = cast("Benchmark", roles)
+    networks = tuple(
+        train(parameters, benchmark, recipe, run=number, member=member)
+        for number, member in members
+    )
     return Model(algorithm, networks, parameters.passes if algorithm == "mc_dropout" else 0)
 
 

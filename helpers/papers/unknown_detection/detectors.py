@@ -65,14 +65,12 @@ def train(
     *,
     run: int,
     member: int = 0,
-    teacher: Fitted | None = None,
 ) -> Fitted:
     """Return a network of one run, from the cache if possible; member 0 is the run's network."""
     return fit(
         benchmark.train,
         recipe,
         outliers=benchmark.external,
-        teacher=teacher,
         finished=parameters.finished_networks,
         seed=parameters.seed * 100_000 + run * 100 + member,
         device=parameters.device,
