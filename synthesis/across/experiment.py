@@ -88,13 +88,11 @@ def models(parameters: Parameters, part: Part, roles: ComparisonRoles) -> Model:
         return Model("baseline", (network,))
     run = part.identity["run"]
     algorithm = part.name.partition("/")[2]
-
     recipe = parameters.recipe_of(algorithm)
     members = [(run, 0)]
     if algorithm == "ensemble":
-        numbers = range(parameters.members)
-        # the finished networks have one ensemble: the baselines of all runs
-        members = [(number, 0) if parameters.finished else (run, number) for number in numbers]
+        # one ensemble, as in unknown detection: the baselines of all runs
+        members = [(number, 0) for number in range(parameters.members)]
     benchmark = cast("Benchmark", roles)
     networks = tuple(
         train(parameters, benchmark, recipe, run=number, member=member)
