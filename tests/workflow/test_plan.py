@@ -45,8 +45,8 @@ def test_a_slip_in_a_parameter_file_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(plan, "ROOT", tmp_path)
     values = values_of(ROOT / "params/mini/gscore.yaml")
     (file := tmp_path / "params/mini/gscore.yaml").parent.mkdir(parents=True)
-    file.write_text(yaml.safe_dump(values | {"held_out": ["brid"]}))
-    with pytest.raises(ValueError, match=r"^params/mini/gscore\.yaml: .*held_out 'brid'.* 'bird'"):
+    file.write_text(yaml.safe_dump(values | {"sets": ["plasm"]}))
+    with pytest.raises(ValueError, match=r"^params/mini/gscore\.yaml: .*set 'plasm'.* 'plasma'"):
         plan.plan("mini")
 
 
