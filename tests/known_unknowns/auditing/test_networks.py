@@ -19,14 +19,14 @@ NAME = "resnet20.akamaster_cifar10"
 pytestmark = pytest.mark.usefixtures("root")
 
 
-def drawn(place, count, seed=0):
+def drawn(folder, count, seed=0):
     """Write small pictures into a folder."""
     generator = np.random.default_rng(seed)
-    place.mkdir(parents=True)
+    folder.mkdir(parents=True)
     for number in range(count):
         pixels = generator.integers(256, size=(20, 24, 3), dtype=np.uint8)
-        Image.fromarray(pixels).save(place / f"{number}.png")
-    return place
+        Image.fromarray(pixels).save(folder / f"{number}.png")
+    return folder
 
 
 @pytest.fixture
@@ -115,9 +115,9 @@ def test_the_command_takes_a_network_of_timm(tmp_path, monkeypatch, capsys):
     weights = timm.create_model("test_resnet").state_dict()
     save_file(weights, tmp_path / "data" / "weights" / "test_resnet.safetensors")
     assert main(given) == HOLDS
-    said = json.loads((tmp_path / "a" / "audit.json").read_text(encoding="utf-8"))
-    assert said["model"].startswith("test_resnet")
-    assert said["images"]["validation"] == 20
+    report = json.loads((tmp_path / "a" / "audit.json").read_text(encoding="utf-8"))
+    assert report["model"].startswith("test_resnet")
+    assert report["images"]["validation"] == 20
     monkeypatch.setitem(sys.modules, "known_unknowns.auditing.networks", None)
     capsys.readouterr()
     assert main([*given, "--force"]) == REFUSED

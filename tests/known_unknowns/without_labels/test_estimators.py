@@ -98,9 +98,9 @@ class World:
         return self.generator.normal(size=count)
 
     def unknown(self, count):
-        place = self.generator.uniform(0, 4)
+        distance = self.generator.uniform(0, 4)
         width = self.generator.uniform(0.5, 1.5)
-        return self.generator.normal(-place, width, count)
+        return self.generator.normal(-distance, width, count)
 
     def sets(self, count, images=200, known=600):
         return MetaSets(self.known(known), {str(i): self.unknown(images) for i in range(count)})
