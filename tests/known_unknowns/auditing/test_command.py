@@ -226,25 +226,6 @@ def test_names_do_not_reach_a_terminal_or_a_spreadsheet_as_code(tmp_path, monkey
     assert rows["score"].astype(float).notna().all()
 
 
-@pytest.mark.parametrize(
-    ("program", "message"),
-    [
-        ("raise RuntimeError('no')", "RuntimeError: no"),
-        ("import sys; sys.exit(0)", "SystemExit: 0"),
-        ("import no_such_module", "ModuleNotFoundError: No module named 'no_such_module'"),
-        ("1 / 0", "ZeroDivisionError"),
-        ("def f(: pass", "invalid syntax"),
-    ],
-)
-def test_a_bench_file_that_fails_is_one_sentence(tmp_path, monkeypatch, capsys, program, message):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "mine.py").write_text(program)
-    assert main(["bench", "mine.py"]) == REFUSED
-    error = capsys.readouterr().err
-    assert message in error
-    assert error.count("\n") == 1
-
-
 def test_any_exception_is_one_line_and_no_alarm(file, monkeypatch, capsys):
     def fail(*arguments, **options):
         raise LookupError("what nobody expects")
