@@ -101,24 +101,7 @@ def test_hard_english_is_rare(kind):
     assert 1000 * len(old) <= ENGLISH["old words"][kind] * words, old
 
 
-@pytest.mark.parametrize(
-    ("text", "pattern"),
-    [
-        ("Return what the models predict.", "a clause instead of a noun"),
-        ("the mixtures are not those of the test", "a pronoun without its noun"),
-        ("a threshold of its own", "of its own"),
-        ("the network says", "things that speak"),
-        ("makes the table anew", "words out of use"),
-        ("The files lie in a folder.", "things that stand or lie"),
-        ("the paper has none", "has not"),
-        ("an accuracy that can be had", "can be had"),
-        ("all but the last", "rare connectives"),
-        ("Below the table are notes.", "verb before subject"),
-        ("the mean of the errors of the scores of a network", "chains of of"),
-        ("The file lacks the column 'label'; add it, or name another column.", None),
-        ("We predict the accuracy of the network on the images of one set.", None),
-    ],
-)
+@pytest.mark.parametrize(("text", "pattern"), ENGLISH["examples"].items())
 def test_patterns_find_hard_english_only(text, pattern):
     hit = [name for name in PATTERNS if PATTERNS[name].search(text)]
     assert hit == ([pattern] if pattern else [])

@@ -13,6 +13,7 @@ import pytest
 import helpers.outputs
 import known_unknowns.auditing
 import synthesis
+from tests.mistakes import beside
 
 HELPERS = [module.name for module in pkgutil.walk_packages(helpers.__path__, "helpers.")]
 TOOL = [module.name for module in pkgutil.walk_packages(known_unknowns.__path__, "known_unknowns.")]
@@ -24,34 +25,8 @@ RARE = ("itables", "nltk", "pytest", "seaborn", "sklearn", "timm", "scipy.stats"
 #: torchvision imports the other one, a compiler that nothing here uses.
 VISION = ("torchvision", "torch._dynamo")
 
-WITHOUT_TORCH = (
-    "helpers.data",
-    "helpers.labelfree",
-    "helpers.metrics",
-    "helpers.networks.recipe",
-    "helpers.outputs",
-    "helpers.tables",
-    "helpers.scores",
-    "known_unknowns.bench",
-    "known_unknowns.checks",
-    "synthesis.counterparts",
-    "synthesis.effects",
-    "synthesis.figures",
-    "synthesis.ledger",
-    "synthesis.preconditions",
-    "synthesis.reasons",
-    "synthesis.skills",
-    "synthesis.verdicts",
-)
-#: All other modules with torch load no torchvision.
-HEAVY = (
-    "helpers.networks.inference",
-    "helpers.networks.zoo",
-    "helpers.tables.interactive",
-    "known_unknowns.__main__",
-    "known_unknowns.auditing",
-    "known_unknowns.guarantees",
-)
+#: Beginnings of names; all other modules with torch load no torchvision.
+WITHOUT_TORCH, HEAVY = map(tuple, beside(__file__, "imports.yaml").values())
 
 #: The part of an audit that goes back to networks and images.
 SHOW_IMAGES = ("known_unknowns.auditing.networks",)

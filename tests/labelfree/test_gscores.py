@@ -99,11 +99,7 @@ def test_the_mixture_is_scikit_learns(case):
     assert turned.means == pytest.approx(5 - 1e-3 * ours.means[::-1], abs=1e-8)
 
 
-PAIRS = [  # weights, means and deviations
-    ([0.6, 0.4], [2.0, 0.5], [0.7, 2.0]), ([0.3, 0.7], [2.0, 0.5], [2.0, 0.7]),
-    ([0.6, 0.4], [2.0, 0.0], [1.0, 1.0]), ([0.01, 0.99], [0.1, 0.0], [0.9, 1.0]),
-    ([0.99, 0.01], [0.1, 0.0], [1.0, 0.9]), ([0.6, 0.4], [1.0, 1.0], [1.0, 1.0]),
-]  # fmt: skip
+PAIRS = beside(__file__, "pairs.yaml")
 
 
 @pytest.mark.parametrize("pair", PAIRS)

@@ -6,6 +6,7 @@ import pytest
 from scipy import stats
 
 from helpers.metrics.ranks import critical_difference, friedman, groups, mean_ranks
+from tests.mistakes import beside
 
 
 def table(values):
@@ -52,10 +53,7 @@ def test_friedman_of_perfect_agreement_and_of_none():
         assert test.f_p_value == 0 < test.p_value < 1e-10
 
 
-PRINTED = {  # Demšar 2006, table 5a, for 2 to 10 methods
-    0.05: [1.960, 2.343, 2.569, 2.728, 2.850, 2.949, 3.031, 3.102, 3.164],
-    0.10: [1.645, 2.052, 2.291, 2.459, 2.589, 2.693, 2.780, 2.855, 2.920],
-}
+PRINTED = beside(__file__, "demsar.yaml")
 
 
 @pytest.mark.parametrize("alpha", PRINTED)

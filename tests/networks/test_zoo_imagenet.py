@@ -13,20 +13,10 @@ from PIL import Image
 from helpers import data
 from helpers.networks import zoo, zoo_cifar, zoo_imagenet, zoo_records
 from helpers.networks.zoo_imagenet import CentreCrop
+from tests.mistakes import beside
 
-MOBILENET = "mobilenet_v1_075.howard_imagenet"
 SQUEEZENETS = ("squeezenet_1_0.iandola_imagenet", "squeezenet_1_1.iandola_imagenet")
-SETS = (
-    ("imagenet_val_224", "val"),
-    ("imagenet_val_224", "val_ten_classes"),
-    ("imagenet_nips2017_224", "test"),
-)
-#: Per cent of `SETS`: first answers, first five.
-PRINTED = {
-    MOBILENET: ((77.5, 94.2), (64.8, 88.0), (81.4, 95.2)),
-    SQUEEZENETS[0]: ((70.4, 90.4), (57.0, 81.4), (52.5, 78.9)),
-    SQUEEZENETS[1]: ((72.3, 90.3), (56.2, 81.4), (53.1, 77.2)),
-}
+SETS, PRINTED = beside(__file__, "photographs.yaml").values()
 
 
 def mobilenet(weights, x):
@@ -159,7 +149,7 @@ def test_accuracies_equal_the_printed_accuracies(name, number):
         logits = network.outputs(images).logits
     ranked = np.argsort(-logits, axis=1)[:, :5] == images.labels[:, None]
     shares = 100 * ranked[:, 0].mean(), 100 * ranked.any(axis=1).mean()
-    assert tuple(round(share, 1) for share in shares) == PRINTED[name][number]
+    assert [round(share, 1) for share in shares] == PRINTED[name][number]
 
 
 def test_a_photograph_of_nearly_the_size_is_cropped_and_any_other_is_resized():

@@ -93,21 +93,24 @@ def put(root, tensors):
     return path
 
 
-def test_the_embedded_network_knows_its_classes_without_any_folder(root, caplog):
-    """914 of the 1,000 test images in the repository; its author's 91.73 % is of all 10,000."""
-    network = load()
+# right of the 1,000 test images in the repository; of all 10,000, 91.73 and 92.63 % are printed
+RIGHT = {"resnet20.akamaster_cifar10": 914, "resnet32.akamaster_cifar10": 928}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_an_embedded_network_knows_its_classes_without_any_folder(name, root, caplog):
+    network = zoo.load(name, device="cpu", progress=False)
     outputs = network.outputs(images())
-    assert outputs.correct.sum() == 914
+    assert outputs.correct.sum() == RIGHT[name]
     assert len(outputs) == 1000
     assert network.class_names == images().class_names
     assert not caplog.records
     assert not [*root.iterdir()]
-    digest = checkpoints.digest(zoo_records.find(NAME).read(zoo_records.find(NAME).locate()))
-    assert digest == RECORDS[NAME].digest
 
 
-# right of all 10,000 test images
-WHOLE = {"resnet20.akamaster_cifar10": 91.73, "resnet32.akamaster_cifar10": 92.63}
+def test_the_digest_of_a_record_is_of_its_tensors():
+    record = RECORDS[NAME]
+    assert checkpoints.digest(record.read(record.locate())) == record.digest
 
 
 def embedded_files():
@@ -115,23 +118,12 @@ def embedded_files():
 
 
 def test_each_embedded_file_has_a_record_and_the_licence_of_its_author():
-    records = [RECORDS[name] for name in WHOLE]
+    records = [RECORDS[name] for name in RIGHT]
     assert embedded_files() == sorted(record.files[-1] for record in records)
     for record in records:
         text = (zoo_records.EMBEDDED / f"{record.author}.LICENSE.txt").read_text("utf-8")
         assert "Copyright" in text
         assert record.licence == "BSD-2-Clause"
-
-
-@pytest.mark.parametrize("name", WHOLE)
-def test_embedded_network_has_its_accuracy_without_any_folder(name, root, caplog):
-    """The 1,000 embedded test images, within the 95 % interval of the accuracy on all 10,000."""
-    network = zoo.load(name, device="cpu", progress=False)
-    outputs = network.outputs(images())
-    measured = 100 * outputs.correct.mean()
-    deviation = (measured * (100 - measured) / len(outputs)) ** 0.5
-    assert abs(measured - WHOLE[name]) < 1.96 * deviation
-    assert not caplog.records
 
 
 @pytest.mark.parametrize("name", ROUNDED)

@@ -12,7 +12,8 @@ from tests.mistakes import beside, refusals
 
 PAPER = "openset_calibration"
 BASE_TEXT = (ROOT / f"params/small/{PAPER}.yaml").read_text()
-BAD_FILES, SIZES = (beside(__file__, name) for name in ("bad_files.yaml", "sizes.yaml"))
+TABLES = "bad_files.yaml", "sizes.yaml", "slips.yaml"
+BAD_FILES, SIZES, SLIPS = (beside(__file__, name) for name in TABLES)
 MISTAKES = {  # by paper, values in place of those of mini, and by message the values with a mistake
     file.parent.name: beside(file, file.name)
     for file in (ROOT / "tests/papers").glob("*/mistakes.yaml")
@@ -91,32 +92,8 @@ def test_given_names_within_names_change_alone():
     assert load(PAPER, "mini", networks=Only(a={})).networks == {"a": {}}
 
 
-@pytest.mark.parametrize(
-    ("chapter", "given", "message"),
-    [
-        ("audit", {"treat_as": "probs"}, "treat_as: .*'logits' or 'probabilities'"),
-        ("audit", {"wish": "safety"}, "wish: .*'risk' or 'coverage'"),
-        ("uimnet", {"groups": {"a": []}}, "groups.a: at least 1 value"),
-        *[
-            (
-                chapter,
-                {"score_arguments": {"odin": {"temprature": 1}}},
-                "score_arguments.odin: .*'temprature'; did you mean 'temperature'",
-            )
-            for chapter in ("synthesis", "uimnet", "gscore")
-        ],
-        (
-            "human_centric",
-            {"score_arguments": {"knn": {"kk": 1}}},
-            "score_arguments.knn: .*'kk'; did you mean 'k'",
-        ),
-        ("unknown_detection", {"alphas": [100]}, "alphas: fewer than the 100 classes .*, got 100"),
-        ("gscore", {"sets": []}, "sets, packs: at least one set"),
-        (PAPER, {"data_sets": "['digits']"}, "data_sets: a list expected, got .*; papermill .* -y"),
-        (PAPER, {"runs": "3"}, "runs: a whole number expected, got '3'; papermill .* -y"),
-    ],
-)
-def test_a_slip_that_ran_until_its_use_is_refused_in_the_plan(chapter, given, message):
+@pytest.mark.parametrize(("chapter", "message", "given"), SLIPS)
+def test_a_slip_that_ran_until_its_use_is_refused_in_the_plan(chapter, message, given):
     with pytest.raises(ValueError, match=message):
         chapters.load(chapter, "mini", **given)
 

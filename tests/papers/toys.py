@@ -16,15 +16,7 @@ def tiny(part, paper):
 
 
 #: Values of `load` for a training of unknown detection that takes seconds.
-SHORT = TINY["roles"]["unknown_detection"] | {
-    "external": ["gratings"],
-    "far": ["digits"],
-    "resized": "",
-    "depth": 8,
-    "stem_stride": 4,
-    "precision": "auto",
-    "epochs": 1,
-}
+SHORT = TINY["roles"]["unknown_detection"] | TINY["short"]
 
 
 def images(n, seed=0, name="tiny", *, classes=("a", "b", "c"), shade=None):

@@ -71,10 +71,9 @@ def unknown_detection(changes=(), *, spread=0.001, data_set="cifar100", runs=3):
 
 MODELS = AGREEING["human_centric"]  # average DER99 of MSP, accuracy and number of parameters
 BEHIND = dict(zip(PAPER_METHODS, 0.02 * np.arange(9), strict=True))  # MSP is the best, DICE worst
-OTHERS = {("vit4", "knn"): 0.45, ("resnet8+gaussian_noise", "gradnorm"): 0.40,
-          ("resnet8+autoaugment", "vim"): 0.515}  # fmt: skip
+OTHERS = by_number(AGREEING["other_scores"])
 # FPR at 95 % TPR of MSP and GradNorm, all ID images as known, and the correct ones alone
-RANKINGS = {"fpr_at_tpr": (0.63, 0.36), "fpr_at_tpr_correct": (0.42, 0.58)}
+RANKINGS = AGREEING["rankings"]
 
 
 def human_centric(changes=(), models=(), rankings=(), kinds=(), *, runs=2, **noise):
@@ -95,8 +94,7 @@ def human_centric(changes=(), models=(), rankings=(), kinds=(), *, runs=2, **noi
     return noisy("human_centric", pairs, runs=runs, **{"spread": 0.001} | noise)
 
 
-IN = {"accuracy": 0.7, "accuracy_top5": 0.9, "nll": 1.0, "ece": 0.10}
-OUT = {"auroc": 0.8, "out_as_out": 0.3, "in_as_in": 0.95}
+IN, OUT = AGREEING["uimnet"].values()
 POOR = ("jacobian", "tta", "native")
 
 
@@ -147,11 +145,7 @@ def _uimnet(spread, runs, replicates):
 
 
 UDE, NETWORKS = "ude_wasserstein", ("resnet8", "resnet14", "densenet", "vit", "mixer")
-EVALUATORS = ("kmeans_l2", "gmm_wasserstein", "confidence", "auto_evaluation", "gmm_kl", "ude_kl")
-MIXED = {UDE: 0.1, "gmm_wasserstein": 0.15, "kmeans_l2": 0.2}
-SIZES, RATIOS = ("size 20", "size 50", "size 400"), ("1:100", "1:10", "1:1", "10:1")
-VARIANTS = (*SIZES, *(f"ratio {ratio}" for ratio in RATIOS), "validation 100")
-CORRELATIONS = {"fpr95": -0.95, "auroc": 0.88, "fpr80": -0.85, "fpr60": -0.75}
+EVALUATORS, MIXED, VARIANTS, CORRELATIONS = AGREEING["gscore"].values()
 
 
 def gscore(changes=(), *, runs=3, spread=0.001, noise=0.02):

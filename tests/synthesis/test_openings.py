@@ -19,23 +19,7 @@ from tests.mistakes import beside
 
 EXAMPLES = beside(__file__, "sentences.yaml")
 LINE, SENTENCES = EXAMPLES["line"], EXAMPLES["sentences"]
-WORDINGS = {
-    "plain": ("A", None),
-    "difference": (
-        "d",
-        Wording("B is better than A by {size}", "A is better than B by {size}", " AURC"),
-    ),
-    "points": (
-        "p",
-        Wording(
-            "compared with ERM, A raises the accuracy by {size}",
-            "compared with ERM, A lowers the accuracy by {size}",
-            " points",
-            100,
-            1,
-        ),
-    ),
-}
+WORDINGS = EXAMPLES["wordings"]
 NETWORK = "resnet20.akamaster_cifar10"
 
 
@@ -93,7 +77,8 @@ def test_an_effect_is_a_sentence_with_its_interval(sentence):
     reasons = [Reason(Kind.UNTESTABLE, text) for text in line.pop("prevented")]
     line["note"] = Note((remark("one run: images resampled"), *reasons))
     line["verdict"] = Verdict(line["verdict"])
-    name, wording = WORDINGS[line["decided_by"]]
+    name, *texts = WORDINGS[line["decided_by"]]
+    wording = Wording(*texts) if texts else None
     effect = Effect(name, number("aurc", "a"), ">", 0.0, wording=wording)
     assert sentence in openings.measured(SimpleNamespace(**line), effect)
 

@@ -13,10 +13,12 @@ import yaml
 from helpers.papers import PAPERS
 from helpers.papers.parameters import values_of
 from synthesis.chapters import CHAPTERS, load
+from tests.mistakes import beside
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 PAPER = "openset_calibration"
+NO_FILES = beside(__file__, "no_file_names.yaml")
 
 
 @pytest.mark.parametrize("tier", plan.tiers(ROOT))
@@ -50,13 +52,8 @@ def test_a_slip_in_a_parameter_file_is_refused(tmp_path, monkeypatch):
         plan.plan("mini")
 
 
-@pytest.mark.parametrize(("paper", "field"), [
-    ("gscore", "networks"), ("openset_calibration", "networks"), ("uimnet", "sizes"),
-    ("uimnet", "groups"), ("unknown_detection", "networks"), ("human_centric", "strategies"),
-])  # fmt: skip
-@pytest.mark.parametrize("name", [
-    "r$(touch PWNED)", "../../escaped", "a b", "a/b", "", "*", "{x}", "a\nb", "-rf", ".hidden",
-])  # fmt: skip
+@pytest.mark.parametrize(("paper", "field"), NO_FILES["fields"])
+@pytest.mark.parametrize("name", NO_FILES["names"])
 def test_a_name_that_is_no_file_name_is_refused(paper, field, name, tmp_path, monkeypatch):
     monkeypatch.setattr(plan, "ROOT", tmp_path)
     values = values_of(ROOT / f"params/mini/{paper}.yaml")

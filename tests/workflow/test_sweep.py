@@ -12,6 +12,7 @@ import sweep
 
 from helpers.modules import ROOT
 from helpers.tables import results
+from tests.mistakes import beside
 
 
 def test_parts_and_values_of_the_command_line(capsys):
@@ -21,15 +22,7 @@ def test_parts_and_values_of_the_command_line(capsys):
     assert (part.name, part.identity["run"]) == ("cifar10_mini/resnet20/0", 0)
     assert (parameters.keep, parameters.device) == (0.9, "cpu")
     assert parameters.recipe({"epochs": 9}).augmentation == ("flip",)
-    for words, message in (
-        ("--set kepe=1", "unknown parameter 'kepe'; did you mean 'keep'"),
-        ("--out /dev/null/table.parquet", "/dev/null"),  # before hours of computing
-        ("--out /tmp", "/tmp is a folder; name a file"),
-        ("--processes 0", "--processes: a whole number, at least 1, expected, got '0'"),
-        ("--processes two", "--processes: a whole number, at least 1, expected, got 'two'"),
-        ("--set device=gpu", "device: 'cpu', 'cuda' or 'cuda:0'"),
-        ("--set device=cuda:99", "device: 'cuda:99' is not here: PyTorch finds"),
-    ):
+    for message, words in beside(__file__, "sweeps.yaml").items():
         with pytest.raises(SystemExit):
             sweep.parse([*line, *words.split()])
         assert message in capsys.readouterr().err

@@ -60,6 +60,8 @@ def test_the_measuring_half_does_not_influence_any_choice(inputs):
     both = np.concatenate([first.choosing, first.measuring])
     assert np.array_equal(np.sort(both), np.arange(300))
     assert len(first.measuring) == 150
+    assert len(first.samples["pets_and_toys"]) == 60
+    assert len(first.chosen) == len(first.choosing)
     labels = inputs.validation.labels.copy()
     labels[first.measuring] = np.random.default_rng(1).permutation(labels[first.measuring])
     part = Outputs(inputs.validation.logits, inputs.validation.features, labels)

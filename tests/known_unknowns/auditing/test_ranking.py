@@ -15,10 +15,10 @@ def test_scores_in_blocks_equal_scores_at_once(inputs, monkeypatch):
     usable, _ = fitted(inputs)
     places = np.random.default_rng(0).permutation(len(inputs.validation))[:150]
     monkeypatch.setattr(ranking, "BLOCK", 64)
-    found = ranking.score_halves(usable, {"some": Half(inputs.validation, places)})
+    values_of_halves = ranking.score_halves(usable, {"some": Half(inputs.validation, places)})
     for name, score in usable.items():
         whole = score.score_samples(inputs.validation.subset(places))
-        assert np.array_equal(found[name]["some"], whole), name
+        assert np.array_equal(values_of_halves[name]["some"], whole), name
 
 
 def test_every_score_is_ranked_or_left_out_with_a_reason(inputs, arrays, write):

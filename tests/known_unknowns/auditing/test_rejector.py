@@ -91,44 +91,6 @@ def test_a_rejector_that_cannot_be_deployed_is_refused(score, changed, message):
         Rejector(score, **arguments)
 
 
-def nested(depth):
-    """Return lists in lists."""
-    value = []
-    for _ in range(depth):
-        value = [value]
-    return value
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"provenance": {"class_names": ["a", "b"]}}, "class_names: 20 texts expected"),
-        ({"provenance": {"class_names": "abcdefghijklmnopqrst"}}, "class_names: 20 texts"),
-        ({"provenance": {"class_names": [1] * 20}}, "class_names: 20 texts"),
-        ({"provenance": None}, "provenance: names with values expected"),
-        ({"provenance": [1]}, "provenance: names with values expected"),
-        ({"provenance": {"temperature": "hot"}}, "temperature: a positive number expected"),
-        ({"provenance": {"temperature": 0}}, "temperature: a positive number expected"),
-        ({"classes": 10**9}, "classes: at most 1000000 expected"),
-        ({"width": 10**12}, "width: at most 1000000 expected"),
-        ({"threshold": float("inf")}, "threshold: a finite number expected"),
-        ({"threshold": float("-inf")}, "threshold: a finite number expected"),
-        ({"threshold": None}, "threshold: a number expected"),
-        ({"known": nested(400)}, "known"),
-        ({"known": ["a"]}, "known"),
-        ({"known": 3}, "known"),
-        ({"state": nested(400)}, "cannot be read"),
-    ],
-)
-def test_a_forged_file_is_refused_in_one_sentence(path, change, message):
-    """Its checksum fits."""
-    rejector("knn", known=np.array([0.0, 1.0])).save(path)
-    tensors, saved = checkpoints.load(path)
-    checkpoints.save(path, tensors, **saved | change)
-    with pytest.raises(ValueError, match=message):
-        Rejector.load(path)
-
-
 def test_deep_nesting_is_refused_in_one_sentence(path):
     """The text is written by hand: Python does not write it either."""
     rejector("knn").save(path)

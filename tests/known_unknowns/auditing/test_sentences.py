@@ -6,17 +6,7 @@ import numpy as np
 
 from known_unknowns.auditing import audit
 from known_unknowns.auditing.findings import findings, summary
-from known_unknowns.auditing.sentences import TEMPLATES, render
-
-
-def test_each_sentence_about_changed_or_unknown_images_names_the_mixture_of_classes():
-    text = (TEMPLATES / "sentences.jinja").read_text("utf-8")
-    blocks = [
-        " ".join(block.split()) for block in re.split(r"{% (?:macro|else|elif) ?|{%- else", text)
-    ]
-    several = [block for block in blocks if re.search("chang.*unknown classes", block)]
-    assert len(several) == 3  # the causes, and both sentences of `watch`
-    assert all("mixture" in block for block in several)
+from known_unknowns.auditing.sentences import render
 
 
 def test_watch_names_three_causes():

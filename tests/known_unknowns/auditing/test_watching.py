@@ -76,26 +76,6 @@ def test_the_command_counts_each_file_once_and_keeps_its_state(monitor, capsys):
     assert not list(monitor.parent.glob(".*same.npz*"))  # a refused state has no lock
 
 
-@pytest.mark.parametrize(
-    "counts",
-    [
-        [float("nan"), 100], [-1, 100], [101, 100], [1.5, 100], [5, 0], [True, 100], ["5", 100],
-        [None, 100], [10**30, 10**30], [5], [5, 100, 1], {"unlike": 5}, 5, None,
-    ],
-)  # fmt: skip
-def test_a_damaged_state_is_refused_and_left_as_it_is(monitor, capsys, counts):
-    assert main(["watch", "r.safetensors", "same.npz"]) == HOLDS
-    stored = json.loads(monitor.read_text())
-    stored["looks"]["0123456789abcdef"] = counts
-    monitor.write_text(json.dumps(stored))
-    before = monitor.read_text()
-    assert main(["watch", "r.safetensors", "worse.npz"]) == REFUSED
-    error = capsys.readouterr().err
-    assert "r.watch.json is damaged: whole numbers expected" in error
-    assert error.count("\n") == 1
-    assert monitor.read_text() == before
-
-
 def test_a_refused_file_does_not_change_the_state(monitor):
     assert main(["watch", "r.safetensors", "same.npz"]) == HOLDS
     before = monitor.read_bytes()

@@ -12,6 +12,7 @@ from known_unknowns import without_labels
 from known_unknowns.guarantees import coverage_threshold
 from known_unknowns.without_labels import BINS, DetectionEstimator, MetaSets
 from known_unknowns.without_labels import accuracy_bracket as bracket
+from tests.mistakes import refusals
 
 
 def test_bounds_of_the_share_are_kept():
@@ -98,9 +99,9 @@ class World:
         return self.generator.normal(size=count)
 
     def unknown(self, count):
-        place = self.generator.uniform(0, 4)
+        distance = self.generator.uniform(0, 4)
         width = self.generator.uniform(0.5, 1.5)
-        return self.generator.normal(-place, width, count)
+        return self.generator.normal(-distance, width, count)
 
     def sets(self, count, images=200, known=600):
         return MetaSets(self.known(known), {str(i): self.unknown(images) for i in range(count)})
@@ -204,42 +205,21 @@ def test_strange_images_give_a_number_in_its_range_or_a_refusal(name):
             ask(first, second)
 
 
-HALF = np.full((60, 2), 0.5)
 HELD = np.arange(60.0)
-ONES = np.ones(60)
 META = MetaSets(HELD, dict.fromkeys("abc", HELD))
-MASK = np.arange(60) < 49
+OBJECTS = {
+    "halves": np.full((60, 2), 0.5),
+    "49 halves": np.full((49, 2), 0.5),
+    "ones": np.ones((60, 2)),
+    "quarters": np.full((60, 4), 0.25),
+    "scores": HELD,
+    "one set": MetaSets(HELD, {"a": HELD}),
+    "an estimator": DetectionEstimator(HELD, META),
+    "right": HELD >= 0,
+    "wrong": HELD < 0,
+    "59 right": HELD[1:] > 0,
+    "49 of 60": HELD < 49,
+}
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (partial(DetectionEstimator, HELD, MetaSets(HELD, {"a": HELD})), "meta: at least 3 sets"),
-        (partial(DetectionEstimator(HELD, META).estimate, HELD, level=90), "level"),
-        (partial(MetaSets, [np.nan], {}), "known: contains NaN"),
-        (partial(MetaSets, HELD, {"a": []}), r"unknown\['a'\]: empty"),
-        (partial(without_labels.share_bound, HELD, HELD, level=1), "level"),
-        (partial(without_labels.suspected_unknown, HELD, HELD, rate=0), "rate"),
-        (partial(without_labels.suspected_unknown, HELD, HELD, rate=10), "rate"),
-        (
-            partial(without_labels.selection_outcome, MASK, MASK & False),
-            "unknown: at least one unknown",
-        ),
-        (partial(bracket, HALF, ONES, HALF[:49], share=0), "at least 50"),
-        (partial(bracket, HALF, ONES, HALF, share=1.5), "share"),
-        (
-            partial(bracket, HALF, ONES, HALF, share=0, accepted=(MASK | True, MASK)),
-            "the accepted images, got 60",
-        ),
-        (
-            partial(bracket, HALF, ONES, HALF, share=0, accepted=(MASK & False, MASK | True)),
-            "got 0 and 60",
-        ),
-        (partial(bracket, HALF, ONES, np.full((60, 4), 0.25), share=0), "2 classes expected"),
-        (partial(bracket, HALF, ONES[:59], HALF, share=0), "correct"),
-        (partial(bracket, 3 * HALF, ONES, HALF, share=0), "validation"),
-    ],
-)
-def test_bad_input_is_refused(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
+test_bad_input_is_refused = refusals(__file__, OBJECTS)

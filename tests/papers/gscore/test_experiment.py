@@ -51,10 +51,7 @@ def table(suite):
 
 
 def test_every_number_has_its_row(table):
-    """True metrics and Gscores of all sets, regressions of all runs, the variants, predictions."""
-    assert len(table[table["method"].isin(DETECTORS)]) == SETS * len(DETECTORS) * 2 * len(METRICS)
-    gscores = SETS * len(DETECTORS) * 2 * (len(EVALUATORS) + 1)
-    assert (table["metric"] == "gscore").sum() == gscores
+    """Regressions of all runs, the variants, predictions."""
     plain = table.query("test_set == 'all' and variant == 'primary'")
     evaluators = (*EVALUATORS, "confidence", "auto_evaluation")
     methods = {f"{detector}/{name}" for detector in DETECTORS for name in evaluators}
@@ -62,29 +59,12 @@ def test_every_number_has_its_row(table):
         rows = plain[plain["metric"].isin([f"rmse_{metric}", "failed"])]
         assert set(rows["method"]) == methods
         assert len(rows) == 2 * len(methods)
-    taus = plain[plain["metric"] == "tau"]
-    with_tau = {name for name in EVALUATORS if name.startswith(("gmm", "ude"))}
-    assert set(taus["method"].str.split("/").str[1]) == with_tau
-    shared = table[table["variant"] == "shared τ"]
-    assert set(shared["metric"].str.split("_").str[-1]) <= {"auroc", "fpr95", "tau", "failed"}
-    shared = set(shared["method"].str.split("/").str[1])
-    assert shared == with_tau - {"gmm_wasserstein", UDE}
     taus = table[(table["metric"] == "tau") & table["method"].str.startswith("msp")]
     taus = taus.set_index(["variant", "run", "method"])["value"]
     assert taus["shared τ", 0, "msp/ude_kl"] == taus["primary", 0, f"msp/{UDE}"]
     usual = ["primary", "meta", "test", "shared τ"]
     other = table[~table["variant"].isin(usual)].groupby("variant")["method"]
-    names = {
-        "ratio 1:2",
-        "size 20",
-        "validation 10",
-        "mixed",
-        "mixed, validation 10",
-        "shift fog/3",
-        "learnt",
-        "one-sided",
-    }
-    assert {variant.name for variant in variants(PARAMETERS)} == names == {*other.groups}
+    assert {variant.name for variant in variants(PARAMETERS)} == {*other.groups}
     for variant in ("validation 10", "mixed, validation 10", "learnt", "one-sided"):
         assert set(other.get_group(variant)) == {f"msp/{UDE}"}
     predicted = table[table["metric"] == "predicted_auroc"].groupby("run")["test_set"].agg(set)

@@ -106,38 +106,15 @@ def test_what_cannot_be_ranked_is_left_out(noisy):
     pd.testing.assert_frame_equal(tables.cells(one_set), tables.cells(table))
 
 
-@pytest.mark.parametrize("column", ["backbone", "variant", "tier"])
-def test_tables_with_several_values_of_a_column_are_refused(noisy, column):
+@pytest.mark.parametrize("message", GIVEN["tables"])
+def test_other_tables_are_refused(noisy, message):
+    """All rows are there again, changed; or a row of another method is alone."""
+    function, change, *options = GIVEN["tables"][message]
     table = noisy()
-    several = pd.concat([table, table.assign(**{column: "small"})])
-    with pytest.raises(ValueError, match=f"table: several of {column}"):
-        tables.cells(several)
-
-
-@pytest.mark.parametrize(
-    ("among", "message"),
-    [
-        ("algorithms", "algorithms with MSP, 0 measures of"),
-        ("score", "did you mean 'scores'"),
-    ],
-)
-def test_agreement_among_other_rows_is_refused(noisy, among, message):
+    changed = table.assign(**change)
+    if "method" in change:
+        given = changed.head(1)
+    else:
+        given = pd.concat([table, changed]) if change else table
     with pytest.raises(ValueError, match=message):
-        tables.agreement(noisy(), among=among)
-
-
-def test_two_rows_of_a_number_are_refused(noisy):
-    table = noisy()
-    twice = pd.concat([table, table.assign(calibration="after")])
-    with pytest.raises(ValueError, match="is there twice"):
-        tables.agreement(twice)
-
-
-@pytest.mark.parametrize(
-    ("method", "message"),
-    [("baseline", "no number of a score"), ("a/msp", "unknown algorithm 'a'")],
-)
-def test_cells_of_other_methods_are_refused(noisy, method, message):
-    table = noisy().head(1).assign(method=method)
-    with pytest.raises(ValueError, match=message):
-        tables.cells(table)
+        getattr(tables, function)(given, **dict(options))
