@@ -7,10 +7,9 @@ difference is visible without colour.
 from helpers.tables.figures.plots import (
     contact_sheet,
     critical_difference,
-    first_epochs,
-    learning_curves,
     reliability_grid,
     risk_coverage_curves,
     score_histograms,
 )
 from helpers.tables.figures.style import use_style
+from helpers.tables.figures.training_curves import first_epochs, learning_curves
