@@ -9,6 +9,7 @@ from itertools import product
 from unittest.mock import Mock
 
 import make_packs as script
+import npm_cifar10
 import numpy as np
 import pytest
 from PIL import Image
@@ -155,19 +156,21 @@ def test_cifar10_from_the_archive(tmp_path, root, monkeypatch):
     package = tmp_path / "package"
     generator = np.random.default_rng(0)
     package.mkdir()
-    for split, (files, label_file) in script.FILES.items():
+    for split, (files, label_file) in npm_cifar10.FILES.items():
         labels = generator.permutation(np.arange(20 * len(files)) % 10)
         (package / label_file).write_text(json.dumps(labels.tolist()))
         rows = generator.integers(0, 256, (len(files), 20, 1024, 3), dtype=np.uint8)
         for file, batch in zip(files, rows, strict=True):
             Image.fromarray(batch).save(package / file)
-        images = Images(rows.reshape(-1, 32, 32, 3), labels, script.CLASS_NAMES, "cifar10", split)
-        monkeypatch.setitem(script.CIFAR10_SHA256, split, images.sha256)
+        images = Images(
+            rows.reshape(-1, 32, 32, 3), labels, npm_cifar10.CLASS_NAMES, "cifar10", split
+        )
+        monkeypatch.setitem(npm_cifar10.SHA256, split, images.sha256)
     archive = partial(shutil.make_archive, str(package), "gztar", tmp_path, "package")
     command = ["cifar10", "--source", archive(), "--root"]
     script.main([*command, str(root)])
     whole = load("cifar10", "train")
-    assert whole.sha256 == script.CIFAR10_SHA256["train"]
+    assert whole.sha256 == npm_cifar10.SHA256["train"]
     (package / "test_lables.json").write_text(json.dumps(np.roll(labels, 1).tolist()))
     archive()
     with pytest.raises(ValueError, match="split 'test' is not CIFAR-10"):

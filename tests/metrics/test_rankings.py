@@ -9,6 +9,7 @@ from sklearn.metrics import average_precision_score
 from helpers import metrics
 from helpers.labelfree import METRICS, true_metrics
 from helpers.metrics import weighted_ranking
+from helpers.metrics.detection_error_rate import DETECTION_ERROR_RATES
 
 GENERATOR = np.random.default_rng(6)
 DECIMALS = {"untied": 12, "tied": 1, "constant": -1}  # decimals that the scores keep
@@ -63,7 +64,7 @@ def test_thresholds_by_hand():
     assert confusion.OutAsOut == 3 / 4
     assert metrics.rejection_threshold(np.arange(100.0)) == 5
     assert metrics.rejection_threshold(np.arange(100.0), keep=0.07) == 93  # 0.07 * 100 exceeds 7
-    assert metrics.detection_error_rate.DETECTION_ERROR_RATES == {"der95": 0.95, "der99": 0.99}
+    assert DETECTION_ERROR_RATES == {"der95": 0.95, "der99": 0.99}
 
 
 def draws(name, size):

@@ -6,7 +6,7 @@ import pytest
 
 from helpers.files import project_root
 from helpers.papers import PAPERS
-from helpers.training import exports
+from helpers.training import finished_networks
 from synthesis.claims import load_claims
 from synthesis.effects import Claim, Effect, number
 from synthesis.preconditions import FINE_TUNED, LEAST_RIGHT, PLAIN, Schedule, mark, unlearnt
@@ -135,7 +135,7 @@ def test_a_schedule_is_long_enough_if_half_as_many_epochs_more_change_little(
 def test_the_rise_over_the_last_epochs_is_that_of_the_committed_networks():
     rises = []
     for path in sorted((project_root() / "results/small/networks/uimnet").glob("*.safetensors")):
-        _, about = exports.load(path)
+        _, about = finished_networks.load(path)
         accuracy = about["history"]["accuracy"]
         rises.append(accuracy[-1] - accuracy[len(accuracy) * 2 // 3 - 1])
     schedule = load_claims("uimnet").schedules["small"]
