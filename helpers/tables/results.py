@@ -252,6 +252,19 @@ def summary(table: pd.DataFrame, by: Sequence[str] | None = None) -> pd.DataFram
     )
 
 
+def interval_of_mean(rows: pd.DataFrame) -> tuple[float, float]:
+    """Return the 95 % interval over the test images of a number that is a mean over runs.
+
+    The replicates of all runs draw the same images, so their mean is a replicate of the mean.
+
+    >>> runs = pd.DataFrame({"bootstrap": [np.arange(101.0), np.arange(101.0) + 2]})
+    >>> [round(end, 1) for end in interval_of_mean(runs)]
+    [3.5, 98.5]
+    """
+    low, high = np.quantile(np.mean(rows["bootstrap"].tolist(), axis=0), [0.025, 0.975])
+    return float(low), float(high)
+
+
 def _arrow(table: pd.DataFrame, where: str) -> pa.Table:
     """Return `table` in the types of `SCHEMA`, or raise an error that names the problem."""
     if missing := [name for name in SCHEMA.names if name not in table]:

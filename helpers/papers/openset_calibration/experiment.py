@@ -17,14 +17,13 @@ from helpers.checks import known_name
 from helpers.data import Images
 from helpers.outputs import Outputs
 from helpers.papers import content_of
+from helpers.papers.learnt_distances import arrays_of, learnt_distances
 from helpers.papers.openset_calibration.parameters import Parameters
 from helpers.papers.openset_calibration.roles import Split, roles
 from helpers.papers.run import Draw, Part
 from helpers.scores import calibration, openset
 from helpers.scores.openmax import ClassDistances, OpenMax, openmax_answer
-from helpers.scores.openmax import class_distances as learn_distances
 from helpers.tables import results
-from helpers.training import finished_networks
 from helpers.training.fitted import Fitted, fit
 
 __all__ = ["METHODS", "VARIANTS", "models", "outputs", "parts", "roles", "rows"]
@@ -33,7 +32,6 @@ VARIANTS = content_of(__file__, "tables")["variants"]
 METHODS = tuple(VARIANTS["primary"])
 #: Kinds of distances of OpenMax, with the numbers of each class that are stored.
 DISTANCES = {"euclidean": 1200, "euclidean_cosine": 100}
-_STORED = ("mean", "correct", "largest")  # arrays of `ClassDistances`
 _NO_REPLICATES = np.empty(0)  # of a number that is no mean over the test images
 
 
@@ -106,22 +104,9 @@ def outputs(
         by_setting[setting] = SplitOutputs(
             calibration=network.held_out(split.calibration),
             test=network.outputs(split.test),
-            distances=class_distances(network, split.train) if split.unknown else {},
+            distances=learnt_distances(network, split.train, DISTANCES) if split.unknown else {},
         )
     return by_setting
-
-
-def class_distances(network: Fitted, train: Images) -> dict[str, ClassDistances]:
-    """Return the distances of a network's training images to their class means, by kind.
-
-    Those of a finished network, which has learnt other images too, are stored beside it.
-    """
-    if network.finished:
-        kept = finished_networks.kept(network.path)
-        stored = {kind: [kept[f"{name} {kind}"] for name in _STORED] for kind in DISTANCES}
-        return {kind: ClassDistances(kind, *stored[kind]) for kind in DISTANCES}
-    learnt = network.outputs(train)
-    return {kind: learn_distances(learnt.logits, learnt.labels, kind) for kind in DISTANCES}
 
 
 def held_out(
@@ -136,9 +121,8 @@ def held_out(
         split = splits[setting]
         further: dict[str, np.ndarray] = {}
         if split.unknown:
-            for kind, known in class_distances(network, split.train).items():
-                few = replace(known, largest=known.largest[:, : DISTANCES[kind]].astype(np.float16))
-                further |= {f"{name} {kind}": getattr(few, name) for name in _STORED}
+            for kind, known in learnt_distances(network, split.train, DISTANCES).items():
+                further |= arrays_of(known, DISTANCES[kind], np.float16)
         yield network, split.calibration, further
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-import numpy as np
 import pandas as pd
 
 from helpers.papers import content_of
@@ -128,6 +127,6 @@ def _with_intervals(rows: pd.DataFrame) -> list[str]:
     groups = rows.groupby([name for name in results.IDENTITY if name != "run"], sort=False)
     texts = []
     for _, part in groups:
-        low, high = np.quantile(np.mean([*part["bootstrap"]], axis=0), (0.025, 0.975))
+        low, high = results.interval_of_mean(part)
         texts.append(f"{part['value'].mean():.3f} [{low:.3f}, {high:.3f}]")
     return texts

@@ -1,6 +1,5 @@
 """Tables of algorithms and measures, in the layout of Belghazi and Lopez-Paz (2021)."""
 
-import numpy as np
 import pandas as pd
 
 from helpers.files import project_root
@@ -98,9 +97,8 @@ def side_by_side(table: pd.DataFrame, whole: pd.DataFrame | None) -> Table:
     chosen = chosen.assign(head=heads.map(titles_of)).dropna(subset="head")
     cells = []
     for (algorithm, head), rows in chosen.groupby(["algorithm", "head"], sort=False):
-        replicates = np.mean(rows["bootstrap"].tolist(), axis=0)
-        low, high = 100 * np.quantile(replicates, [0.025, 0.975])
-        text = f"{100 * rows['value'].mean():.1f} ({low:.1f} to {high:.1f})"
+        low, high = results.interval_of_mean(rows)
+        text = f"{100 * rows['value'].mean():.1f} ({100 * low:.1f} to {100 * high:.1f})"
         cell = {"algorithm": algorithm, "head": head}
         cells.append(cell | {"of": "this build", "text": text, "rows": " ".join(rows["row"])})
         if whole is not None:

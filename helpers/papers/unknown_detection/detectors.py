@@ -14,21 +14,18 @@ import numpy as np
 from helpers import metrics, scores
 from helpers.data import Images, ImageStream
 from helpers.data.pixels import smoothness
-from helpers.networks.model import Model, Network
+from helpers.networks.model import Model
 from helpers.networks.recipe import Recipe
+from helpers.papers.learnt_distances import learnt_distances
 from helpers.papers.unknown_detection import methods
 from helpers.papers.unknown_detection.parameters import BenchmarkParameters, Parameters
 from helpers.papers.unknown_detection.roles import Benchmark, Visible
-from helpers.scores import openmax
 from helpers.scores.calibration import softmax
 from helpers.scores.mahalanobis_layers import EPSILONS, StageDistances
 from helpers.scores.odin import ODIN
-from helpers.scores.openmax import ClassDistances, OpenMax, openmax_answer
-from helpers.training import finished_networks
+from helpers.scores.openmax import OpenMax, openmax_answer
 from helpers.training.fitted import Fitted, fit
 
-#: Arrays of `ClassDistances` that are stored with a finished network.
-STORED = ("mean", "correct", "largest")
 #: The factor of every logit that the authors' OpenMax revises on CIFAR, at every rank.
 FLAT = 0.5
 
@@ -193,18 +190,6 @@ def openmax_grid(
     return grid
 
 
-def class_distances(network: Network, train: Images | ImageStream, distance: str) -> ClassDistances:
-    """Return the distances of a network's training images to the means of their classes.
-
-    Those of a finished network, which has learnt other images too, are stored beside it.
-    """
-    if isinstance(network, Fitted) and network.finished:
-        kept = finished_networks.kept(network.path)
-        return ClassDistances(distance, *(kept[f"{name} {distance}"] for name in STORED))
-    learnt = network.outputs(train)
-    return openmax.class_distances(learnt.logits, learnt.labels, distance)
-
-
 def detect_openmax(
     parameters: Parameters, benchmark: Benchmark, model: Model, kind: type[OpenMax] = OpenMax
 ) -> Detector:
@@ -212,8 +197,9 @@ def detect_openmax(
     grid = partial(openmax_grid, parameters, model, benchmark.visible, kind)
     (alpha, tail), chosen = _pair(parameters, ("alpha", "tail"), grid)
     (network,) = model.networks
-    known = class_distances(network, benchmark.train, parameters.distance)
-    rule = kind(tail, alpha, parameters.distance).fit_distances(known)
+    distance = parameters.distance
+    known = learnt_distances(network, benchmark.train, [distance])[distance]
+    rule = kind(tail, alpha, distance).fit_distances(known)
 
     def answer(images: Images | ImageStream) -> Answer:
         outputs = model.outputs(images)

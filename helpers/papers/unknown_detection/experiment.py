@@ -2,12 +2,13 @@
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from helpers import metrics
 from helpers.networks.model import Model
+from helpers.papers.learnt_distances import arrays_of, learnt_distances
 from helpers.papers.run import Draw, Part
 from helpers.papers.unknown_detection import composition, detectors, methods
 from helpers.papers.unknown_detection.detectors import Answer, Detector, union
@@ -102,10 +103,9 @@ def held_out(
     benchmark = roles(parameters)
     recipe = parameters.method_recipe("baseline")
     network = detectors.train(parameters, benchmark, recipe, run=part.identity["run"])
-    known = detectors.class_distances(network, benchmark.train, parameters.distance)
-    few = replace(known, largest=known.largest[:, : max(parameters.tails)].astype(np.float32))
-    further = {f"{name} {known.distance}": getattr(few, name) for name in detectors.STORED}
-    yield network, None, further
+    distance = parameters.distance
+    known = learnt_distances(network, benchmark.train, [distance])[distance]
+    yield network, None, arrays_of(known, max(parameters.tails), np.float32)
 
 
 def _ood_groups(answers: Mapping[str, Answer], far: Sequence[str]) -> dict[str, Sequence[str]]:

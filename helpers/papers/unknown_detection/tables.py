@@ -1,6 +1,5 @@
 """Tables of unknown detection, as in Kim et al. 2023: our numbers next to the paper's."""
 
-import numpy as np
 import pandas as pd
 
 from helpers.files import project_root
@@ -96,14 +95,12 @@ def whole_sets(parameters, table: pd.DataFrame) -> pd.DataFrame:
 def side_by_side(table: pd.DataFrame, whole: pd.DataFrame) -> pd.DataFrame:
     """Return the numbers of a table with their intervals, on the whole sets, and of the paper.
 
-    Numbers are means over runs.  ``low`` and ``high`` are the 95 % interval over the test images:
-    the replicates of all runs draw the same images, so their mean is a replicate of the mean.
+    Numbers are means over runs.  ``low`` and ``high`` are the 95 % interval over the test images.
     """
     cell = ["method", "metric", "test_set"]
     rows = []
     for names, group in table[table["variant"] == "primary"].groupby(cell, sort=False):
-        drawn = np.mean(group["bootstrap"].tolist(), axis=0)
-        low, high = np.quantile(drawn, (0.025, 0.975))
+        low, high = results.interval_of_mean(group)
         numbers = {"slice": group["value"].mean(), "low": low, "high": high}
         rows.append(dict(zip(cell, names, strict=True)) | numbers)
     both = pd.DataFrame(rows).set_index(cell)

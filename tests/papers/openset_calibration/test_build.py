@@ -7,6 +7,7 @@ import pytest
 
 from helpers.files import project_root
 from helpers.papers import load, run
+from helpers.papers.learnt_distances import learnt_distances
 from helpers.papers.openset_calibration import experiment, tables
 from helpers.scores.calibration import fit_temperature
 from helpers.scores.openmax import OpenMax
@@ -51,7 +52,7 @@ def test_openmax_uses_the_stored_distances_of_a_finished_network(monkeypatch):
     part = run.parts(PARAMETERS)[0]
     roles = experiment.roles(PARAMETERS, part)
     network = experiment.models(PARAMETERS, part, roles)["open-set"]
-    known = experiment.class_distances(network, roles["open-set"].train)["euclidean"]
+    known = learnt_distances(network, roles["open-set"].train, ["euclidean"])["euclidean"]
     assert known.correct.sum() > 25_000
     assert known.largest.shape == (6, experiment.DISTANCES["euclidean"])
     assert (np.diff(known.largest.astype(float)) <= 0).all()

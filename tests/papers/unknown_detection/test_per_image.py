@@ -10,6 +10,7 @@ import pytest
 from helpers import metrics
 from helpers.files import project_root
 from helpers.papers import load
+from helpers.papers.learnt_distances import learnt_distances
 from helpers.papers.unknown_detection import detectors, methods, per_image
 from helpers.papers.unknown_detection.detectors import union
 from helpers.scores.openmax import OpenMax
@@ -108,7 +109,7 @@ def test_what_is_stored_of_the_training_images_gives_the_committed_answers_of_op
     table = pq.read_table(FOLDER / path.with_suffix(".parquet").name).to_pandas()
     classes = finished_networks.load(path)[1]["class_names"]
     finished = replace(load_exported(path, classes), finished=True)
-    known = detectors.class_distances(finished, None, "euclidean_cosine")
+    known = learnt_distances(finished, None, ["euclidean_cosine"])["euclidean_cosine"]
     assert known.correct.mean() == pytest.approx(449, abs=1)
     rule = OpenMax(tail, 1, "euclidean_cosine").fit_distances(known)
     probabilities = rule.probabilities(table[classes].to_numpy(dtype=np.float64))
