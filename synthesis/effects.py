@@ -27,6 +27,8 @@ from synthesis.spread import WITHOUT_RUN, Spread, Trainings, Values
 ALL = "all"
 
 _DRAWS = 4000  # the ends of an interval then move by about one per cent of its width
+#: Least correlation that is called strong, in every chapter: a line explains 64 % of the variance.
+STRONG = 0.8
 #: Share of an interval's width: no effect is decided if an end is nearer to the margin.
 _NEAR = 0.1
 _HOLDS = {"<": operator.lt, ">": operator.gt, ">=": operator.ge}
