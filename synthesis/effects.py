@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -37,6 +38,20 @@ CELL = ["data_set", "backbone"]
 SUBJECTS = ("training", "models", "families", "runs")
 _KEY = ["method", "calibration", "metric", "test_set"]
 _NAN = float("nan")
+
+
+def on_data_set(name: str) -> Callable[[str], bool]:
+    """Return whether a data set has this name, in our spelling or in a paper's.
+
+    >>> [on_data_set("cifar10")(name) for name in ("CIFAR-10", "cifar10_mini", "cifar100")]
+    [True, True, False]
+    """
+
+    def is_this(data_set: str) -> bool:
+        letters = re.sub("[^a-z0-9]", "", data_set.lower())
+        return letters.removesuffix("mini") == name
+
+    return is_this
 
 
 class Verdict(StrEnum):

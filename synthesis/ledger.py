@@ -22,6 +22,7 @@ from helpers.papers import PAPERS, TIERS
 from helpers.tables import results
 from synthesis.claims import load_claims
 from synthesis.effects import ALL, Claim, Verdict
+from synthesis.preconditions import networks_in_words
 from synthesis.reasons import Kind, Note, Reason, remark
 
 if TYPE_CHECKING:
@@ -158,7 +159,7 @@ def published_checks(claims: Claims) -> pd.DataFrame | None:
 
 
 def models(checks: pd.DataFrame, table: pd.DataFrame) -> str:
-    """Return in words the number of networks and of data sets behind one effect.
+    """Return in words how many networks are behind one effect, and on which data sets.
 
     Networks that are not testable count only if there are no others; "" without numbers.
 
@@ -166,7 +167,7 @@ def models(checks: pd.DataFrame, table: pd.DataFrame) -> str:
     >>> checks = pd.DataFrame(cells | {"effect": 0.1, "untestable": ""})
     >>> part = checks.assign(untestable=["", "too few", ""]), checks.assign(effect=np.nan)
     >>> [models(given, pd.DataFrame()) for given in (checks, *part)]
-    ['2 networks on 2 data sets', '1 network on 1 data set', '']
+    ['2 networks, 2 architectures, 2 families on a, b', '1 network on a', '']
     """
     evidence = checks["evidence"].iloc[0] if "evidence" in checks else None
     if evidence and evidence.networks:
@@ -178,9 +179,10 @@ def models(checks: pd.DataFrame, table: pd.DataFrame) -> str:
     if joint.any():
         behind = table.loc[table["data_set"].isin(cells.loc[joint, "data_set"]), "backbone"]
         names = names - {*cells.loc[joint, "backbone"]} | {b for b in behind if "+" not in b}
-    counts = {"network": len(names), "data set": cells["data_set"].nunique()}
-    words = (f"{n} {what}{'s' if n > 1 else ''}" for what, n in counts.items())
-    return " on ".join(words) if names else ""
+    if not names:
+        return ""
+    words = networks_in_words(names) if len(names) > 1 else "1 network"
+    return f"{words} on {', '.join(sorted({*cells['data_set']}))}"
 
 
 def tally(judged: pd.DataFrame) -> pd.DataFrame:

@@ -21,7 +21,6 @@ from synthesis.claims import load_claims
 from synthesis.effects import ALL, SETTLED, Effect, Verdict
 from synthesis.figures import decisive_effects, tally_bars
 from synthesis.ledger import PUBLISHED, published_checks, read, tally, with_committed
-from synthesis.preconditions import networks_in_words
 from synthesis.reasons import Kind
 from synthesis.rendering import render
 
@@ -131,7 +130,7 @@ def evidence(line, tables: Mapping) -> dict[str, str]:
     effect = load_claims(line.paper).effect(line.claim, line.decided_by)
     settled = line.verdict in SETTLED
     return {
-        "scale": networks(tables[line.tier, line.paper], line.models, line.runs),
+        "scale": networks(line.models, line.runs),
         "measured": measured(line, effect),
         "missing": "" if settled else f". *Missing:* {load_claims(line.paper).settled_by}",
     }
@@ -173,19 +172,18 @@ def together(claims: pd.DataFrame, folder: Path) -> str:
     return render("together.md", count=len(claims), counted=counted)
 
 
-def networks(table: pd.DataFrame, models: str = "", runs: int = 0) -> str:
-    """Return the data sets, the networks and the number of runs of a results table, in words.
+def networks(models: str, runs: int) -> str:
+    """Return the data sets, the networks and the number of runs behind an effect, in words.
 
-    `models` and `runs` of the ledger, if there are any, are the ones behind the shown effect.
+    `models` and `runs` are the columns of the ledger.
+
+    >>> networks("2 networks, 2 architectures, 1 family on cifar100", 3)
+    'CIFAR-100; 2 networks, 2 architectures, 1 family; 3 runs'
     """
-    cards = ((name, data.find(name)) for name in table["data_set"].unique())
-    kinds = table["backbone"].unique()
-    runs = runs or table["run"].nunique()
-    if "famil" not in models:
-        titles = " and ".join(card.title if card else f"`{name}`" for name, card in cards)
-        models = f"`{kinds[0]}`" if len(kinds) == 1 else networks_in_words(kinds)
-        models = f"{titles}; {models}"
-    return f"{models}, {runs} run{'s' if runs > 1 else ''}"
+    words, _, names = models.partition(" on ")
+    cards = {name: data.find(name) for name in names.split(", ")}
+    titles = " and ".join(card.title if card else f"`{name}`" for name, card in cards.items())
+    return f"{titles}; {words}; {runs} run{'s' if runs > 1 else ''}"
 
 
 def figure(claims: pd.DataFrame, folder: Path) -> str:

@@ -24,7 +24,6 @@ The margins are this project's: the paper calls a mean of 0.911 strong, and give
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -36,7 +35,7 @@ from helpers.metrics.bootstrap import REPLICATES
 from helpers.metrics.correlation import spearman
 from helpers.papers.gscore.errors import CONSTANT, constant_errors, set_errors
 from helpers.papers.gscore.parameters import DETECTORS
-from synthesis.effects import STRONG, Effect, Wording, number, refuse_duplicates
+from synthesis.effects import STRONG, Effect, Wording, number, on_data_set, refuse_duplicates
 from synthesis.reasons import Kind, Reason
 from synthesis.skills import pooled_skill
 from synthesis.verdicts import Claims
@@ -75,6 +74,7 @@ _KINDS = (
     ("validations", "validation", 100, np.inf),
 )
 _PLACE = ["data_set", "backbone", "run"]
+_ERROR = [*_PLACE, "detector", "evaluator", "metric"]
 
 
 def derive(table: pd.DataFrame) -> pd.DataFrame:
@@ -145,7 +145,7 @@ def _quantities(table: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame, s
 
     factors = _factors(table)
     for metric in _TITLES:
-        errors = _errors(primary, factors, metric)
+        errors = _with_replicates(_errors(primary, metric), factors, metric)
         for evaluator, other in _READINGS.items():
             if {evaluator, other} <= {*errors}:
                 pair = pd.concat([errors[evaluator], errors[other]])
@@ -195,51 +195,52 @@ def _squared_errors(variants: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame
 def _factors(table: pd.DataFrame) -> pd.DataFrame:
     """Return by how much RMSEs change if the test sets are resampled, [errors, replicates].
 
-    The index is place, detector, evaluator and metric; all errors have the same draws of the sets.
+    The index is `_ERROR`; all errors have the same draws of the sets.  Printed numbers have none.
     """
-    metrics = tuple(_TITLES)
-    has_sets = (
-        table["variant"].eq("meta").any() and table["metric"].str.startswith("predicted_").any()
-    )
-    if not has_sets:  # printed numbers
-        return pd.DataFrame()
-    errors = set_errors(
-        table[table["evaluator"].isin(["", _PROPOSED, *_OTHERS, *_EXTRA, *_READINGS.values()])],
-        metrics,
-    )
-    key = [*_PLACE, "detector", "evaluator", "metric"]
-    constant = errors.drop_duplicates([*key[:4], "metric", "test_set"])
-    constant = constant.assign(evaluator=CONSTANT, error=constant["guessed"])
+    predicted = table["metric"].str.startswith("predicted_").any()
+    if not (predicted and table["variant"].eq("meta").any()):
+        return pd.DataFrame(index=pd.MultiIndex.from_arrays([[]] * len(_ERROR), names=_ERROR))
+    read = [_PROPOSED, *_OTHERS, *_EXTRA, *_READINGS.values()]
+    errors = set_errors(table[table["evaluator"].isin(["", *read])], tuple(_TITLES))
+    constant = errors.assign(evaluator=CONSTANT, error=errors["guessed"])
+    constant = constant.drop_duplicates([*_ERROR, "test_set"])
     every = pd.concat([errors, constant])
     squares = every.assign(square=every["error"] ** 2)
-    squares = squares.pivot(index=key, columns="test_set", values="square")
-    there = squares.notna().to_numpy(float)
+    squares = squares.pivot(index=_ERROR, columns="test_set", values="square")
+    tested = squares.notna().to_numpy(float)
     values = squares.fillna(0).to_numpy()
-    drawn = _draws(len(squares.columns)).T
-    counts = there @ drawn
-    means = np.divide(values @ drawn, counts, out=np.ones_like(counts), where=counts > 0)
-    whole = values.sum(axis=1) / there.sum(axis=1)
-    ratios = np.sqrt(means / np.where(whole > 0, whole, 1)[:, None])
-    return pd.DataFrame(ratios, squares.index, columns=range(1, REPLICATES + 1))
+    draws = _draws(len(squares.columns)).T
+    counts = np.maximum(tested @ draws, 1)
+    whole = values.sum(axis=1) / tested.sum(axis=1)
+    changes = (values @ draws / counts) / np.where(whole > 0, whole, 1)[:, None]
+    return pd.DataFrame(np.sqrt(changes), squares.index, columns=range(1, REPLICATES + 1))
 
 
-def _errors(primary: pd.DataFrame, factors: pd.DataFrame, metric: str) -> dict[str, pd.DataFrame]:
-    """Return the RMSE of each evaluator by place and detector, with replicates over test sets.
+def _errors(primary: pd.DataFrame, metric: str) -> dict[str, pd.DataFrame]:
+    """Return the RMSE of each evaluator by place and detector."""
+    rows = primary[primary["metric"] == f"rmse_{metric}"]
+    groups = rows.set_index([*_PLACE, "detector"]).groupby("evaluator", sort=False)
+    return {str(name): group["value"].to_frame(0) for name, group in groups}
+
+
+def _with_replicates(
+    errors: dict[str, pd.DataFrame], factors: pd.DataFrame, metric: str
+) -> dict[str, pd.DataFrame]:
+    """Return RMSEs with replicates over test sets, if all of them can have replicates.
 
     An evaluator whose predictions are not stored varies as the constant does, in per cent.
     """
-    rows = primary[primary["metric"] == f"rmse_{metric}"]
-    result = {}
-    for evaluator, group in rows.groupby("evaluator", sort=False):
-        errors = group.set_index([*_PLACE, "detector"])["value"].to_frame(0)
-        if len(factors):
-            of_metric = factors.xs(metric, level="metric")
-            known = {*of_metric.index.unique("evaluator")}
-            name = evaluator if evaluator in known else CONSTANT
-            of_name = of_metric.xs(name, level="evaluator").reindex(errors.index)
-            errors = errors.join(of_name.mul(errors[0], axis=0))
-        result[str(evaluator)] = errors
-    return result
+    drawn = {}
+    for name, values in errors.items():
+        key = [(*place, name, metric) for place in values.index]
+        of_constant = [(*place, CONSTANT, metric) for place in values.index]
+        known = factors.index.isin(key).any()
+        ratios = factors.reindex(pd.MultiIndex.from_tuples(key if known else of_constant))
+        replicates = ratios.set_axis(values.index).mul(values[0], axis=0)
+        if replicates.empty or replicates.isna().any(axis=None):
+            return errors
+        drawn[name] = values.join(replicates)
+    return drawn
 
 
 def _with_spread(skills: pd.DataFrame, factors: pd.DataFrame) -> pd.DataFrame:
@@ -386,14 +387,8 @@ CLAIMS = Claims(
 _ANY = (-np.inf, np.inf)
 
 
-def _is_cifar10(data_set: str) -> bool:
-    """Return whether a data set is the paper's ID set, which all its figures except 5 have."""
-    return re.sub("[^a-z0-9]", "", data_set.lower()).removesuffix("mini") == "cifar10"
-
-
-def _is_cifar100(data_set: str) -> bool:
-    return re.sub("[^a-z0-9]", "", data_set.lower()) == "cifar100"
-
+#: The paper's ID set in all its figures and tables except 3 and 5.
+_CIFAR10 = on_data_set("cifar10")
 
 _MSP = f"msp/{_PROPOSED}"
 
@@ -414,7 +409,7 @@ def _of_sets(
 
 
 @CLAIMS.add(
-    scope=_is_cifar10,
+    scope=_CIFAR10,
     source="Figure 3",
     check="|Pearson's correlation| of UDE + Wasserstein with each metric, mean over detectors, is"
     " > 0.8",
@@ -435,7 +430,7 @@ def correlation():
 
 
 @CLAIMS.add(
-    scope=_is_cifar10,
+    scope=_CIFAR10,
     source="Table 1",
     check="RMSE of each other evaluator of Table 1 minus that of UDE + Wasserstein, for FPR95 and"
     " AUROC, mean over detectors, is > 0",
@@ -459,7 +454,7 @@ def rmse():
 
 
 @CLAIMS.add(
-    scope=_is_cifar10,
+    scope=_CIFAR10,
     source="Figure 3",
     check="|Pearson's correlation| of UDE + Wasserstein with FPR95 minus that with AUROC, mean over"
     " detectors, is > 0",
@@ -472,7 +467,7 @@ def fpr95():
 
 
 @CLAIMS.add(
-    scope=_is_cifar10,
+    scope=_CIFAR10,
     source="Figure 3",
     check="|Pearson's correlation| of UDE + Wasserstein with FPR95 is > 0.8 for each detector",
     needs="the paper's four detectors with UDE + Wasserstein, by which sets differ",
@@ -498,7 +493,7 @@ def _least(what: str) -> Effect:
 
 
 @CLAIMS.add(
-    scope=_is_cifar10,
+    scope=_CIFAR10,
     source="Figure 4",
     check="the least |Pearson's correlation| over networks, of UDE + Wasserstein of MSP with FPR95,"
     " is > 0.8",
@@ -510,7 +505,8 @@ def backbones():
 
 
 @CLAIMS.add(
-    scope=_is_cifar100,
+    scope=on_data_set("cifar100"),
+    about="models",
     source="Figure 5",
     check="|Pearson's correlation| of UDE + Wasserstein of MSP with FPR95 is > 0.8 on CIFAR-100",
     needs="MSP with UDE + Wasserstein on CIFAR-100",
@@ -521,7 +517,7 @@ def other_id_set():
 
 
 @CLAIMS.add(
-    scope=_is_cifar10,
+    scope=_CIFAR10,
     source="Figures 6 and 9",
     check="the least skill of the predicted FPR95 over sizes of 50 and up, for UDE + Wasserstein of"
     " MSP, is > 0",
@@ -541,7 +537,7 @@ _SMALL_SETS = "with sets of at most some hundred images"
 
 
 @CLAIMS.add(
-    scope=_is_cifar10,
+    scope=_CIFAR10,
     source="appendix C",
     check="|Pearson's correlation| with FPR95 of MSP, UDE + Wasserstein minus GMM + Wasserstein,"
     " where the share of OOD images is drawn from the paper's, is > 0",
@@ -555,7 +551,7 @@ def mixed():
 
 
 @CLAIMS.add(
-    scope=_is_cifar10,
+    scope=_CIFAR10,
     source="appendix C",
     check="the same, GMM + Wasserstein minus k-means, is > 0",
     needs="mixtures of drawn shares, with MSP and both evaluators",
@@ -568,7 +564,7 @@ def mixed_gmm():
 
 
 @CLAIMS.add(
-    scope=_is_cifar10,
+    scope=_CIFAR10,
     source="Figures 6 and 9",
     check="the least |Pearson's correlation| over these ratios, of UDE + Wasserstein of MSP with"
     " FPR95, is > 0.8",
@@ -580,7 +576,7 @@ def ratios():
 
 
 @CLAIMS.add(
-    scope=_is_cifar10,
+    scope=_CIFAR10,
     source="Figure 10",
     check="the least |Pearson's correlation| over 100 and more validation images, of UDE +"
     " Wasserstein of MSP with FPR95, is > 0.8",
@@ -592,7 +588,7 @@ def validation():
 
 
 @CLAIMS.add(
-    scope=_is_cifar10,
+    scope=_CIFAR10,
     source="Table 4",
     check="differences of |Pearson's correlation| of UDE + Wasserstein of MSP, FPR95 minus FPR80"
     " and FPR80 minus FPR60, are > 0",
@@ -607,7 +603,7 @@ def metrics():
 
 
 @CLAIMS.add(
-    scope=_is_cifar10,
+    scope=_CIFAR10,
     source="Table 2",
     check="rank correlation over networks of accuracy and FPR95 of MSP, mean over sets, is < -0.5",
     about="models",

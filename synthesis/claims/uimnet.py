@@ -257,11 +257,12 @@ def _change(
 
 
 def _minus_erm(metric: str, algorithm: str, relation: str, margin: float, side: str = "") -> Effect:
-    """Return the difference of an algorithm and ERM."""
+    """Return the difference of an algorithm and ERM; NLL and ECE after temperature scaling."""
     compared = f"compared with ERM, {ALGORITHMS[algorithm]}"
+    scaled = " after temperature scaling" if metric in ("nll", "ece") else ""
     wording = Wording(
-        f"{compared} raises the {_TITLES[metric]} by {{size}}",
-        f"{compared} lowers the {_TITLES[metric]} by {{size}}",
+        f"{compared} raises the {_TITLES[metric]}{scaled} by {{size}}",
+        f"{compared} lowers the {_TITLES[metric]}{scaled} by {{size}}",
         *_POINTS.get(metric, ()),
     )
     difference = f"{ALGORITHMS[algorithm]} minus ERM"

@@ -148,9 +148,10 @@ UDE, NETWORKS = "ude_wasserstein", ("resnet8", "resnet14", "densenet", "vit", "m
 EVALUATORS, MIXED, VARIANTS, CORRELATIONS = AGREEING["gscore"].values()
 
 
-def gscore(changes=(), *, runs=3, spread=0.001, noise=0.02):
+def gscore(changes=(), *, runs=3, spread=0.001, noise=0.02, data_set="cifar10_mini"):
     """60 sets near a line; to numbers that match "NETWORK METHOD METRIC VARIANT" is added."""
     table, keys = _gscore(runs, spread, noise)
+    table = table.assign(data_set=data_set)
     added = pd.Series(0.0, keys.unique())
     for what, by in dict(changes).items():
         added += by * added.index.str.contains(what)
@@ -204,10 +205,12 @@ def _gscore(runs, spread, noise):
     return table_of(records, paper="gscore"), pd.Series(keys)
 
 
-OF_TWO_FAMILIES = tuple(("digits", name) for name in ("resnet8", "resnet20", "densenet16"))
+OF_THREE_FAMILIES = tuple(
+    ("cifar10_mini", name) for name in ("resnet8", "densenet16", "efficientnet_b0")
+)
 
 
-def openset_calibration(changes=(), *, spread=0.001, runs=3, cells=OF_TWO_FAMILIES):
+def openset_calibration(changes=(), *, spread=0.001, runs=3, cells=OF_THREE_FAMILIES):
     """Numbers by (method, calibration, metric) may change."""
     numbers, pairs = by_number(AGREEING["openset_calibration"]) | dict(changes), []
     for data_set, backbone in cells:

@@ -89,7 +89,7 @@ def test_a_figure_names_each_reason_completely(judged, tmp_path):
     lines = openings.largest(judged[rows]).assign(effect=0.25, low=0.125, high=0.5, margin=0.0)
     texts = ["there is one run", "a schedule (40 epochs; the paper has 100) is short", "an example"]
     weak = [Reason(Kind.WEAKNESS, text) for text in texts]
-    notes = [Note((remark("one run"), *weak[:2])), Note((weak[0], weak[2])), Note(), Note()]
+    notes = [Note((remark("one run"), *weak[:2])), Note((weak[0], weak[2])), Note(), Note(), Note()]
     caption = openings.figure(lines.assign(relation=">", note=notes), tmp_path)
     assert [caption.count(text) for text in texts] == [1, 1, 1]
 

@@ -4,6 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from helpers.metrics.bootstrap import REPLICATES
+from helpers.papers.gscore.parameters import DETECTORS
 from synthesis.claims.gscore import ALL_NETWORKS, CLAIMS, derive
 from synthesis.effects import Verdict
 from tests.synthesis.claim_tables import UDE, verdicts
@@ -29,7 +31,8 @@ def test_a_sign_that_turns_from_run_to_run_decides_nothing(which, undecided, oth
     summed = CLAIMS.verdicts(checks).set_index("claim")
     names = summed.groupby(summed["verdict"].map(str)).groups
     assert sorted(names["undecided"]) == undecided.split()
-    assert {*names} == {"undecided", "supported"}
+    assert {*names} == {"undecided", "supported", "no data"}
+    assert [*names["no data"]] == ["other-id-set"]  # another set than the table's
     doubted = checks[checks["doubt"] != ""]
     assert set(doubted["verdict"]) == {Verdict.UNDECIDED}
     assert doubted["doubt"].str.startswith("the sign is not stable over divisions").all()
@@ -67,7 +70,7 @@ def test_missing_numbers_are_no_data_with_a_reason(table):
     short = ~table["variant"].isin(["size 50", "ratio 10:1"])
     summed = CLAIMS.verdicts(CLAIMS.check(table[short & (table["backbone"] == "vit")]))
     absent = summed[summed["verdict"] == Verdict.NO_DATA].set_index("claim")
-    assert absent.index.tolist() == ["backbones", "sizes", "ratios", "accuracy"]
+    assert absent.index.tolist() == ["backbones", "other-id-set", "sizes", "ratios", "accuracy"]
     assert "needs test sets of 50 images" in absent.loc["sizes", "sentence"]
 
 
@@ -90,3 +93,26 @@ def test_a_detector_that_lacks_something_is_in_no_mean(table):
         ValueError, match="two rows for data_set cifar10_mini, backbone resnet8, run 0"
     ):
         derive(pd.concat([table, table]))
+
+
+def test_errors_resample_the_sets_that_test_the_line(table):
+    """All evaluators have the same draws, and an interval as long as that of a mean square."""
+    predicted = table[table["metric"] == "predicted_fpr95"]
+    others = [
+        predicted.assign(method=f"{detector}/{evaluator}", metric=f"predicted_{metric}")
+        for detector in DETECTORS
+        for evaluator in (UDE, "kmeans_l2")
+        for metric in ("fpr95", "auroc")
+        if (detector, evaluator, metric) != ("msp", UDE, "fpr95")
+    ]
+    rows = derive(pd.concat([table, *others]))
+    excess = rows[(rows["metric"] == "excess_fpr95") & (rows["method"] == "kmeans_l2")].iloc[0]
+    replicates = np.asarray(excess["bootstrap"])
+    assert len(replicates) == REPLICATES and np.median(replicates) == pytest.approx(
+        excess["value"], rel=0.2
+    )
+    assert np.ptp(replicates) > 0
+    skills = rows[rows["metric"] == "least_skill_of_sizes"]
+    assert {*skills["bootstrap"].map(len)} == {REPLICATES}
+    without = derive(table)  # the predictions of one evaluator alone show no difference
+    assert {*without.loc[without["metric"] == "excess_fpr95", "bootstrap"].map(len)} == {0}

@@ -53,7 +53,7 @@ def test_a_run_without_one_of_the_models_has_no_number_over_it():
 
 
 @pytest.mark.parametrize(("gone", "undecided"), [
-    ("vit", "consistent architecture accuracy"), ("vit4$", "consistent architecture"),
+    ("vit", "consistent architecture accuracy"), ("vit4$", "consistent architecture accuracy"),
 ])  # fmt: skip
 def test_siblings_decide_nothing_about_many_models(gone, undecided):
     """Nor does a second family of which only a distilled network is there."""

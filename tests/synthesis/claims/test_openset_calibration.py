@@ -20,7 +20,7 @@ def test_openmax_is_tested_if_it_rejects_about_as_much_as_the_threshold(share, v
     by_claim = verdicts("openset_calibration", table)
     assert by_claim.pop("openmax") == verdict and set(by_claim.values()) == {"supported"}
     if verdict == "not testable":
-        words = CLAIMS.verdicts(CLAIMS.check(table))["sentence"].iloc[-1]
+        words = CLAIMS.verdicts(CLAIMS.check(table)).set_index("claim").loc["openmax", "sentence"]
         assert f"OpenMax refuses {100 * share:.1f} % of the images, the threshold 8." in words
 
 
@@ -32,7 +32,28 @@ def test_the_matched_tail_judges_openmax_and_the_primary_variant_the_other_metho
     assert set(verdicts("openset_calibration", both).values()) == {"supported"}
     primary = CLAIMS.verdicts(CLAIMS.check(both, variant="primary"))
     assert primary.equals(CLAIMS.verdicts(CLAIMS.check(table)))
-    assert primary["verdict"].iloc[-1] == Verdict.NOT_TESTABLE
+    assert primary.set_index("claim").loc["openmax", "verdict"] == Verdict.NOT_TESTABLE
     worse = matched.assign(value=matched["value"] - 0.1 * (matched["metric"] == "accuracy"))
     by_claim = verdicts("openset_calibration", pd.concat([table, worse], ignore_index=True))
     assert by_claim.pop("openmax") == "contradicted" and set(by_claim.values()) == {"supported"}
+
+
+@pytest.mark.parametrize(("name", "expected"), [
+    ("efficientnet_b0", "contradicted"), ("densenet16", "contradicted"), ("resnet8", "supported"),
+])  # fmt: skip
+def test_one_of_two_other_families_with_another_finding_contradicts(name, expected):
+    """Its open-set ECE does not fall; that of the ResNet does not count here."""
+    table = made_up(spread=0.0005)
+    chosen = table["backbone"].eq(name) & table["method"].eq("open-set")
+    chosen &= table["metric"].eq("ece") & table["calibration"].eq("after")
+    worse = table.assign(value=table["value"] + 0.2 * chosen)
+    by_claim = verdicts("openset_calibration", worse)
+    assert by_claim["families"] == expected
+    assert by_claim["open-set"] == "undecided"
+
+
+def test_a_family_that_is_missing_leaves_no_data():
+    """Two networks of one of the families are not enough."""
+    table = made_up()
+    without = table[table["backbone"] != "efficientnet_b0"]
+    assert verdicts("openset_calibration", without)["families"] == "no data"
