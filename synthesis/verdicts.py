@@ -242,7 +242,7 @@ class Claims:
             )
             evidence = _evidence(numbers)
             networks = evidence.networks if evidence else ()
-            networks = networks or tuple(table["backbone"].unique())
+            networks = networks or _networks_behind(numbers, table)
             weaker = [
                 replace(each, evidence=evidence).left_undecided(
                     *preconditions.weaknesses(each, networks, conditions)
@@ -255,6 +255,14 @@ class Claims:
                 weaker = [_name_stand_ins(each, numbers) for each in weaker]
             judged += _explain(weaker)
         return judged
+
+
+def _networks_behind(numbers: pd.DataFrame, table: pd.DataFrame) -> tuple[str, ...]:
+    """Return the networks behind the numbers of a claim; all of a data set behind "all ..."."""
+    names = numbers["backbone"]
+    joint = names.str.startswith("all ")
+    of_sets = table.loc[table["data_set"].isin(numbers.loc[joint, "data_set"]), "backbone"]
+    return tuple(pd.concat([names[~joint], of_sets]).unique())
 
 
 def _evidence(numbers: pd.DataFrame) -> Evidence | None:
