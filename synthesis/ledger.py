@@ -167,7 +167,7 @@ def models(checks: pd.DataFrame, table: pd.DataFrame) -> str:
     >>> checks = pd.DataFrame(cells | {"effect": 0.1, "untestable": ""})
     >>> part = checks.assign(untestable=["", "too few", ""]), checks.assign(effect=np.nan)
     >>> [models(given, pd.DataFrame()) for given in (checks, *part)]
-    ['2 networks, 2 architectures, 2 families on a, b', '1 network on a', '']
+    ['2 networks, 2 architectures, 2 families on a, b', '`resnet8` on a', '']
     """
     evidence = checks["evidence"].iloc[0] if "evidence" in checks else None
     if evidence and evidence.networks:
@@ -181,7 +181,7 @@ def models(checks: pd.DataFrame, table: pd.DataFrame) -> str:
         names = names - {*cells.loc[joint, "backbone"]} | {b for b in behind if "+" not in b}
     if not names:
         return ""
-    words = networks_in_words(names) if len(names) > 1 else "1 network"
+    words = networks_in_words(names) if len(names) > 1 else f"`{min(names)}`"
     return f"{words} on {', '.join(sorted({*cells['data_set']}))}"
 
 

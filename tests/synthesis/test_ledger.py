@@ -42,6 +42,23 @@ def test_the_verdicts_on_committed_tables_are_as_before(rows):
     pd.testing.assert_frame_equal(now, before, rtol=1e-5, check_like=True)
 
 
+def test_the_last_correction_of_each_verdict_has_the_verdict_of_today(rows):
+    """A page of corrections once had two verdicts of one sentence at one tier."""
+    page = (ROOT / "book" / "corrections.md").read_text(encoding="utf-8")
+    verdicts = rows.set_index(["text", "tier"])["verdict"].map(str).to_dict()
+    seen = set()
+    for line in page.splitlines():
+        cells = [cell.strip() for cell in line.strip("| ").split(" | ")]
+        sentence = tuple(cells[1:3])
+        if len(cells) != 6 or sentence not in verdicts or sentence in seen:
+            continue  # a text, an older correction, or a sentence with other words today
+        if sentence[1] == "mini":
+            continue  # no committed tables
+        seen.add(sentence)
+        assert cells[4] == verdicts[sentence], line
+    assert len(seen) > 10
+
+
 def test_clearance_tells_on_which_side_of_the_margin_an_interval_lies(rows):
     """Beyond 1 it lies wholly on one side, below it holds the margin, or is near it."""
     clear = rows[(rows["models"] != "") & ~rows["note"].map(str).str.contains("against|doubted")]
