@@ -181,7 +181,7 @@ class Claim:
     "runs".  A claim that one example proves ("depends on") is `existential`.  `names` are test sets
     without stand-ins; `departure` describes how our method differs from the paper's.  `stands_for`
     describes the images that stand for the paper's.  `fine_tuned` says that the authors of the
-    method fine-tune as well.
+    method fine-tune as well.  `any_schedule` proves that a longer training changes nothing.
     """
 
     id: str
@@ -197,6 +197,7 @@ class Claim:
     departure: str = ""
     stands_for: str = ""
     fine_tuned: bool = False
+    any_schedule: str = ""
 
     def __post_init__(self) -> None:
         for word in self.about:

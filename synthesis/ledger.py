@@ -113,6 +113,8 @@ def with_committed(
         return entries.assign(note=entries["note"].map(asdict)).to_dict("list")
 
     content = {"/".join(pair): sha256_file(file) for pair, file in files.items()}
+    measured = sorted((project_root() / "results").glob("*/*.csv"))  # of preconditions
+    content |= {f"{file.parent.name}/{file.name}": sha256_file(file) for file in measured}
     key = cache.key(tables=content, code=cache.code("helpers", "synthesis"))
     kept = pd.DataFrame(cache.value("ledger", key, make))
     kept["note"] = [Note.of_dict(note) for note in kept["note"]]

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import pandas as pd
 
+from helpers.files import project_root
 from helpers.papers import content_of
 from synthesis.effects import CELL, Claim, Judged, Verdict
 from synthesis.reasons import Kind, Note, Reason
@@ -41,32 +43,46 @@ LEAST_NETWORKS = {"models": (2, 3, 5), "families": (2, 1, 1)}
 PLURALS = {"network": "networks", "architecture": "architectures", "family": "families"}
 
 
+class Longer(NamedTuple):
+    """What half as many epochs more change: the mean over networks, and how many there are."""
+
+    change: float
+    networks: int
+
+
+def longer(tier: str, paper: str) -> Longer | None:
+    """Return the change of the test accuracy by half as many epochs more; None if not measured.
+
+    ``workflow/longer_schedule.py`` has measured it.
+    """
+    path = project_root() / "results" / tier / f"{paper}-longer.csv"
+    if not path.exists():
+        return None
+    trained = pd.read_csv(path).set_index(["network", "method", "data_seed"])
+    trained = trained.sort_values("epochs", kind="stable")["test_accuracy"]
+    pairs = trained.groupby(level=[0, 1, 2])
+    changes = (pairs.last() - pairs.first())[pairs.size() == 2]
+    return Longer(float(changes.mean()), len(changes))
+
+
 @dataclass(frozen=True)
 class Schedule:
-    """A schedule of a tier that is shorter than the paper's, as far as it was measured.
-
-    `longer` is by how much half as many epochs more change the accuracy, None if nobody measured
-    this.  `last_third` is by how much the training accuracy rises over the last third of the
-    epochs: since the learning rate decays at the same time, it does not show what more epochs
-    would do.
-    """
+    """A schedule of a tier that is shorter than the paper's, and what more epochs change."""
 
     epochs: int
     papers: int
-    last_third: float
-    longer: float | None = None
+    longer: Longer | None = None
 
     @property
     def short(self) -> str:
         """Why the schedule is not known to be long enough; "" if it is."""
-        if self.longer is not None and abs(self.longer) < LONG_ENOUGH:
-            return ""
-        measured = (
-            f"the last third of them raises the training accuracy by {100 * self.last_third:.0f}"
-            " points, and the effect of 50 % more is not measured"
-        )
+        measured = "the effect of 50 % more is not measured"
         if self.longer is not None:
-            measured = f"50 % more epochs change the accuracy by {100 * self.longer:.1f} points"
+            change, networks = self.longer
+            if abs(change) < LONG_ENOUGH:
+                return ""
+            count = f"{networks} network{'s' if networks > 1 else ''}"
+            measured = f"50 % more change the accuracy by {100 * change:+.1f} points ({count})"
         return f"{self.epochs} epochs (the paper has {self.papers}): {measured}"
 
 
@@ -150,7 +166,7 @@ def prevent(numbers: pd.DataFrame, claim: Claim, conditions: Conditions) -> pd.D
     texts = [_TEXTS["tests_no_claim"].get(conditions.tier, ""), claim.departure]
     if "training" in claim.about:
         if conditions.tier != "pretrained":
-            texts.append(conditions.short)
+            texts.append("" if claim.any_schedule else conditions.short)
         elif not (claim.fine_tuned or claim.existential):
             texts.append(FINE_TUNED)
     if reasons := tuple(_untestable(text) for text in texts if text):

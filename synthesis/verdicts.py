@@ -250,7 +250,9 @@ class Claims:
                 for each in effects
             ]
             if conditions.tier:
-                weaker = [_stands_in(each, claim.stands_for, fine_tuned) for each in weaker]
+                proof = claim.any_schedule if conditions.short else ""
+                texts = (claim.stands_for, fine_tuned, proof)
+                weaker = [_stands_in(each, *texts) for each in weaker]
             if claim.names and "stand_in" in numbers:
                 weaker = [_name_stand_ins(each, numbers) for each in weaker]
             judged += _explain(weaker)
