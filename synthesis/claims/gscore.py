@@ -232,10 +232,10 @@ def _with_replicates(
     """
     drawn = {}
     for name, values in errors.items():
-        key = [(*place, name, metric) for place in values.index]
-        of_constant = [(*place, CONSTANT, metric) for place in values.index]
-        known = factors.index.isin(key).any()
-        ratios = factors.reindex(pd.MultiIndex.from_tuples(key if known else of_constant))
+        known = factors.index.isin([name], level="evaluator").any()
+        evaluator = name if known else CONSTANT
+        keys = [(*run_of_detector, evaluator, metric) for run_of_detector in values.index]
+        ratios = factors.reindex(pd.MultiIndex.from_tuples(keys))
         replicates = ratios.set_axis(values.index).mul(values[0], axis=0)
         if replicates.empty or replicates.isna().any(axis=None):
             return errors
