@@ -35,32 +35,29 @@ def main() -> None:
     argparse.ArgumentParser(description=__doc__.partition("\n")[0]).parse_args()
     parameters = load(PAPER, TIER, root=ROOT)
     assert isinstance(parameters, Parameters)
+    folder = ROOT / "results" / TIER / "networks" / PAPER
     records = []
     for data_seed, split in experiment.roles(parameters).items():
-        records += compared(split, data_seed)
+        _, about = finished_networks.load(folder / f"{NETWORK}-erm-none-{data_seed}.safetensors")
+        recipe = Recipe.from_parameters(about["recipe"])
+        pair = compared(split, recipe, about["origin"]["seed"])
+        records += [
+            {"network": NETWORK, "method": "erm", "data_seed": data_seed} | each for each in pair
+        ]
         path = ROOT / "results" / TIER / f"{PAPER}-longer.csv"
         pd.DataFrame(records).to_csv(path, index=False, lineterminator="\n")
         print(pd.DataFrame(records).to_string(), flush=True)
 
 
-def compared(split: DomainSplit, data_seed: int) -> list[dict]:
-    """Return a record of the committed network of a data seed, and of the longer training."""
-    folder = ROOT / "results" / TIER / "networks" / PAPER
-    _, about = finished_networks.load(folder / f"{NETWORK}-erm-none-{data_seed}.safetensors")
-    recipe = Recipe.from_parameters(about["recipe"])
-    seed = about["origin"]["seed"]
+def compared(split: DomainSplit, recipe: Recipe, seed: int) -> list[dict]:
+    """Return a record of a training, which may be committed, and of one with more epochs."""
     longer = replace(recipe, epochs=round((1 + MORE) * recipe.epochs))
-    committed = fit(split.train, recipe, seed=seed)
-    trained = fit(split.train, longer, seed=seed)
-    return [record(fitted, split, data_seed) for fitted in (committed, trained)]
+    return [record(fit(split.train, each, seed=seed), split) for each in (recipe, longer)]
 
 
-def record(fitted: Fitted, split: DomainSplit, data_seed: int) -> dict:
+def record(fitted: Fitted, split: DomainSplit) -> dict:
     """Return what a training took and how many images it classifies correctly."""
     return {
-        "network": NETWORK,
-        "method": "erm",
-        "data_seed": data_seed,
         "seed": fitted.origin["seed"],
         "epochs": fitted.recipe.epochs,
         "test_accuracy": round(float(fitted.outputs(split.test).correct.mean()), 4),

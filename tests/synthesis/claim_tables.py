@@ -148,9 +148,9 @@ UDE, NETWORKS = "ude_wasserstein", ("resnet8", "resnet14", "densenet", "vit", "m
 EVALUATORS, MIXED, VARIANTS, CORRELATIONS = AGREEING["gscore"].values()
 
 
-def gscore(changes=(), *, runs=3, spread=0.001, noise=0.02, data_set="cifar10_mini"):
-    """60 sets near a line; to numbers that match "NETWORK METHOD METRIC VARIANT" is added."""
-    table, keys = _gscore(runs, spread, noise)
+def gscore(changes=(), *, runs=3, spread=0.001, noise=0.02, sets=60, data_set="cifar10_mini"):
+    """Sets near a line; to numbers that match "NETWORK METHOD METRIC VARIANT" is added."""
+    table, keys = _gscore(runs, spread, noise, sets)
     table = table.assign(data_set=data_set)
     added = pd.Series(0.0, keys.unique())
     for what, by in dict(changes).items():
@@ -159,7 +159,7 @@ def gscore(changes=(), *, runs=3, spread=0.001, noise=0.02, data_set="cifar10_mi
 
 
 @functools.cache
-def _gscore(runs, spread, noise):
+def _gscore(runs, spread, noise, sets):
     """Return the table without changes, and the keys of the rows that may have one, else ""."""
     names = "backbone", "method", "metric", "variant", "value", "test_set", "run"
     generator, records, keys = np.random.default_rng(0), [], []
@@ -191,7 +191,7 @@ def _gscore(runs, spread, noise):
             value = by - 1 + spread * generator.standard_normal()
             add(network, f"msp/{method}", "pearson_fpr95", "mixed", value=value, run=run)
             keys[-1] = f"mixed {method}"
-        for (number, score), detector in product(enumerate(np.linspace(0, 1, 60)), DETECTORS):
+        for (number, score), detector in product(enumerate(np.linspace(0, 1, sets)), DETECTORS):
             near, name = generator.standard_normal(2) * noise, f"set {number}"
             fpr95 = 0.8 - 0.6 * score - 0.02 * index + near[0]
             for run in range(runs) if detector == "msp" and number % 4 == 0 else ():
