@@ -136,3 +136,24 @@ def test_a_build_stands_next_to_the_committed_numbers_of_the_same_networks():
     assert shown.shape == (8, 6)
     alone = tables.side_by_side(small, None).frame()
     assert alone.shape == (8, 3)
+
+
+def test_the_main_table_has_the_calibration_error_before_and_after_scaling():
+    """RND shares the line of ERM, whose network it has."""
+    committed = tables.whole_sets(MINI)
+    frame = tables.main_table(committed, load("uimnet", "small")).frame()
+    assert [name for name in frame.columns if name.startswith("ECE")] == [
+        "ECE, %",
+        "ECE after temperature scaling, %",
+    ]
+    assert frame.index[0] == "ERM, RND" and "RND" not in frame.index
+    assert frame.loc["Mixup"].iloc[1].startswith("5.7") and frame.loc["Mixup"].iloc[2][0] == "2"
+
+
+def test_no_probability_of_rbf_exceeds_its_bound():
+    """Its logits are between 0 and 1, so an accurate RBF has a large calibration error."""
+    committed = tables.whole_sets(MINI)
+    rows = committed[(committed["method"] == "rbf") & committed["variant"].eq("primary")]
+    rows = rows[rows["calibration"].eq("before")]
+    wide = rows.pivot(index=["backbone", "run"], columns="metric", values="value")
+    assert (wide["ece"] >= wide["accuracy"] - np.e / (np.e + 19) - 1e-6).all()
