@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from textwrap import fill
 from typing import Any
 
@@ -26,6 +26,7 @@ VERDICTS = {
     Verdict.NO_DATA: ("", "none", ""),
 }
 
+_LINE = 0.17  # inches of a line of text in a figure of claims
 _CLAIMED: dict[str, Any] = {"color": style.GREEN, "alpha": 0.12, "linewidth": 0}
 _PRINTED: dict[str, Any] = {
     "marker": "D",
@@ -47,12 +48,15 @@ def claim_effects(checks: pd.DataFrame) -> np.ndarray:
     shown = checks[checks["data_set"] == ALL]
     blocks = [b for _, b in shown.groupby(["claim", "relation", "margin"], sort=False)]
     heads = [_names(block) for block in blocks]
-    heights = [0.19 * sum(1 + name.count("\n") for name in names) + 0.55 for names, _ in heads]
+    heights = [_LINE * _ends(names)[-1] + 0.55 for names, _ in heads]
     axes = style.axes_grid(len(blocks), 1, sum(heights) + 0.7, height_ratios=heights)[:, 0]
     for block, (names, title), ax in zip(blocks, heads, axes, strict=True):
-        _intervals(block, ax)
+        ends = _ends(names)
+        middles = (ends[:-1] + ends[1:]) / 2
+        _intervals(block, middles, ax)
+        ax.set_ylim(ends[-1], 0)
         ax.set_title(title, loc="left", weight="bold", fontsize="small")
-        ax.set_yticks(range(len(names)), names, fontsize="small")
+        ax.set_yticks(middles, names, fontsize="small")
         ax.tick_params(axis="y", length=0)
         ax.tick_params(axis="x", labelsize="small")
         ax.locator_params(axis="x", nbins=5)  # long names leave it little width
@@ -72,10 +76,15 @@ def _names(block: pd.DataFrame) -> tuple[list[str], str]:
     return [fill(name, 37) for name in short], title
 
 
-def _intervals(block: pd.DataFrame, ax: Axes) -> None:
+def _ends(names: Sequence[str]) -> np.ndarray:
+    """Return where rows begin and end, in lines of text, so that no name covers another."""
+    return np.cumsum([0.0, *(name.count("\n") + 1.4 for name in names)])
+
+
+def _intervals(block: pd.DataFrame, middles: np.ndarray, ax: Axes) -> None:
     """Draw effects that share a margin, one below another."""
     first = block.iloc[0]
-    for y, row in enumerate(block.to_dict("records")):
+    for y, row in zip(middles, block.to_dict("records"), strict=True):
         if row["verdict"] == Verdict.NO_DATA:
             ax.text(first["margin"], y, " no data", color=style.GREY, va="center", fontsize="small")
             continue
@@ -87,7 +96,7 @@ def _intervals(block: pd.DataFrame, ax: Axes) -> None:
     left, right = ax.get_xlim()
     claimed = (left, first["margin"]) if first["relation"] == "<" else (first["margin"], right)
     ax.axvspan(*claimed, **_CLAIMED, zorder=0)
-    ax.set(xlim=(left, right), ylim=(len(block) - 0.5, -0.5))
+    ax.set_xlim(left, right)
 
 
 def _marks(verdicts: Collection[Verdict]) -> list[Line2D]:

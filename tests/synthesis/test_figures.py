@@ -1,5 +1,7 @@
 """Figures of claims and verdicts show the given numbers."""
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 
@@ -19,6 +21,19 @@ def test_claims_are_drawn_with_their_intervals():
     empty = CLAIMS.check(results.SCHEMA.empty_table().to_pandas())
     shown = [text for ax in claim_effects(empty) for text in ax.texts]
     assert [text.get_text() for text in shown] == [" no data"] * len(empty)
+
+
+def test_long_names_of_effects_do_not_cover_one_another():
+    """Names of three lines once began above the end of the name before."""
+    checks = CLAIMS.check_published()
+    long = checks["check"] + ", with words that need more than three lines of text in a figure" * 2
+    axes = claim_effects(checks.assign(check=long, low=0.1, high=0.2))
+    figure = axes[0].figure
+    figure.draw_without_rendering()
+    for ax in axes:
+        boxes = [label.get_window_extent() for label in ax.get_yticklabels()]
+        for above, below in pairwise(boxes):
+            assert below.y1 <= above.y0
 
 
 def test_the_claimed_side_of_a_decisive_effect_is_right():
