@@ -26,7 +26,7 @@ VERDICTS = {
     Verdict.NO_DATA: ("", "none", ""),
 }
 
-_LINE = 0.17  # inches of a line of text in a figure of claims
+_LINE = 0.2  # inches of a line of text in a figure of claims
 _CLAIMED: dict[str, Any] = {"color": style.GREEN, "alpha": 0.12, "linewidth": 0}
 _PRINTED: dict[str, Any] = {
     "marker": "D",
