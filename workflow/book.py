@@ -36,7 +36,6 @@ from jupyter_book.sphinx import build_sphinx
 from plan import notebooks_of, plan
 from sphinx_external_toc.parsing import parse_toc_data
 from step import make_folder
-from store_outputs import reduce_pictures
 
 from helpers.papers import PAPERS
 from helpers.papers.parameters import tiers
@@ -110,7 +109,6 @@ def add_notebook(tree: Path, name: str, runs: Path, tier: str, of_tier: Collecti
         note = pages.render("other_tier.md", **values)
         notebook.cells[0].source = f"{title}\n{note}\n{text}"
     for cell in notebook.cells:  # readers see the parameters, not the injected cell
-        reduce_pictures(cell.get("outputs", []))
         if kernels.INJECTED in cell.metadata.get("tags", []):
             cell.metadata["tags"].append("remove-cell")
     target = tree / "notebooks" / f"{name}.ipynb"
