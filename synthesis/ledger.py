@@ -6,10 +6,13 @@ Each row has the effect that decided the verdict and the place in the book that 
 from __future__ import annotations
 
 import functools
+import io
+import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,6 +40,12 @@ COLUMNS = (
     "low", "high", "relation", "margin", "clearance", "effects", "runs", "models", "note",
     "second", "notebook", "anchor",
 )  # fmt: skip
+
+#: The columns that a claim has without any results; the file of committed verdicts lacks them.
+OF_CLAIM = ("text", "source", "check", "needs", "notebook", "anchor")
+_NUMBERS = ("effect", "low", "high", "margin", "clearance")
+#: The verdicts on all committed results.
+FILE = "results/ledger.csv"
 
 _NAN = float("nan")
 #: The columns of a claim without any numbers.
@@ -89,9 +98,8 @@ def ledger(
     rows = []
     for name in papers:
         claims = load_claims(name)
-        place = {"notebook": f"notebooks/{name}/figures", "anchor": anchor(claims.heading)}
         for tier in [*tiers, PUBLISHED]:
-            shared = place | {"paper": name, "tier": tier}
+            shared = _place(name) | {"paper": name, "tier": tier}
             entries = _entries(claims, tables.get((tier, name)), tier)
             rows += [row | shared for row in entries]
     return pd.DataFrame(rows)[list(COLUMNS)]
@@ -102,29 +110,65 @@ def with_committed(
 ) -> pd.DataFrame:
     """Return the ledger of `tables`, by tier and paper, and of committed results at other tiers.
 
-    The verdicts on committed results are kept in the cache.
+    The verdicts on committed results are in `FILE`.
     """
-    every = (project_root() / "results").glob("*/*.parquet")
-    files = {(file.parent.name, file.stem): file for file in every if file.stem in PAPERS}
-
-    def make() -> dict[str, list]:
-        committed = {pair: results.read(file) for pair, file in files.items()}
-        entries = ledger(PAPERS, committed, TIERS)
-        return entries.assign(note=entries["note"].map(asdict)).to_dict("list")
-
-    content = {"/".join(pair): sha256_file(file) for pair, file in files.items()}
-    measured = sorted((project_root() / "results").glob("*/*.csv"))  # of preconditions
-    content |= {f"{file.parent.name}/{file.name}": sha256_file(file) for file in measured}
-    key = cache.key(tables=content, code=cache.code("helpers", "synthesis"))
-    kept = pd.DataFrame(cache.value("ledger", key, make))
-    kept["note"] = [Note.of_dict(note) for note in kept["note"]]
     computed = {tier for tier, _ in tables}
-    kept = kept[kept["tier"].isin({*tiers, PUBLISHED} - computed)]
     new = [ledger(PAPERS, tables, tiers).query("tier in @computed")] if tables else []
+    committed = stored()
+    committed = committed[committed["tier"].isin({*tiers, PUBLISHED} - computed)]
+    rows = pd.concat([*new, committed])
     order = [*PAPERS, *tiers, PUBLISHED].index
-    return pd.concat([*new, kept]).sort_values(
-        ["paper", "tier"], key=lambda column: column.map(order), ignore_index=True
+    return rows.sort_values(
+        ["paper", "tier"], key=lambda column: column.map(order), ignore_index=True, kind="stable"
     )
+
+
+def stored() -> pd.DataFrame:
+    """Return the ledger of all committed results, as `write` wrote it."""
+    fingerprint, _, text = _file().read_text(encoding="utf-8").partition("\n")
+    if fingerprint != _fingerprint():
+        raise ValueError(f"{FILE} is about other tables; write it: python -m synthesis.ledger")
+    rows = pd.read_csv(
+        io.StringIO(text), keep_default_na=False, na_values=dict.fromkeys(_NUMBERS, "")
+    )
+    rows["verdict"] = rows["verdict"].map(Verdict)
+    rows["note"] = [Note.of_dict(json.loads(note)) for note in rows["note"]]
+    claims = {(paper, claim.id): claim for paper in PAPERS for claim in load_claims(paper).claims}
+    of_claims = [
+        _place(row.paper) | _of_claim(claims[row.paper, row.claim]) for row in rows.itertuples()
+    ]
+    return rows.join(pd.DataFrame(of_claims)[list(OF_CLAIM)])[list(COLUMNS)]
+
+
+def write() -> None:
+    """Judge all committed results, and write the ledger into `FILE`."""
+    tables = {pair: results.read(file) for pair, file in _tables().items()}
+    rows = ledger(PAPERS, tables, TIERS).drop(columns=list(OF_CLAIM))
+    rows["note"] = [json.dumps(asdict(note), ensure_ascii=False) for note in rows["note"]]
+    text = rows.to_csv(index=False, float_format="%.6g")
+    _file().write_text(f"{_fingerprint()}\n{text}", encoding="utf-8")
+
+
+def _file() -> Path:
+    return project_root() / FILE
+
+
+def _tables() -> dict[tuple[str, str], Path]:
+    """Return the committed results of papers, by tier and paper."""
+    files = sorted((project_root() / "results").glob("*/*.parquet"))
+    return {(file.parent.name, file.stem): file for file in files if file.stem in PAPERS}
+
+
+def _fingerprint() -> str:
+    """Return a name for the content of all committed results."""
+    measured = sorted((project_root() / "results").glob("*/*.csv"))  # of preconditions
+    files = [*_tables().values(), *measured]
+    return cache.key(files=[sha256_file(file) for file in files])
+
+
+def _place(paper: str) -> dict[str, str]:
+    heading = load_claims(paper).heading
+    return {"notebook": f"notebooks/{paper}/figures", "anchor": anchor(heading)}
 
 
 def _entries(claims: Claims, table: pd.DataFrame | None, tier: str) -> Iterator[dict[str, Any]]:
@@ -230,3 +274,7 @@ def _decisive(checks: pd.DataFrame, verdict: Verdict) -> dict:
     row = effects.sort_values(["clearance", "ahead"], kind="stable").iloc[0]
     taken = row.index.intersection(COLUMNS).difference(["claim", "check"])
     return row[taken].to_dict() | {"effects": count}
+
+
+if __name__ == "__main__":
+    write()

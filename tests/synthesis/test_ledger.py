@@ -1,11 +1,11 @@
 """The ledger of the committed tables: every verdict, the numbers behind it, and pages made of it.
 
-The first test compares it with `ledger.csv`.  If tables or claims change on purpose, write the file
-again (``python -m tests.synthesis.test_ledger``) and read the difference.
+If tables or claims change on purpose, write the file again (``python -m synthesis.ledger``) and
+read the difference.
 """
 
-import io
 import json
+from itertools import product
 
 import pandas as pd
 import pytest
@@ -18,17 +18,8 @@ from known_unknowns.bench import packs
 from synthesis import front, openings, readme
 from synthesis.claims import load_claims
 from synthesis.effects import Verdict
-from synthesis.ledger import read, tally
+from synthesis.ledger import FILE, ledger, read, stored, tally
 from tests.synthesis.claim_tables import table_of
-
-FILE = ROOT / "tests/synthesis/ledger.csv"
-LEFT_OUT = ["text", "source", "check", "needs", "clearance", "notebook", "anchor"]
-NO_RESULTS = "no results of this tier"
-
-
-def as_csv(rows):
-    shown = rows[rows["note"].map(str) != NO_RESULTS].drop(columns=LEFT_OUT)
-    return shown.to_csv(index=False, float_format="%.6g")
 
 
 @pytest.fixture(scope="module")
@@ -36,10 +27,22 @@ def rows():
     return openings.judge("results", "mini")[0]
 
 
-def test_the_verdicts_on_committed_tables_are_as_before(rows):
-    now = pd.read_csv(io.StringIO(as_csv(rows)), index_col=[0, 1, 2])
-    before = pd.read_csv(FILE, index_col=[0, 1, 2])
-    pd.testing.assert_frame_equal(now, before, rtol=1e-5, check_like=True)
+def test_the_verdicts_on_committed_tables_are_as_before():
+    """Every claim is judged again; the file has six digits of each number."""
+    before = stored()
+    tables = {pair: results.read(ROOT / "results" / pair[0] / f"{pair[1]}.parquet")
+              for pair in product(TIERS, PAPERS)
+              if (ROOT / "results" / pair[0] / f"{pair[1]}.parquet").exists()}  # fmt: skip
+    now = ledger(PAPERS, tables, TIERS)
+    pd.testing.assert_frame_equal(now, before, rtol=1e-5, check_dtype=False)
+
+
+def test_a_ledger_of_other_tables_is_refused(tmp_path, monkeypatch):
+    (tmp_path / "results").mkdir()
+    (tmp_path / FILE).write_text((ROOT / FILE).read_text(encoding="utf-8"), encoding="utf-8")
+    monkeypatch.setattr("synthesis.ledger.project_root", lambda: tmp_path)
+    with pytest.raises(ValueError, match=r"python -m synthesis\.ledger"):
+        stored()
 
 
 def test_the_last_correction_of_each_verdict_has_the_verdict_of_today(rows):
@@ -113,7 +116,3 @@ def test_the_picture_has_the_numbers_of_the_committed_data(tmp_path, rows):
             assert stored["accepted"][score][kind] == pytest.approx(shares, abs=5e-4), kind
     front.write(stored | {"verdicts": {"supported": 3}}, tmp_path / "front.png")
     assert front.stored(tmp_path / "front.png") == stored | {"verdicts": {"supported": 3}}
-
-
-if __name__ == "__main__":
-    FILE.write_text(as_csv(openings.judge("results", "mini")[0]), encoding="utf-8")
