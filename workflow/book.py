@@ -4,9 +4,9 @@
     python workflow/book.py mini --preview   # of the notebooks' stored outputs
 
 The sources are the prose of ``book/``, the executed notebooks of ``runs/TIER`` (for a preview, the
-stored notebooks), the pages of :mod:`pages`, and parts of pages from :mod:`synthesis.front`,
-:mod:`synthesis.openings`, :mod:`synthesis.agreement` and :mod:`explore`.  The tree mirrors the
-repository, so that links of a page name its file.
+stored notebooks), the pages of :mod:`pages`, and parts of pages from
+:mod:`synthesis.findings.front_page`, :mod:`synthesis.openings`, :mod:`synthesis.agreement` and
+:mod:`explore`.  The tree mirrors the repository, so that links of a page name its file.
 
 Every build starts from an empty tree, and replaces the book only if the build succeeds.  So a page
 without a source disappears, and all warnings are visible.  The book is in ``runs/TIER/book``.
@@ -40,8 +40,9 @@ from store_outputs import reduce_pictures
 
 from helpers.papers import PAPERS
 from helpers.papers.parameters import tiers
-from synthesis import agreement, front, openings
+from synthesis import agreement, openings
 from synthesis.chapters import CHAPTERS, OTHERS, package_of
+from synthesis.findings import front_page
 
 ROOT = Path(__file__).resolve().parent.parent
 TOC = "book/_toc.yml"
@@ -89,7 +90,7 @@ def assemble(tree: Path, runs: Path, tier: str) -> None:
     folder = tree / "book" / "reference"
     folder.mkdir()
     findings = openings.write(*openings.judge(runs, tier), folder)
-    parts = front.parts() | agreement.whole_build(runs) | {"speed": pages.speed()}
+    parts = front_page.parts() | agreement.whole_build(runs) | {"speed": pages.speed()}
     parts["reproducibility"] = pages.reproducibility(runs, tier, downloads=folder)
     endings = {".md": pages.reference(), ".txt": parts}
     endings |= {"_found.txt": findings, "_explore.txt": explore.write()}

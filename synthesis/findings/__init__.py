@@ -1,0 +1,73 @@
+"""Ten findings: a sentence about the committed results, its scope and the command that prints it.
+
+>>> from synthesis import findings
+>>> findings.find("temperature").title
+'Temperature scaling leaves the open-set gap open'
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pandas as pd
+
+from helpers import scores
+from helpers.checks import known_name
+from helpers.modules import ROOT
+from helpers.papers import content_of
+from synthesis import front
+from synthesis.findings.effects import EFFECTS, Numbers, Read, without_sign
+
+#: The texts of each finding, by name, in the order of the page.
+TEXTS = content_of(__file__, "texts")
+
+
+class Finding(NamedTuple):
+    """A finding: its numbers, and the sentence with them."""
+
+    name: str
+    title: str
+    sentence: str
+    scope: str
+    numbers: Numbers
+
+    @property
+    def command(self) -> str:
+        """The command that computes the numbers again."""
+        return f"python -m synthesis.findings {self.name}"
+
+
+def committed(name: str, **where) -> pd.DataFrame:
+    """Return the rows of a committed table with these values in some columns.
+
+    The table is ``TIER/NAME`` in `results`, or ``front``: the numbers of the front picture.
+    """
+    if name == "front":
+        return front.table()
+    several = {
+        column: [value] if isinstance(value, str) else value for column, value in where.items()
+    }
+    filters = [(column, "in", values) for column, values in several.items()]
+    return pd.read_parquet(ROOT / "results" / f"{name}.parquet", filters=filters)
+
+
+def find(name: str, read: Read = committed) -> Finding:
+    """Compute a finding.
+
+    Raises
+    ------
+    ValueError
+        An unknown name; or the interval of an effect that the sentence states includes zero.
+    """
+    texts = TEXTS[known_name("finding", name, TEXTS)]
+    numbers = EFFECTS[name](read)
+    if unclear := without_sign(numbers, texts["effects"]):
+        effect = unclear[0]
+        raise ValueError(
+            f"{name}: the results do not show it, since the interval of {effect} includes zero: "
+            f"{numbers[effect]:.3g}; change the sentence in synthesis/findings/texts.yaml"
+        )
+    titles = {key: scores.create(value).info.title if isinstance(value, str) else value
+              for key, value in numbers.items()}  # fmt: skip
+    sentence, scope = (texts[part].format_map(titles) for part in ("sentence", "scope"))
+    return Finding(name, texts["title"], sentence, scope, numbers)
