@@ -17,7 +17,8 @@ each = pytest.mark.parametrize("path", NOTEBOOKS, ids=name_of)
 
 def test_every_chapter_has_its_notebooks():
     others = {"audit": {"audit"}, "beyond": {"without_labels"}}
-    others["synthesis"] = {"evaluation", *CHAPTERS["synthesis"].about_all}
+    pages = {"evaluation", "findings", "leaderboard"}
+    others["synthesis"] = pages | {*CHAPTERS["synthesis"].about_all}
     for paper in {*CHAPTERS, *others}:
         stems = {path.stem for path in NOTEBOOKS if path.parent.name == paper}
         assert stems == others.get(paper, {"dataset", "training", "evaluation", "figures"})

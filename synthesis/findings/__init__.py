@@ -15,9 +15,13 @@ from helpers import scores
 from helpers.checks import known_name
 from helpers.modules import ROOT
 from helpers.papers import content_of
+from helpers.papers.uimnet import names
 from synthesis import front
+from synthesis.across.measures import ALGORITHMS
 from synthesis.findings.effects import EFFECTS, Numbers, Read, without_sign
 
+#: Titles of the ways of training of all chapters.
+TRAININGS = names.ALGORITHMS | ALGORITHMS
 #: The texts of each finding, by name, in the order of the page.
 TEXTS = content_of(__file__, "texts")
 
@@ -51,6 +55,18 @@ def committed(name: str, **where) -> pd.DataFrame:
     return pd.read_parquet(ROOT / "results" / f"{name}.parquet", filters=filters)
 
 
+def short_title(name: str) -> str:
+    """Return the abbreviation or the title of a score or of a way of training.
+
+    >>> [short_title(name) for name in ("nci", "max_logit", "baseline")]
+    ['NCI', 'Maximum logit', 'Baseline']
+    """
+    if name in TRAININGS:
+        return TRAININGS[name].partition(" (")[0]
+    title = scores.create(name).info.title
+    return title.partition("(")[2].rstrip(")") or title.removesuffix(" distance")
+
+
 def find(name: str, read: Read = committed) -> Finding:
     """Compute a finding.
 
@@ -67,7 +83,9 @@ def find(name: str, read: Read = committed) -> Finding:
             f"{name}: the results do not show it, since the interval of {effect} includes zero: "
             f"{numbers[effect]:.3g}; change the sentence in synthesis/findings/texts.yaml"
         )
-    titles = {key: scores.create(value).info.title if isinstance(value, str) else value
-              for key, value in numbers.items()}  # fmt: skip
+    titles = {
+        key: short_title(value) if isinstance(value, str) else value
+        for key, value in numbers.items()
+    }
     sentence, scope = (texts[part].format_map(titles) for part in ("sentence", "scope"))
     return Finding(name, texts["title"], sentence, scope, numbers)

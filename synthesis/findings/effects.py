@@ -106,7 +106,7 @@ def all_rounders(read: Read) -> Numbers:
 
 
 def _apart(first: Interval, second: Interval) -> Interval:
-    """Return a difference of two numbers, with the widest interval that theirs allow."""
+    """Return a difference of two numbers, with the widest interval that both allow."""
     return Interval(first.value - second.value, first.low - second.high, first.high - second.low)
 
 
@@ -194,12 +194,12 @@ def improvements(read: Read) -> pd.DataFrame:
     """Return by how much of the baseline's AURC each method lowers it, here and in the paper."""
     printed = printed_numbers.load("unknown_detection").query("data_set == 'CIFAR-40'")
     columns = {}
-    for kind, (ours, theirs) in {
+    for kind, (ours, printed_set) in {
         "union": ("paper_union", "union"),
         "mistakes": ("test",) * 2,
     }.items():
         rows = trained(read, ours, "aurc").query("variant == 'primary'")
-        paper = printed[(printed["metric"] == "aurc") & (printed["test_set"] == theirs)]
+        paper = printed[(printed["metric"] == "aurc") & (printed["test_set"] == printed_set)]
         for source, table in (("here", rows), ("paper", paper)):
             means = table.groupby("method", sort=False)["value"].mean()
             columns[kind, source] = 100 * (1 - means / means["baseline"])

@@ -11,10 +11,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from helpers.papers.unknown_detection.methods import title
 from helpers.tables.figures.style import BLUE, GREEN, GREY, RED
 from synthesis import front
-from synthesis.findings import committed, find
+from synthesis.findings import committed, find, short_title
 from synthesis.findings.effects import improvements
 from synthesis.rendering import render
 
@@ -59,7 +58,7 @@ def as_in_the_paper(ax: Axes, gains: pd.DataFrame) -> None:
     ax.plot(here, rows, "o", color=BLUE, markersize=9, label="here")
     ax.plot(paper, rows, "D", color=RED, markersize=8, fillstyle="none", label="in the paper")
     ax.axvline(0, color=GREY, linewidth=1, linestyle=":")
-    ax.set_yticks(rows, [title(name) for name in gains.index])
+    ax.set_yticks(rows, [short_title(name) for name in gains.index])
     ax.set_xlabel("fall of the AURC, % of the baseline's")
     ax.legend(loc="lower right", frameon=False)
 

@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 from pytest import approx
 
+from helpers.modules import ROOT
+from lint.reading import cells, source
 from synthesis import findings
 from synthesis.findings import __main__ as command
 from synthesis.findings.effects import EFFECTS, against_baseline
@@ -129,3 +131,17 @@ def test_the_command_prints_the_named_findings(capsys):
     assert " ".join(findings.find("temperature").sentence.split()) in " ".join(printed.split())
     with pytest.raises(SystemExit):
         command.main(["temperatur"])
+
+
+def test_the_page_has_each_finding_with_at_most_twelve_lines_of_code():
+    """In the order of the texts; a reader may change the code, so no line is hidden."""
+    page = ROOT / "notebooks" / "synthesis" / "findings.ipynb"
+    headings = re.findall(r"^## (.*)$", source(page, "markdown"), re.M)
+    assert headings[:-1] == [texts["title"] for texts in findings.TEXTS.values()]
+    drawn = [cell for cell in cells(page, "code") if "plt.show()" in cell["source"]]
+    assert len(drawn) == len(findings.TEXTS)
+    for name, cell in zip(findings.TEXTS, drawn, strict=True):
+        assert len(cell["source"].splitlines()) <= 12, name
+        assert cell["tags"] == ["nbval-ignore-output"]
+        assert "committed(" in cell["source"] or "packs()" in cell["source"]
+        assert f'state("{name}")' in source(page)
