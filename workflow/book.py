@@ -51,6 +51,7 @@ WRITTEN_FOR = "mini"  # the tier that the notebooks' sentences describe
 _SCRIPT = re.compile(r"(<script\b[^>]*>).*?</script>", re.S)
 _TAG = re.compile(r"<(\w+)\b((?:[^>\"]|\"[^\"]*\")*)>")
 _ADDRESS = re.compile(r'\b(?:href|src|poster|data)="([^"]+)"')
+_SHOWN = re.compile(r'<meta (?:name="(?:description|twitter)|property="og:)[^>]*>')
 _ANCHOR = re.compile(r'\b(?:id|name)="([^"]*)"')
 
 
@@ -147,6 +148,12 @@ def render(tree: Path) -> Path:
     name = config["sphinx"]["config"]["mathjax_path"]
     (html / "_static" / name).parent.mkdir()
     shutil.copyfile(mathjax / "static" / name, html / "_static" / name)
+    # the address of the site leads to the first page, whose description a link to the site shows
+    first = html / f"{contents()['root']}.html"
+    index = html / "index.html"
+    index.write_text(
+        "\n".join([*_SHOWN.findall(first.read_text("utf-8")), index.read_text("utf-8")])
+    )
     if lines := problems(html):
         sys.exit("\n".join(["the book was not built: in its pages", *lines]))
     return html

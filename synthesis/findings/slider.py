@@ -10,6 +10,7 @@ from known_unknowns.bench import FeaturePack, values_on
 from synthesis import front
 from synthesis.rendering import render
 
+KINDS = {"mistakes": "own mistakes", "near": "near images", "far": "far images"}
 #: Shares of the correct answers, in per cent.
 POSITIONS = range(50, 101)
 
@@ -36,7 +37,7 @@ def slider(pack: FeaturePack, names: tuple[str, ...] = ("msp", "fdbd")) -> HTML:
     rows = [
         {"kind": title, "score": name, "title": front.SCORES[name], "first": name == names[0],
          "shares": of_scores[name][kind]}
-        for kind, title in front.KINDS.items()
+        for kind, title in KINDS.items()
         for name in names
     ]  # fmt: skip
     caption = (
