@@ -15,13 +15,13 @@ from matplotlib.axes import Axes
 from PIL import Image
 
 from helpers import data, scores
+from helpers.files import project_root
 from helpers.metrics.bootstrap import REPLICATES, resample_weights
-from helpers.modules import ROOT
 from helpers.papers import content_of
 from helpers.tables.figures.style import RED
 from known_unknowns.bench import FeaturePack, values_on
 
-PICTURE = ROOT / "book" / "_static" / "front.png"
+PICTURE = project_root() / "book" / "_static" / "front.png"
 SETS, SCORES, KINDS, _TITLE, _TEXT = content_of(__file__, "front").values()
 KEEP = 0.95
 _KEY = "numbers"  # of the picture's metadata

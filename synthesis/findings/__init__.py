@@ -13,7 +13,7 @@ import pandas as pd
 
 from helpers import scores
 from helpers.checks import known_name
-from helpers.modules import ROOT
+from helpers.files import project_root
 from helpers.papers import content_of
 from helpers.papers.uimnet import names
 from synthesis import front
@@ -52,7 +52,7 @@ def committed(name: str, **where) -> pd.DataFrame:
         column: [value] if isinstance(value, str) else value for column, value in where.items()
     }
     filters = [(column, "in", values) for column, values in several.items()]
-    return pd.read_parquet(ROOT / "results" / f"{name}.parquet", filters=filters)
+    return pd.read_parquet(project_root() / "results" / f"{name}.parquet", filters=filters)
 
 
 def short_title(name: str) -> str:
