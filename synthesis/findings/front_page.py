@@ -21,7 +21,7 @@ FOLDER = front.PICTURE.parent
 _COLOURS = {"msp": "#1a1a1a", "energy": GREY, "knn": GREEN, "fdbd": BLUE}
 _NO_METADATA = dict.fromkeys(["Creator", "Date", "Format", "Type"])
 #: What makes a file small, and equal on every machine.
-_LOOK: dict[str, Any] = {
+_LOOK: Any = {
     "svg.hashsalt": "findings",
     "svg.fonttype": "none",
     "font.size": 12,

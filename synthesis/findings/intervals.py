@@ -51,7 +51,8 @@ def over_runs(values: Sequence[float] | np.ndarray) -> Interval:
     >>> f"{over_runs([1.0, 2.0, 3.0]):.1f}"
     '2.0 [−0.5, 4.5]'
     """
-    return over_both(np.mean(values), np.var(values, ddof=1) / len(values), len(values))
+    variance = float(np.var(values, ddof=1)) / len(values)
+    return over_both(float(np.mean(values)), variance, len(values))
 
 
 def over_both(
