@@ -1,5 +1,6 @@
 """Ten findings: the numbers of made-up tables, and what the committed results show."""
 
+import json
 import re
 
 import numpy as np
@@ -8,11 +9,13 @@ import pytest
 from pytest import approx
 
 from helpers.modules import ROOT
+from known_unknowns.bench.feature_packs import EMBEDDED, FeaturePack
 from lint.reading import cells, source
-from synthesis import findings
+from synthesis import findings, front
 from synthesis.findings import __main__ as command
 from synthesis.findings.effects import EFFECTS, against_baseline
 from synthesis.findings.intervals import Interval, correlation, over_both, over_runs
+from synthesis.findings.slider import slider
 
 
 def reader(tables):
@@ -145,3 +148,21 @@ def test_the_page_has_each_finding_with_at_most_twelve_lines_of_code():
         assert cell["tags"] == ["nbval-ignore-output"]
         assert "committed(" in cell["source"] or "packs()" in cell["source"]
         assert f'state("{name}")' in source(page)
+
+
+def test_the_slider_moves_bars_of_real_outputs():
+    """At 95 % of the correct answers; a stricter threshold accepts fewer errors of each kind."""
+    pack = FeaturePack.read(EMBEDDED / "resnet20.akamaster_cifar10.safetensors")
+    page = slider(pack).data
+    data = json.loads(re.search(r'<script type="application/json">(.*?)</script>', page)[1])
+    shares = np.array(data["shares"])
+    start = data["positions"].index(95)
+    assert shares.shape == (6, 51)
+    assert (np.diff(shares, axis=1) >= 0).all()
+    # as the front picture, which has the mean over four networks
+    expected = front.resample_shares(pack, "fdbd")
+    assert shares[1::2, start] == approx(
+        [100 * expected[kind][0] for kind in ("mistakes", "near", "far")], abs=1
+    )
+    assert re.findall(r"<span>(\d+) %", page) == [str(share) for share in shares[:, start]]
+    assert "http" not in page
