@@ -36,10 +36,11 @@ from jupyter_book.sphinx import build_sphinx
 from plan import notebooks_of, plan
 from sphinx_external_toc.parsing import parse_toc_data
 from step import make_folder
-from store_outputs import reduce_pictures
+from store_outputs import change_pages, reduce_pictures
 
 from helpers.papers import PAPERS
 from helpers.papers.parameters import tiers
+from helpers.tables.interactive import with_scripts
 from synthesis import agreement, openings
 from synthesis.chapters import CHAPTERS, OTHERS, package_of
 from synthesis.findings import front_page
@@ -113,6 +114,7 @@ def add_notebook(tree: Path, name: str, runs: Path, tier: str, of_tier: Collecti
         notebook.cells[0].source = f"{title}\n{note}\n{text}"
     for cell in notebook.cells:  # readers see the parameters, not the injected cell
         reduce_pictures(cell.get("outputs", []))
+        change_pages(cell.get("outputs", []), with_scripts)
         if kernels.INJECTED in cell.metadata.get("tags", []):
             cell.metadata["tags"].append("remove-cell")
     target = tree / "notebooks" / f"{name}.ipynb"

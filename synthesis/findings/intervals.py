@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
 
 from helpers.tables.table import number
 
@@ -66,6 +65,8 @@ def over_both(
     >>> f"{over_both(2.0, 1 / 3, 3):.1f}"
     '2.0 [−0.5, 4.5]'
     """
+    from scipy import stats  # here, since it takes long to import
+
     half = stats.t.ppf(_ENDS[1], runs - 1) * np.sqrt(variance + np.var(replicates))
     return Interval(float(value), float(value - half), float(value + half))
 
@@ -76,5 +77,7 @@ def correlation(first: Sequence[float], second: Sequence[float]) -> Interval:
     >>> f"{correlation([1, 2, 3, 4, 5], [1, 2, 3, 5, 4]):.2f}"
     '0.90 [0.09, 0.99]'
     """
+    from scipy import stats
+
     result = stats.pearsonr(first, second)
     return Interval(float(result.statistic), *map(float, result.confidence_interval()))
