@@ -13,6 +13,7 @@ from known_unknowns.bench.feature_packs import EMBEDDED, FeaturePack
 from lint.reading import cells, source
 from synthesis import findings, front
 from synthesis.findings import __main__ as command
+from synthesis.findings import front_page
 from synthesis.findings.effects import EFFECTS, against_baseline
 from synthesis.findings.intervals import Interval, correlation, over_both, over_runs
 from synthesis.findings.slider import slider
@@ -166,3 +167,15 @@ def test_the_slider_moves_bars_of_real_outputs():
     )
     assert re.findall(r"<span>(\d+) %", page) == [str(share) for share in shares[:, start]]
     assert "http" not in page
+
+
+def test_the_front_shows_findings_and_no_open_question():
+    """README and front page; the verdicts are in the ledger."""
+    pages = [ROOT / "README.md", ROOT / "book" / "intro.md"]
+    texts = [page.read_text("utf-8") for page in pages] + [front_page.parts()["front"]]
+    assert not re.search(r"undecided|not testable", " ".join(texts))
+    for name in front_page.PICTURES:
+        finding = findings.find(name)
+        for text in (texts[0], texts[2]):
+            assert f"**{finding.title}.** {finding.sentence}" in text
+            assert f"_static/{name}.svg" in text
