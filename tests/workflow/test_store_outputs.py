@@ -43,6 +43,11 @@ def test_a_picture_with_fewer_colours_keeps_its_dots_per_inch():
     assert picture.mode == "P" and round(picture.info["dpi"][0]) == 96
 
 
+def test_a_notebook_that_was_changed_since_is_refused():
+    with pytest.raises(ValueError, match="changed since it was executed"):
+        store_outputs.with_outputs(notebook("4 * a"), notebook("3 * a"))
+
+
 def test_a_stored_table_has_no_scripts_and_the_book_gets_them_back():
     """They are 0.28 MB, the same for each table of each notebook."""
     page = interactive(pd.DataFrame({"AUROC": [0.9]}), caption="a table").data
@@ -53,8 +58,3 @@ def test_a_stored_table_has_no_scripts_and_the_book_gets_them_back():
     assert len(output.data["text/html"]) < 10_000 < 250_000 < len(page)
     store_outputs.change_pages([output], with_scripts)
     assert output.data["text/html"] == page
-
-
-def test_a_notebook_that_was_changed_since_is_refused():
-    with pytest.raises(ValueError, match="changed since it was executed"):
-        store_outputs.with_outputs(notebook("4 * a"), notebook("3 * a"))
