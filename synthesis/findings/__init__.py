@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -24,6 +24,9 @@ from synthesis.findings.effects import EFFECTS, Numbers, Read, without_sign
 TRAININGS = names.ALGORITHMS | ALGORITHMS
 #: The texts of each finding, by name, in the order of the page.
 TEXTS = content_of(__file__, "texts")
+
+
+_WORDS = "zero one two three four five six seven eight nine ten".split()
 
 
 class Finding(NamedTuple):
@@ -55,6 +58,18 @@ def committed(name: str, **where) -> pd.DataFrame:
     return pd.read_parquet(project_root() / "results" / f"{name}.parquet", filters=filters)
 
 
+def in_words(value: Any) -> Any:
+    """Return the title of a name, and a small count as a word; other values as they are.
+
+    >>> in_words("fdbd"), in_words(7), in_words(27), in_words(7.0)
+    ('fDBD', 'seven', 27, 7.0)
+    """
+    if isinstance(value, str):
+        return short_title(value)
+    small = isinstance(value, int) and value < len(_WORDS)
+    return _WORDS[value] if small else value
+
+
 def short_title(name: str) -> str:
     """Return the abbreviation or the title of a score or of a way of training.
 
@@ -83,9 +98,6 @@ def find(name: str, read: Read = committed) -> Finding:
             f"{name}: the results do not show it, since the interval of {effect} includes zero: "
             f"{numbers[effect]:.3g}; change the sentence in synthesis/findings/texts.yaml"
         )
-    titles = {
-        key: short_title(value) if isinstance(value, str) else value
-        for key, value in numbers.items()
-    }
-    sentence, scope = (texts[part].format_map(titles) for part in ("sentence", "scope"))
+    words = {key: in_words(value) for key, value in numbers.items()}
+    sentence, scope = (texts[part].format_map(words) for part in ("sentence", "scope"))
     return Finding(name, texts["title"], sentence, scope, numbers)

@@ -146,7 +146,7 @@ def fresh_threshold(read: Read) -> Numbers:
     places = errors.pivot_table("value", "method", "variant").rank()
     numbers: Numbers = {"scores": len(places), "networks": errors["backbone"].nunique()}
     for threshold, variant in THRESHOLDS.items():
-        numbers[f"place_{threshold}"] = int(places.loc["msp", variant])
+        numbers[f"place_{threshold}"] = float(places.loc["msp", variant])
     promised = 100 * (1 - front.KEEP)
     beyond = Interval(*(end - promised for end in rejected["msp_rejects"]))
     return numbers | rejected | {"promised": promised, "beyond": beyond}
