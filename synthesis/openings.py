@@ -1,8 +1,7 @@
-"""Write the opening of the introduction and of each paper's overview page, from the ledger.
+"""Write the opening of each paper's overview page, from the ledger, and the table of main claims.
 
-The introduction and the README have a table of the main claims.  An overview page has the main
-claim with its verdict, a figure of all claims, each at the largest tier that can test it, and the
-main table of the largest tier.
+An overview page has the main claim with its verdict, a figure of all claims, each at the largest
+tier that can test it, and the main table of the largest tier.
 """
 
 import functools
@@ -83,11 +82,11 @@ def write(claims: pd.DataFrame, tables: Mapping, folder: Path) -> dict[str, str]
     """Return the opening of each page as Markdown, and draw the figures into `folder`.
 
     `claims` and `tables`, from `judge`, are the ledger and its results tables.  Tier ``mini`` is
-    left out: every book has the verdicts of the README.
+    left out: every book has the verdicts of the committed results.
     """
     claims = claims[claims["tier"] != "mini"]
     lines = largest(claims)
-    texts = {"intro": main_claims(claims, tables, "{{doc}}`{title} <{paper}>`")}
+    texts = {}
     for line in findings(claims).itertuples():
         paper = PAPERS[line.paper]
         words = evidence(line, tables)

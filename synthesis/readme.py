@@ -1,7 +1,7 @@
-"""The results in the READMEs, from the committed results tables, and the front picture.
+"""The results in the READMEs, from the committed results tables, and the pictures.
 
-The README gets the picture and the main claim of each paper with its verdict, between markers.
-The README of ``results/`` gets each chapter's main table and the verdicts on all claims.
+The README gets the front picture and three findings as pictures, between markers.  The README of
+``results/`` gets the main claims, each chapter's main table and the verdicts on all claims.
 """
 
 import pandas as pd
@@ -12,21 +12,20 @@ from helpers.papers.parameters import load
 from helpers.tables.table import markdown_table
 from known_unknowns.bench import packs
 from synthesis import front, openings
+from synthesis.findings import find, front_page
 from synthesis.rendering import render
 
 RESULTS = ROOT / "results"
 
 
-def picture() -> str:
-    """Return the README's front picture, with a description in words."""
-    return f"![{front.text('describe', front.stored())}](book/_static/{front.PICTURE.name})"
-
-
-def block() -> str:
-    """Return the README's results: the main claims, all claims counted, MSP and KNN compared."""
-    numbers = front.stored()
-    table = openings.main_claims(*openings.judge("results", "mini"), "[{title}](notebooks/{paper})")
-    return "\n".join([table, "", *(front.text(name, numbers) for name in ("tally", "quote"))])
+def pictures() -> str:
+    """Return the front picture and the pictures of three findings, with their sentences."""
+    folder = front_page.FOLDER.relative_to(ROOT).as_posix()
+    lines = [f"![{front.describe(front.stored())}]({folder}/{front.PICTURE.name})"]
+    for finding in map(find, front_page.PICTURES):
+        lines += [f"![{finding.title}]({folder}/{finding.name}.svg)"]
+        lines += [f"**{finding.title}.** {finding.sentence}"]
+    return "\n\n".join(lines)
 
 
 def details() -> str:
@@ -38,7 +37,8 @@ def details() -> str:
         for tier in reversed(TIERS)  # the largest first
         if (tier, paper) in tables
     ]
-    return render("results.md", sections=sections)
+    main = openings.main_claims(judged, tables, "{title}")
+    return render("results.md", main=main, sections=sections)
 
 
 def section(paper: str, tier: str, table: pd.DataFrame, judged: pd.DataFrame) -> str:
@@ -58,20 +58,18 @@ def section(paper: str, tier: str, table: pd.DataFrame, judged: pd.DataFrame) ->
 
 
 def filled(text: str) -> str:
-    """Return a README's text with the blocks between the markers renewed."""
-    for name, write in (("front", picture), ("results", block)):
-        start = f"<!-- {name}:start -->"
-        end = f"<!-- {name}:end -->"
-        head, _, rest = text.partition(start)
-        text = f"{head}{start}\n{write()}\n{end}{rest.partition(end)[2]}"
-    return text
+    """Return a README's text with the block between the markers renewed."""
+    start = "<!-- front:start -->"
+    end = "<!-- front:end -->"
+    head, _, rest = text.partition(start)
+    return f"{head}{start}\n{pictures()}\n{end}{rest.partition(end)[2]}"
 
 
 def write() -> None:
-    """Write both READMEs and the front picture."""
-    verdicts_now = front.count_verdicts(openings.largest(openings.judge("results", "mini")[0]))
+    """Write both READMEs and the pictures."""
     # the predictions of the published network on the six images do not change
-    front.write(front.stored() | front.accepted_shares(packs()) | {"verdicts": verdicts_now})
+    front.write(front.stored() | front.accepted_shares(packs()))
+    front_page.write()
     path = ROOT / "README.md"
     path.write_text(filled(path.read_text(encoding="utf-8")), encoding="utf-8")
     (RESULTS / "README.md").write_text(details(), encoding="utf-8")

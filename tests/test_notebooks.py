@@ -43,9 +43,10 @@ def test_the_recipe_for_colab_gives_what_a_notebook_reads(tmp_path):
     first = """
 import sys
 sys.path.insert(0, "")  # as a notebook has it
-from synthesis import chapters
+from synthesis import chapters, findings
 from synthesis.across.tables import headline
 chapters.load("synthesis", "mini")
+findings.find("temperature")
 headline()
 print(chapters.__file__)
 """

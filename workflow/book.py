@@ -4,9 +4,9 @@
     python workflow/book.py mini --preview   # of the notebooks' stored outputs
 
 The sources are the prose of ``book/``, the executed notebooks of ``runs/TIER`` (for a preview, the
-stored notebooks), the pages of :mod:`pages`, and parts of pages from :mod:`synthesis.front`,
-:mod:`synthesis.openings`, :mod:`synthesis.agreement` and :mod:`explore`.  The tree mirrors the
-repository, so that links of a page name its file.
+stored notebooks), the pages of :mod:`pages`, and parts of pages from
+:mod:`synthesis.findings.front_page`, :mod:`synthesis.openings`, :mod:`synthesis.agreement` and
+:mod:`explore`.  The tree mirrors the repository, so that links of a page name its file.
 
 Every build starts from an empty tree, and replaces the book only if the build succeeds.  So a page
 without a source disappears, and all warnings are visible.  The book is in ``runs/TIER/book``.
@@ -36,11 +36,14 @@ from jupyter_book.sphinx import build_sphinx
 from plan import notebooks_of, plan
 from sphinx_external_toc.parsing import parse_toc_data
 from step import make_folder
+from store_outputs import change_pages
 
 from helpers.papers import PAPERS
 from helpers.papers.parameters import tiers
-from synthesis import agreement, front, openings
+from helpers.tables.interactive import with_scripts
+from synthesis import agreement, openings
 from synthesis.chapters import CHAPTERS, OTHERS, package_of
+from synthesis.findings import front_page
 
 ROOT = Path(__file__).resolve().parent.parent
 TOC = "book/_toc.yml"
@@ -49,6 +52,7 @@ WRITTEN_FOR = "mini"  # the tier that the notebooks' sentences describe
 _SCRIPT = re.compile(r"(<script\b[^>]*>).*?</script>", re.S)
 _TAG = re.compile(r"<(\w+)\b((?:[^>\"]|\"[^\"]*\")*)>")
 _ADDRESS = re.compile(r'\b(?:href|src|poster|data)="([^"]+)"')
+_SHOWN = re.compile(r'<meta (?:name="(?:description|twitter)|property="og:)[^>]*>')
 _ANCHOR = re.compile(r'\b(?:id|name)="([^"]*)"')
 
 
@@ -88,7 +92,7 @@ def assemble(tree: Path, runs: Path, tier: str) -> None:
     folder = tree / "book" / "reference"
     folder.mkdir()
     findings = openings.write(*openings.judge(runs, tier), folder)
-    parts = front.parts() | agreement.whole_build(runs) | {"speed": pages.speed()}
+    parts = front_page.parts() | agreement.whole_build(runs) | {"speed": pages.speed()}
     parts["reproducibility"] = pages.reproducibility(runs, tier, downloads=folder)
     endings = {".md": pages.reference(), ".txt": parts}
     endings |= {"_found.txt": findings, "_explore.txt": explore.write()}
@@ -109,6 +113,7 @@ def add_notebook(tree: Path, name: str, runs: Path, tier: str, of_tier: Collecti
         note = pages.render("other_tier.md", **values)
         notebook.cells[0].source = f"{title}\n{note}\n{text}"
     for cell in notebook.cells:  # readers see the parameters, not the injected cell
+        change_pages(cell.get("outputs", []), with_scripts)
         if kernels.INJECTED in cell.metadata.get("tags", []):
             cell.metadata["tags"].append("remove-cell")
     target = tree / "notebooks" / f"{name}.ipynb"
@@ -144,6 +149,12 @@ def render(tree: Path) -> Path:
     name = config["sphinx"]["config"]["mathjax_path"]
     (html / "_static" / name).parent.mkdir()
     shutil.copyfile(mathjax / "static" / name, html / "_static" / name)
+    # the address of the site leads to the first page, whose description a link to the site shows
+    first = html / f"{contents()['root']}.html"
+    index = html / "index.html"
+    index.write_text(
+        "\n".join([*_SHOWN.findall(first.read_text("utf-8")), index.read_text("utf-8")])
+    )
     if lines := problems(html):
         sys.exit("\n".join(["the book was not built: in its pages", *lines]))
     return html

@@ -10,6 +10,7 @@ import base64
 import io
 import os
 import sys
+from collections.abc import Callable
 
 import nbformat
 import numpy as np
@@ -18,6 +19,8 @@ from nbconvert.preprocessors import CoalesceStreamsPreprocessor
 from nbformat import NotebookNode
 from PIL import Image, ImageChops
 from step import ROOT
+
+from helpers.tables.interactive import without_scripts
 
 RUNS = ROOT / "runs" / "mini"
 # of 255 levels of a colour; share of the pixels
@@ -55,9 +58,17 @@ def with_outputs(notebook: NotebookNode, executed: NotebookNode) -> NotebookNode
             for counted in (each for each in (cell, *cell.outputs) if "execution_count" in each):
                 counted.execution_count = number
             reduce_pictures(cell.outputs)
+            change_pages(cell.outputs, without_scripts)
     kernel = notebook.metadata["kernelspec"]
     notebook.metadata = {"kernelspec": kernel, "language_info": {"name": "python"}}
     return CoalesceStreamsPreprocessor().preprocess(notebook, {})[0]
+
+
+def change_pages(outputs: list[NotebookNode], change: Callable[[str], str]) -> None:
+    """Change the HTML of a cell: the scripts of tables are large, and the same in all notebooks."""
+    for output in outputs:
+        if page := output.get("data", {}).get("text/html"):
+            output.data["text/html"] = change(page)
 
 
 def reduce_pictures(outputs: list[NotebookNode]) -> None:

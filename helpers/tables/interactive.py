@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
 import hashlib
 import html
+import re
 from base64 import b64encode
 from pathlib import Path
 
@@ -20,6 +22,8 @@ from helpers.tables.table import ABSENT, MINUS
 # scripts (DataTables), and the first table that runs loads it.
 _MODULE = f"_itables_{itables.__version__.replace('.', '_').replace('-', '_')}"
 _LOADER = Path(__file__).with_suffix(".html").read_text(encoding="utf-8")
+# the name of a script, where the loader needs its content
+_UNPACKED = re.compile(r'unpacked\("(\.css|\.js)"\)')
 _NUMBER = itables.JavascriptFunction(
     "function (data, type) { return type !== 'display' ? data"
     f" : Number.isNaN(data) ? '{ABSENT}' : data.toFixed(3).replace('-', '{MINUS}'); }}"
@@ -55,17 +59,32 @@ def interactive(frame: pd.DataFrame, *, caption: str = "") -> HTML:
         ],
         **_OPTIONS,
     )
-    script = Path(itables.options.dt_bundle)
-    loader = _LOADER.format(
-        module=_MODULE,
-        css=_packed(script.with_suffix(".css")),
-        js=_packed(script),
-    )
+    loader = _LOADER.format(module=_MODULE, css=".css", js=".js")
     page = f"{loader}{table}<p>{html.escape(caption)}</p>"
     wide = frame.shape[1] > 12  # takes the margin of the book's pages, too
-    return HTML(f'<div class="full-width">{page}</div>' if wide else page)
+    return HTML(with_scripts(f'<div class="full-width">{page}</div>' if wide else page))
 
 
-def _packed(file: Path) -> str:
-    """Return a file as the loader in the page unpacks it."""
-    return b64encode(gzip.compress(file.read_bytes(), mtime=0)).decode("ascii")
+def with_scripts(page: str) -> str:
+    """Return a page with the scripts of `itables`; `without_scripts` is the inverse."""
+    return _UNPACKED.sub(lambda match: f'unpacked("{_packed(match[1])}")', page)
+
+
+def without_scripts(page: str) -> str:
+    """Return a page of `interactive` with the names of its scripts, which are equal for all.
+
+    >>> shown = interactive(pd.DataFrame({"AUROC": [0.9]})).data
+    >>> short = without_scripts(shown)
+    >>> len(shown) > 20 * len(short), with_scripts(short) == shown
+    (True, True)
+    """
+    for ending in (".css", ".js"):
+        page = page.replace(_packed(ending), ending)
+    return page
+
+
+@functools.cache
+def _packed(ending: str) -> str:
+    """Return a file of `itables` as the loader in the page unpacks it."""
+    content = Path(itables.options.dt_bundle).with_suffix(ending).read_bytes()
+    return b64encode(gzip.compress(content, mtime=0)).decode("ascii")

@@ -104,22 +104,22 @@ EVERY = pytest.param(base._REGISTRY, marks=pytest.mark.exhaustive, id="every sco
 
 
 @pytest.mark.parametrize("names", [OTHERS, EVERY])
-def test_the_readme_shows_the_output_of_the_command(names, tmp_path, monkeypatch, capsys):
+def test_the_page_shows_the_output_of_the_command(names, tmp_path, monkeypatch, capsys):
     """With the score of the book; and times, which the page leaves out.
 
     The score's own mean AUROC does not depend on the other scores.
     """
     monkeypatch.setattr(base, "_REGISTRY", {name: base._REGISTRY[name] for name in names})
     monkeypatch.chdir(tmp_path)
-    page, readme = (project_root() / name for name in ("book/how_to_run.md", "README.md"))
-    text = page.read_text("utf-8").split("```python\n# my_score.py")[1].split("```")[0]
+    page = (project_root() / "book/how_to_run.md").read_text("utf-8")
+    text = page.split("```python\n# my_score.py")[1].split("```")[0]
     (tmp_path / "my_score.py").write_text(text)
     assert main(["bench", "my_score.py"]) == HOLDS
     printed = re.sub(r"(?m)^ *\d+\.\d s  .*", "", capsys.readouterr().out)
     compared = r"my_score, \w+ images: AUROC [\d.]+, place" if names is OTHERS else "^.+$"
     lines = re.findall(compared, " ".join(printed.split()))
     assert lines
-    assert all(line in " ".join(readme.read_text("utf-8").split()) for line in lines)
+    assert all(line in " ".join(page.split()) for line in lines)
     folder = tmp_path / "my_score_bench"
     assert {file.name for file in folder.iterdir()} == files_of(["my_score"])
     page = (folder / "index.html").read_text()

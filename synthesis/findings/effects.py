@@ -1,0 +1,286 @@
+"""The numbers of each finding: a function of the committed results, under the finding's name.
+
+A function gets `read`, which returns the rows of a committed table with some values in some
+columns, and returns the numbers of the sentence by name.  Shares, errors and areas are in per cent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from helpers.tables import printed_numbers
+from synthesis import front
+from synthesis.findings.intervals import Interval, correlation, over_both, over_images, over_runs
+from synthesis.spread import WITHOUT_RUN, jackknife
+
+Read = Callable[..., pd.DataFrame]
+Numbers = dict[str, Any]
+EFFECTS: dict[str, Callable[[Read], Numbers]] = {}
+#: The measures of the three kinds of errors: test set, metric, and whether less is better.
+KINDS = {
+    "mistakes": ("test", "aurc", True),
+    "near": ("near", "auroc", False),
+    "far": ("far", "auroc", False),
+}
+#: The variants of human-centric evaluation with a threshold from training and from fresh images.
+THRESHOLDS = {"training": "primary", "fresh": "fresh threshold"}
+
+
+def effect(function: Callable[[Read], Numbers]) -> Callable[[Read], Numbers]:
+    """Register a function under its name."""
+    EFFECTS[function.__name__] = function
+    return function
+
+
+def mean_over(rows: pd.DataFrame) -> Interval:
+    """Return the mean of some rows in per cent, with its interval for other test images."""
+    return over_images(100 * rows["value"].mean(), 100 * replicates_of(rows))
+
+
+def replicates_of(rows: pd.DataFrame) -> np.ndarray:
+    """Return the mean replicates of some rows, which draw the same images."""
+    return np.mean(rows["bootstrap"].tolist(), axis=0)
+
+
+def difference(rows: pd.DataFrame, others: pd.DataFrame) -> Interval:
+    """Return the difference of two means in per cent, with its interval for other test images."""
+    draws = replicates_of(rows) - replicates_of(others)
+    return over_images(100 * (rows["value"].mean() - others["value"].mean()), 100 * draws)
+
+
+def by_method(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return the rows of each method."""
+    return {str(name): group for name, group in rows.groupby("method", sort=False)}
+
+
+@effect
+def half_accepted(read: Read) -> Numbers:
+    """Compare the shares of errors that MSP and fDBD accept."""
+    shares = read("front").set_index(["score", "kind"])
+    return {
+        f"{score}_{kind}": Interval(*(100 * shares.loc[score, kind]))
+        for score in ("msp", "fdbd")
+        for kind in KINDS
+    }
+
+
+def mean_ranks(read: Read) -> dict[str, pd.DataFrame]:
+    """Return the mean rank of each score for each kind of errors, with `low` and `high`."""
+    return {kind: _ranked(read, *measure) for kind, measure in KINDS.items()}
+
+
+def _ranked(read: Read, test_set: str, metric: str, less_is_better: bool) -> pd.DataFrame:
+    rows = read("pretrained/synthesis", test_set=test_set, metric=metric, variant="primary")
+    rows = rows[rows["method"].str.startswith("baseline/") & (rows["calibration"] != "after")]
+    rows = rows.assign(score=rows["method"].str.partition("/")[2])
+    values = rows.pivot(index="score", columns="backbone", values="value")
+    drawn = rows.pivot(index="score", columns="backbone", values="bootstrap")
+    ranks = values.rank(ascending=less_is_better).mean(axis=1)
+    images = np.array(drawn.to_numpy().tolist())  # by score, network and replicate
+    signed = images if less_is_better else -images
+    # with ties of replicates in the order of the table, which are rare
+    places = signed.argsort(axis=0).argsort(axis=0).mean(axis=1) + 1
+    low, high = np.quantile(places, [0.025, 0.975], axis=1)
+    return pd.DataFrame({"rank": ranks, "low": low, "high": high})
+
+
+@effect
+def all_rounders(read: Read) -> Numbers:
+    """Find the scores that are best for one kind of errors, and for all three kinds."""
+    ranks = mean_ranks(read)
+    places = pd.DataFrame({kind: table["rank"] for kind, table in ranks.items()})
+    worst = places.max(axis=1).sort_values()
+    numbers: Numbers = {"scores": len(places), "first": worst.index[0], "second": worst.index[1]}
+    numbers |= {"worst_first": worst.iloc[0], "worst_second": worst.iloc[1]}
+    for kind, table in ranks.items():
+        numbers |= {
+            f"best_{kind}": table["rank"].idxmin(),
+            f"msp_{kind}": Interval(*table.loc["msp"]),
+        }
+    first = Interval(*ranks["far"].loc[worst.index[0]])
+    return numbers | {"ahead": _apart(numbers["msp_far"], first)}
+
+
+def _apart(first: Interval, second: Interval) -> Interval:
+    """Return a difference of two numbers, with the widest interval that both allow."""
+    return Interval(first.value - second.value, first.low - second.high, first.high - second.low)
+
+
+def error_rates(read: Read) -> pd.DataFrame:
+    """Return the average DER99 of each score on each published network of CIFAR-10."""
+    rows = read("pretrained/human_centric", test_set="average", metric="der99", data_set="cifar10")
+    ours = rows["backbone"].str.contains("+", regex=False) | rows["backbone"].str.contains(
+        "openset"
+    )
+    return rows[~ours & rows["variant"].isin(THRESHOLDS.values())]
+
+
+@effect
+def better_than_msp(read: Read) -> Numbers:
+    """Compare the errors of NCI and fDBD with those of MSP, with two kinds of thresholds."""
+    rows = error_rates(read)
+    numbers: Numbers = {"networks": rows["backbone"].nunique()}
+    changes = []
+    for threshold, variant in THRESHOLDS.items():
+        methods = by_method(rows[rows["variant"] == variant])
+        networks = {name: group.set_index("backbone")["value"] for name, group in methods.items()}
+        for score in ("nci", "fdbd"):
+            numbers[f"{score}_{threshold}"] = difference(methods[score], methods["msp"])
+            changes += [*(networks[score] - networks["msp"])]
+    return numbers | {"smallest": -100 * max(changes)}
+
+
+@effect
+def fresh_threshold(read: Read) -> Numbers:
+    """Compare thresholds from training images with those from fresh images."""
+    kept = read("front").set_index(["score", "kind"])
+    rejected = {
+        f"{score}_rejects": Interval(*(100 * (1 - kept.loc[score, "kept"].iloc[[0, 2, 1]])))
+        for score in ("msp", "energy")
+    }
+    errors = error_rates(read)
+    places = errors.pivot_table("value", "method", "variant").rank()
+    numbers: Numbers = {"scores": len(places), "networks": errors["backbone"].nunique()}
+    for threshold, variant in THRESHOLDS.items():
+        numbers[f"place_{threshold}"] = float(places.loc["msp", variant])
+    promised = 100 * (1 - front.KEEP)
+    beyond = Interval(*(end - promised for end in rejected["msp_rejects"]))
+    return numbers | rejected | {"promised": promised, "beyond": beyond}
+
+
+def trained(read: Read, test_set: str, metric: str) -> pd.DataFrame:
+    """Return the rows of the trained methods of unknown detection."""
+    return read("small/unknown_detection", test_set=test_set, metric=metric)
+
+
+def against_baseline(rows: pd.DataFrame, method: str) -> Interval:
+    """Return what a method changes in the baseline, in per cent, for other images and trainings.
+
+    A method on the baseline's networks is compared run by run; an ensemble of these networks, with
+    and without each of them.
+    """
+    primary = by_method(rows[rows["variant"] == "primary"])
+    mine = primary[method].set_index("run")
+    baseline = primary["baseline"].set_index("run")
+    without = rows[(rows["variant"] == WITHOUT_RUN) & (rows["method"] == method)].set_index("run")
+    if len(without):
+        members = [baseline["value"].drop(run).mean() for run in without.index]
+        variance = jackknife(without["value"].to_numpy() - members)
+    else:
+        variance = (mine["value"] - baseline["value"]).var() / len(mine)
+    change = mine["value"].mean() - baseline["value"].mean()
+    draws = replicates_of(mine) - replicates_of(baseline)
+    return over_both(100 * change, 100**2 * variance, len(baseline), 100 * draws)
+
+
+@effect
+def own_mistakes(read: Read) -> Numbers:
+    """Compare an ensemble and two detectors with the baseline."""
+    rows = trained(read, "test", "aurc")
+    numbers: Numbers = {
+        name: against_baseline(rows, name) for name in ("ensemble", "odin", "openmax")
+    }
+    means = rows[rows["variant"] == "primary"].groupby("method")["value"].mean()
+    numbers |= {f"area_{name}": 100 * means[name] for name in ("baseline", *numbers)}
+    numbers["accuracy"] = against_baseline(trained(read, "test", "accuracy"), "ensemble")
+    return numbers | {"near": against_baseline(trained(read, "near", "auroc"), "ensemble")}
+
+
+def improvements(read: Read) -> pd.DataFrame:
+    """Return by how much of the baseline's AURC each method lowers it, here and in the paper."""
+    printed = printed_numbers.load("unknown_detection").query("data_set == 'CIFAR-40'")
+    columns = {}
+    for kind, (ours, printed_set) in {
+        "union": ("paper_union", "union"),
+        "mistakes": ("test",) * 2,
+    }.items():
+        rows = trained(read, ours, "aurc").query("variant == 'primary'")
+        paper = printed[(printed["metric"] == "aurc") & (printed["test_set"] == printed_set)]
+        for source, table in (("here", rows), ("paper", paper)):
+            means = table.groupby("method", sort=False)["value"].mean()
+            columns[kind, source] = 100 * (1 - means / means["baseline"])
+    return pd.DataFrame(columns).dropna().drop("baseline")
+
+
+@effect
+def as_in_the_paper(read: Read) -> Numbers:
+    """Correlate the methods' improvements over the baseline, here and in the paper."""
+    table = improvements(read)
+    union = table["union"]
+    ranks = table["mistakes"].rank()
+    return {
+        "methods": len(table),
+        "union": correlation(union["paper"], union["here"]),
+        "mistakes": correlation(ranks["paper"], ranks["here"]),
+    }
+
+
+@effect
+def temperature(read: Read) -> Numbers:
+    """Compare how much of the calibration error temperature scaling removes."""
+    rows = read("small/openset_calibration", metric="ece", variant="primary")
+    errors = rows.pivot_table("value", ["method", "calibration"], "run")  # means over architectures
+    numbers: Numbers = {"networks": rows.groupby(["backbone", "run"]).ngroups}
+    share = read("small/openset_calibration", metric="unknown", variant="primary")["value"]
+    numbers["unknown"] = 100 * share.mean()
+    removed = {}
+    for name in ("closed-set", "open-set"):
+        before, after = (errors.loc[(name, when)] for when in ("before", "after"))
+        removed[name] = 1 - after / before
+        part = name.removesuffix("-set")
+        numbers[part] = over_runs(100 * removed[name])
+        numbers |= {f"{part}_before": 100 * before.mean(), f"{part}_after": 100 * after.mean()}
+    return numbers | {"gap": over_runs(100 * (removed["closed-set"] - removed["open-set"]))}
+
+
+@effect
+def averaged_trials(read: Read) -> Numbers:
+    """Compare the best trial of a search with the mean of all trials, before and after scaling."""
+    numbers: Numbers = {}
+    measures = {"ece": ("test", "erm"), "auroc": ("out", "erm/entropy")}
+    for metric, (test_set, method) in measures.items():
+        chosen = read("small/uimnet", backbone="resnet20", variant=["primary", "ensemble"],
+                      metric=metric, test_set=test_set, method=method)  # fmt: skip
+        values = 100 * chosen.pivot(index="run", columns=["variant", "calibration"], values="value")
+        raised = values["ensemble", "before"] - values["primary", "before"]
+        numbers |= {f"{metric}_raised": over_runs(raised)}
+        for variant, calibration in values:
+            numbers[f"{metric}_{variant}_{calibration}"] = values[variant, calibration].mean()
+    return numbers
+
+
+@effect
+def one_quantile(read: Read) -> Numbers:
+    """Compare the errors of FPR95, predicted from one quantile and from the Gscore."""
+    methods = {"share": "msp/statistic_share", "gscore": "msp/ude_wasserstein"}
+    rows = read("pretrained/gscore", metric="rmse_fpr95", data_set="cifar10",
+                method=list(methods.values()), variant=["primary", "mixed"])  # fmt: skip
+    errors = 100 * rows.pivot_table("value", "backbone", ["variant", "method"])
+    numbers: Numbers = {"networks": len(errors)}
+    for name, method in methods.items():
+        numbers |= {name: over_runs(errors["primary", method])}
+        numbers |= {f"{name}_mixed": over_runs(errors["mixed", method])}
+    share, gscore = (errors["primary", method] for method in methods.values())
+    return numbers | {"less": over_runs(share - gscore)}
+
+
+@effect
+def resize_artefact(read: Read) -> Numbers:
+    """Compare Outlier Exposure and the baseline on images resized with and without artefacts."""
+    numbers: Numbers = {}
+    sets = {name: trained(read, name, "auroc").query("variant == 'primary'")
+            for name in ("aliased", "fixed")}  # fmt: skip
+    for method in ("outlier_exposure", "baseline"):
+        aliased, fixed = (by_method(rows)[method] for rows in sets.values())
+        numbers |= {f"{method}_aliased": mean_over(aliased), f"{method}_fixed": mean_over(fixed)}
+        numbers[f"{method}_gain"] = difference(aliased, fixed)
+    return numbers
+
+
+def without_sign(numbers: Mapping[str, Any], names: Sequence[str]) -> list[str]:
+    """Return the named effects whose interval includes zero."""
+    return [name for name in names if not numbers[name].has_a_sign]

@@ -1,0 +1,54 @@
+"""A slider over the share of correct answers that a threshold accepts, on real outputs."""
+
+from __future__ import annotations
+
+import numpy as np
+from IPython.display import HTML
+
+from helpers import scores
+from known_unknowns.bench import FeaturePack, values_on
+from synthesis import front
+from synthesis.rendering import render
+
+KINDS = {"mistakes": "own mistakes", "near": "near images", "far": "far images"}
+#: Shares of the correct answers, in per cent.
+POSITIONS = range(50, 101)
+
+
+def accepted(pack: FeaturePack, score: str) -> dict[str, list[int]]:
+    """Return the share of each kind of error that a score accepts at each position, in per cent."""
+    values = values_on(pack, scores.create_as_published(score, pack.id_set))
+    test = values.pop("test")
+    correct = pack.test.correct
+    thresholds = np.quantile(test[correct], 1 - np.array(POSITIONS) / 100, method="lower")
+    errors = {"mistakes": [test[~correct]]}
+    for side in ("near", "far"):
+        errors[side] = [each for name, each in values.items() if name.startswith(side)]
+    shares = {
+        kind: np.mean([(each >= thresholds[:, None]).mean(axis=1) for each in sets], axis=0)
+        for kind, sets in errors.items()
+    }
+    return {kind: np.rint(100 * share).astype(int).tolist() for kind, share in shares.items()}
+
+
+def slider(pack: FeaturePack, names: tuple[str, ...] = ("msp", "fdbd")) -> HTML:
+    """Return bars of the accepted errors, which follow a slider in the page without a server."""
+    of_scores = {name: accepted(pack, name) for name in names}
+    rows = [
+        {"kind": title, "score": name, "title": front.SCORES[name], "first": name == names[0],
+         "shares": of_scores[name][kind]}
+        for kind, title in KINDS.items()
+        for name in names
+    ]  # fmt: skip
+    caption = (
+        f"{len(pack.test):,} test images, {len(pack.near)} near and {len(pack.far)} far sets, "
+    )
+    page = render(
+        "slider.html",
+        rows=rows,
+        best=names[-1],
+        positions=[*POSITIONS],
+        start=POSITIONS.index(round(100 * front.KEEP)),
+        caption=f"{caption}network {pack.name}.",
+    )
+    return HTML(page)
