@@ -39,9 +39,6 @@ WAITING = {
     "uimnet/training",
     "uimnet/evaluation",
     "uimnet/figures",
-    "unknown_detection/dataset",
-    "unknown_detection/training",
-    "unknown_detection/figures",
 }
 each = pytest.mark.parametrize("path", NOTEBOOKS, ids=name_of)
 finished = pytest.mark.parametrize(
