@@ -31,10 +31,6 @@ WAITING = {
     "synthesis/evaluation",
     "synthesis/ledger",
     "synthesis/published",
-    "uimnet/dataset",
-    "uimnet/training",
-    "uimnet/evaluation",
-    "uimnet/figures",
 }
 each = pytest.mark.parametrize("path", NOTEBOOKS, ids=name_of)
 finished = pytest.mark.parametrize(
