@@ -18,7 +18,6 @@ REMOVED = {"remove-cell", "remove-input"}
 TEACHING = {"dataset", "training", "evaluation", "figures"}
 # the rest of this set is on its way
 WAITING = {
-    "audit/audit",
     "beyond/without_labels",
     "gscore/dataset",
     "gscore/training",
