@@ -90,8 +90,7 @@ def few_colours(png: bytes, shown: int | None = None) -> bytes:
                 break
     else:
         if shown and shown < picture.width:
-            height = round(picture.height * shown / picture.width)
-            picture = picture.resize((shown, height), Image.Resampling.BOX)
+            picture = picture.reduce(picture.width // shown)
         _, mean, few = _differences(picture, 256)
         few = few if mean <= 1 else picture
     few.save(file := io.BytesIO(), "PNG", optimize=True, dpi=dots)
