@@ -9,8 +9,6 @@ from helpers.tables.table import Table, categories, numbers, single
 
 HEADINGS = TEXTS["metrics"]
 NOTHING_PRINTED = TEXTS["printed"]
-#: Columns that say that two numbers are of the same network, on a slice and on the whole set.
-_SAME = ["backbone", "run", "method", "calibration", "variant", "metric"]
 
 
 def domain_means(table: pd.DataFrame) -> pd.DataFrame:
@@ -83,41 +81,3 @@ def whole_sets(parameters) -> pd.DataFrame | None:
     if parameters.finished is None:
         return None
     return results.read(project_root() / "results" / parameters.finished / "uimnet.parquet")
-
-
-def side_by_side(table: pd.DataFrame, whole: pd.DataFrame | None) -> Table:
-    """Return the main numbers of a build, each next to the committed one of the same networks.
-
-    The numbers are of the chosen trials of the largest network in `table`, without spectral
-    normalisation or temperature, in per cent; those of the build have 95 % intervals over the test
-    images.  `whole` is None if there is nothing to compare.
-    """
-    chosen = split_columns(table)
-    chosen = chosen[(chosen["variant"] == "primary") & (chosen["spectral"] == FREE)]
-    chosen = chosen[chosen["calibration"] == "before"]
-    chosen = chosen[chosen["backbone"] == chosen["backbone"].iloc[-1]]
-    heads = chosen["metric"].str.cat(chosen["measure"], " ").str.strip()
-    titles_of = {name: TEXTS["main"]["columns"][name] for name in TEXTS["beside"]["columns"]}
-    chosen = chosen.assign(head=heads.map(titles_of)).dropna(subset="head")
-    cells = []
-    for (algorithm, head), rows in chosen.groupby(["algorithm", "head"], sort=False):
-        low, high = results.interval_of_mean(rows)
-        text = f"{100 * rows['value'].mean():.1f} ({100 * low:.1f} to {100 * high:.1f})"
-        cell = {"algorithm": algorithm, "head": head}
-        cells.append(cell | {"of": "this build", "text": text, "rows": " ".join(rows["row"])})
-        if whole is not None:
-            same = whole.merge(rows[_SAME], on=_SAME)
-            text = f"{100 * same['value'].mean():.1f}"
-            cells.append(cell | {"of": "committed", "text": text, "rows": " ".join(same["row"])})
-    frame = pd.DataFrame(cells)
-    frame = frame.assign(
-        algorithm=categories(frame["algorithm"], ALGORITHMS),
-        head=categories(frame["head"], list(titles_of.values())),
-    )
-    head = chosen.iloc[0]
-    caption = TEXTS["beside"]["caption"].format(
-        network=head["backbone"], seeds=chosen["run"].nunique(), printed=NOTHING_PRINTED
-    )
-    return Table(
-        frame, ["algorithm"], ["head", "of"], name="uimnet-build", caption=caption, data=chosen
-    )

@@ -7,7 +7,7 @@ from helpers.papers.unknown_detection import PAPER, composition
 from helpers.papers.unknown_detection.methods import RECORDS, TEXTS, title
 from helpers.papers.unknown_detection.parameters import METHODS
 from helpers.tables import comparisons, printed_numbers, results
-from helpers.tables.table import Table, categories, number
+from helpers.tables.table import Table, categories
 
 HEADINGS = TEXTS["metrics"]
 _ASIDE = [name for name, method in RECORDS.items() if method.aside]
@@ -133,20 +133,3 @@ def side_by_side(table: pd.DataFrame, whole: pd.DataFrame) -> pd.DataFrame:
     both["whole sets"] = whole[whole["variant"] == "primary"].groupby(cell)["value"].mean()
     both["paper"] = paper.groupby(cell)["value"].mean()
     return both.reset_index()
-
-
-def build_table(table: pd.DataFrame, whole: pd.DataFrame) -> Table:
-    """Return the main numbers of the nine methods from all three sources, in one cell each."""
-    both = side_by_side(table, whole).set_index(["metric", "test_set"])
-    columns = []
-    for metric, test_set, head, scale, pattern in TEXTS["build"]["columns"]:
-        column = both.loc[[(metric, test_set)]].query("method in @METHODS").reset_index()
-        texts = []
-        for row in column[["slice", "low", "high", "whole sets", "paper"]].to_numpy():
-            first, low, high, second, third = (number(scale * value, pattern) for value in row)
-            texts.append(f"{first} [{low}, {high}] · {second} · {third}")
-        columns.append(column.assign(text=texts, head=head))
-    cells = pd.concat(columns)
-    cells["method"] = categories(cells["method"], METHODS)
-    caption = TEXTS["build"]["caption"]
-    return Table(cells, ["method"], ["head"], name="unknown_detection-build", caption=caption)

@@ -8,7 +8,7 @@ import pytest
 from helpers.files import project_root
 from helpers.papers import load, run
 from helpers.papers.learnt_distances import learnt_distances
-from helpers.papers.openset_calibration import experiment, tables
+from helpers.papers.openset_calibration import experiment
 from helpers.scores.calibration import fit_temperature
 from helpers.scores.openmax import OpenMax
 from helpers.tables import results
@@ -62,17 +62,3 @@ def test_openmax_uses_the_stored_distances_of_a_finished_network(monkeypatch):
         OpenMax(2000).fit_distances(known)
     with pytest.raises(ValueError, match="kind 'euclidean_cosine' expected, got 'euclidean'"):
         OpenMax(20, distance="euclidean_cosine").fit_distances(known)
-
-
-def test_a_build_the_whole_set_and_the_paper_are_side_by_side():
-    few = SMALL[SMALL["run"] < 2]
-    frame = tables.beside(few, SMALL, "resnet20", ["ece"]).frame()
-    line = frame.loc["closed-set: before", "ECE"]
-    means = committed("x-resnet20-0-closed-set", "ece", "before")
-    means = (means + committed("x-resnet20-1-closed-set", "ece", "before")) / 2
-    assert line["this build"].startswith(f"{means:.3f} [")
-    assert line["whole test set"].startswith(f"{means:.3f} ±")  # of the same runs
-    assert line["paper"] == "0.069"
-    alone = tables.beside(few.head(0), SMALL, "efficientnet_half", ["ece"])
-    assert [*alone.frame()["ECE"]] == ["whole test set", "paper"]
-    assert alone.caption.startswith("`efficientnet_half`, means over 5 runs")

@@ -8,7 +8,7 @@ from helpers import metrics, scores
 from helpers.files import project_root
 from helpers.outputs import Outputs
 from helpers.papers.parameters import load
-from helpers.papers.uimnet import experiment, roles, tables, trials
+from helpers.papers.uimnet import experiment, roles, trials
 from helpers.papers.uimnet.held_out import SCORE, HeldOut
 from helpers.papers.uimnet.roles import DomainSplit
 from helpers.training import finished_networks
@@ -122,20 +122,6 @@ def test_the_stored_arrays_are_the_scores_of_the_validation_images(name):
     np.testing.assert_allclose(held_out.scores_of("tta", after=True), after, rtol=1e-6)
     with pytest.raises(ValueError, match=r"no committed scores 'knn' .* there are tta"):
         held_out.scores_of("knn", after=False)
-
-
-def test_a_build_stands_next_to_the_committed_numbers_of_the_same_networks():
-    """Not next to means over data seeds that the build does not have."""
-    whole = tables.whole_sets(MINI)
-    small = whole[(whole["backbone"] == "resnet8") & (whole["run"] == 0)]
-    shown = tables.side_by_side(small, whole).frame()
-    erm = small[(small["method"] == "erm") & (small["variant"] == "primary")]
-    accuracy = erm.loc[(erm["metric"] == "accuracy"), "value"].iloc[0]
-    assert shown.loc["ERM", ("accuracy, %", "committed")] == f"{100 * accuracy:.1f}"
-    assert shown.loc["ERM", ("accuracy, %", "this build")].startswith(f"{100 * accuracy:.1f} (")
-    assert shown.shape == (8, 6)
-    alone = tables.side_by_side(small, None).frame()
-    assert alone.shape == (8, 3)
 
 
 def test_the_main_table_has_the_calibration_error_before_and_after_scaling():
