@@ -64,14 +64,16 @@ def reduce_pictures(outputs: list[NotebookNode]) -> None:
     """Give the pictures of a cell few colours."""
     for output in outputs:
         if picture := output.get("data", {}).get("image/png"):
-            small = few_colours(base64.b64decode(picture))
+            shown = output.metadata.get("image/png", {}).get("width")
+            small = few_colours(base64.b64decode(picture), shown)
             output.data["image/png"] = base64.b64encode(small).decode() + "\n"
 
 
-def few_colours(png: bytes) -> bytes:
-    """Return a picture with a palette and the same resolution, or unchanged if that is visible.
+def few_colours(png: bytes, shown: int | None = None) -> bytes:
+    """Return a picture with a palette, or unchanged if that is visible.
 
-    Lines, letters and areas need few colours. Photographs may change a little.
+    Lines, letters and areas need few colours, and keep their resolution.  Photographs may change a
+    little.  If the page shows them `shown` pixels wide, they have no more pixels.
     """
     picture: Image.Image = Image.open(io.BytesIO(png))
     opaque = picture.convert("RGBA").getchannel("A").getextrema() == (255, 255)
@@ -80,21 +82,30 @@ def few_colours(png: bytes) -> bytes:
     dots = picture.info.get("dpi")
     picture = picture.convert("RGB")
     sample = picture.resize([size // 4 + 1 for size in picture.size], Image.Resampling.NEAREST)
-    for colours in (16, 64, 256):
+    for colours in (16, 32, 64, 256):
         # colours that are too few for a sixteenth of the pixels are too few for all
-        if _alike(sample, colours, 4) and (few := _alike(picture, colours)):
-            few.save(file := io.BytesIO(), "PNG", optimize=True, dpi=dots)
-            return min(file.getvalue(), png, key=len)
-    return png
+        if _differences(sample, colours)[0] <= 4:
+            share, few = _differences(picture, colours)[::2]
+            if share <= 1:
+                break
+    else:
+        if shown and shown < picture.width:
+            height = round(picture.height * shown / picture.width)
+            picture = picture.resize((shown, height), Image.Resampling.BOX)
+        _, mean, few = _differences(picture, 256)
+        few = few if mean <= 1 else picture
+    few.save(file := io.BytesIO(), "PNG", optimize=True, dpi=dots)
+    return min(file.getvalue(), png, key=len)
 
 
-def _alike(picture: Image.Image, colours: int, slack: int = 1) -> Image.Image | None:
-    """Return a picture with a palette of `colours`, or None if the change is visible."""
+def _differences(picture: Image.Image, colours: int) -> tuple[float, float, Image.Image]:
+    """Return the share of changed pixels and the mean change, of those allowed, and the picture.
+
+    The picture has a palette of `colours`.
+    """
     few = picture.quantize(colours, dither=Image.Dither.NONE)
     changed = np.asarray(ImageChops.difference(picture, few.convert("RGB"))).max(axis=2)
-    share = (changed > _VISIBLE).mean() / _FEW
-    mean = changed.mean() / _SLIGHT
-    return few if share <= slack or (colours == 256 and mean <= slack) else None
+    return (changed > _VISIBLE).mean() / _FEW, changed.mean() / _SLIGHT, few
 
 
 if __name__ == "__main__":

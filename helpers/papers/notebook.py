@@ -1,14 +1,19 @@
-"""A check in the first cell of each notebook: names that papermill gave it are its parameters."""
+"""The parameters of a notebook: values in its first cell, values of papermill, and the tier's."""
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from helpers.checks import known_name
+from helpers.papers import TIERS
+from helpers.papers import parameters as of_papers
 
 #: First line of the cell that papermill inserts after the cell with the tag `parameters`.
 _INJECTED = "# Parameters\n"
 #: Start of the last line of the cell with the tag.
 _LAST = "\noverrides = {}"
+#: The tier whose values the cell shows.
+_SHOWN = TIERS[0]
 
 
 def check_given(cells: Sequence[str] | None = None) -> None:
@@ -26,13 +31,7 @@ def check_given(cells: Sequence[str] | None = None) -> None:
     ValueError: unknown parameter 'epoch'; did you mean 'epochs'? There are: epochs, overrides. \
 Other values of the file of the tier: -y '{overrides: {NAME: VALUE}}'
     """
-    if cells is None:
-        from IPython import get_ipython
-
-        shell = get_ipython()
-        cells = shell.user_ns["In"] if shell else []
-    injected = [cell for cell in cells if cell.startswith(_INJECTED)]
-    tagged = [cell for cell in cells if cell not in injected and _LAST in cell]
+    injected, tagged = _cells(cells)
     if not (injected and tagged):
         return
     declared = _assigned(tagged[-1])
@@ -42,6 +41,53 @@ Other values of the file of the tier: -y '{overrides: {NAME: VALUE}}'
         except ValueError as error:
             more = "Other values of the file of the tier: -y '{overrides: {NAME: VALUE}}'"
             raise ValueError(f"{error}. {more}") from None
+
+
+def load(
+    paper: str,
+    tier: str,
+    overrides: Mapping[str, Any],
+    *,
+    loader: Callable = of_papers.load,
+    cells: Sequence[str] | None = None,
+    **values,
+):
+    """Return the parameters of a paper at a tier with the values of a notebook's first cell.
+
+    The cell shows the values of tier `mini`.  At another tier, a value that nobody has changed is
+    the value of that tier's file.  A value of papermill always counts.  `loader` is the function
+    that reads the files, and `cells` are as in `check_given`.
+
+    Examples
+    --------
+    >>> shown = of_papers.load("unknown_detection", "mini").passes
+    >>> load("unknown_detection", "small", {}, passes=shown).passes
+    50
+    >>> papermill = [f"# Parameters\\npasses = {shown}"]
+    >>> load("unknown_detection", "small", {}, cells=papermill, passes=shown).passes == shown
+    True
+    """
+    injected, _ = _cells(cells)
+    given = [name for cell in injected[-1:] for name in _assigned(cell)]
+    usual = loader(paper, _SHOWN)
+    shown = usual.training | usual.model_dump()
+    changed = {
+        name: value
+        for name, value in values.items()
+        if name in given or name not in shown or value != shown[name]
+    }
+    return loader(paper, tier, **changed, **overrides)
+
+
+def _cells(cells: Sequence[str] | None) -> tuple[list[str], list[str]]:
+    """Return the executed cells that papermill inserted, and those with the tag `parameters`."""
+    if cells is None:
+        from IPython import get_ipython
+
+        shell = get_ipython()
+        cells = shell.user_ns["In"] if shell else []
+    injected = [cell for cell in cells if cell.startswith(_INJECTED)]
+    return injected, [cell for cell in cells if cell not in injected and _LAST in cell]
 
 
 def _assigned(source: str) -> list[str]:

@@ -3,6 +3,7 @@
 import io
 
 import nbformat
+import numpy as np
 import pytest
 import store_outputs
 from PIL import Image
@@ -38,6 +39,17 @@ def test_a_picture_with_fewer_colours_keeps_its_dots_per_inch():
     Image.new("RGBA", (300, 200), (0, 114, 178, 255)).save(file, "PNG", dpi=(96, 96))
     picture = Image.open(io.BytesIO(store_outputs.few_colours(file.getvalue())))
     assert picture.mode == "P" and round(picture.info["dpi"][0]) == 96
+
+
+def test_a_photograph_has_the_pixels_that_the_page_shows_and_a_chart_twice_as_many():
+    """With twice as many, the photographs of all notebooks would be five megabytes larger."""
+    colours = np.random.default_rng(0).integers(0, 256, (40, 60, 3), np.uint8)
+    photograph = Image.fromarray(colours).resize((600, 400), Image.Resampling.BICUBIC)
+    chart = Image.new("RGB", (600, 400), "white")
+    for picture, width in ((photograph, 300), (chart, 600)):
+        picture.save(file := io.BytesIO(), "PNG")
+        small = Image.open(io.BytesIO(store_outputs.few_colours(file.getvalue(), shown=300)))
+        assert small.width == width
 
 
 def test_a_notebook_that_was_changed_since_is_refused():
