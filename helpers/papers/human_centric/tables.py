@@ -25,46 +25,6 @@ def cases(table: pd.DataFrame) -> pd.DataFrame:
     return wide[[name for name in METHODS if name in wide]].rename_axis(index=None, columns=None)
 
 
-#: Weights of the kinds of sets in the paper's average: one test set, three input-shifted and four
-#: label-shifted sets.
-WEIGHTS = {"test": 1 / 8, "input-shifted": 3 / 8, "label-shifted": 4 / 8}
-_RULES = ("accept everything", "reject everything")
-
-
-def weighted_errors(table: pd.DataFrame, metric: str = "der99") -> pd.DataFrame:
-    """Return detection error rates with the paper's weights of the sets, by network and score.
-
-    Our networks have other numbers of sets of each kind than the paper, so a plain mean over sets
-    would weigh the kinds differently.  The two rules without a score follow from the accuracies.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Rows of one variant.
-
-    Returns
-    -------
-    DataFrame
-        ``known`` (test and input-shifted sets, 1 : 3), ``unknown`` (label-shifted sets) and
-        ``average``, means over runs; the index is the network and the score.
-    """
-    rates = table[(table["metric"] == metric) & table["test_set"].isin([*WEIGHTS])]
-    wide = rates.pivot_table("value", ["backbone", "method"], "test_set", sort=False)
-    known_sets = ["test", "input-shifted"]
-    accuracies = table[table["metric"] == "accuracy"]
-    accuracies = accuracies.pivot_table("value", "backbone", "test_set")
-    shifted = accuracies.drop(columns="test").mean(axis=1)
-    correct = pd.DataFrame({"test": accuracies["test"], "input-shifted": shifted})
-    correct["label-shifted"] = 0.0  # no prediction of an unknown class is correct
-    rules = pd.concat({_RULES[0]: 1 - correct, _RULES[1]: correct}, names=["method"])
-    wide = pd.concat([wide, rules.swaplevel()[[*WEIGHTS]]])
-    share = sum(WEIGHTS[name] for name in known_sets)
-    known = sum(WEIGHTS[name] * wide[name] for name in known_sets) / share
-    average = share * known + (1 - share) * wide["label-shifted"]
-    errors = {"known": known, "unknown": wide["label-shifted"], "average": average}
-    return pd.DataFrame(errors).dropna()
-
-
 def zoo(table: pd.DataFrame, *, methods: Mapping[str, str] = METHODS) -> Table:
     """Return accuracy and average DER99 of all networks; failed networks come last."""
     error = (table["metric"] == "der99") & (table["test_set"] == "average")
