@@ -103,13 +103,16 @@ def head_stand_ins(cells: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
 
 
 def difference_in_deviations(cells: pd.DataFrame) -> pd.Series:
-    """Return our mean minus the paper's, in deviations of the paper.
+    """Return our mean minus the paper's, in deviations.
 
-    If the paper prints no deviation, the unit is our deviation.
+    The unit is in the column ``deviation``, if there is one; NaN there means that the two numbers
+    do not measure the same.  Otherwise it is the paper's deviation, or, without one, ours.
     """
-    paper = cells["paper_std"].where(cells["paper_std"] > 0)
-    ours = cells["std"].where(cells["std"] > 0)
-    return (cells["mean"] - cells["paper"]) / paper.fillna(ours)
+    if "deviation" in cells:
+        unit = cells["deviation"]
+    else:
+        unit = cells["paper_std"].where(cells["paper_std"] > 0).fillna(cells["std"])
+    return (cells["mean"] - cells["paper"]) / unit.where(unit > 0)
 
 
 def numbers_beside(cells: pd.DataFrame, scale: float, pattern: str) -> list[str]:

@@ -25,6 +25,7 @@ import pandas as pd
 from helpers.metrics.correlation import spearman
 from helpers.metrics.ranks import critical_difference
 from helpers.papers.human_centric.parameters import FRESH, KINDS, PAPER_METHODS, ModelName
+from helpers.papers.human_centric.tables import PAPER_SETS
 from helpers.tables.printed_numbers import with_averages
 from synthesis.effects import Effect, Wording, number
 from synthesis.verdicts import Claims, Second, index_numbers
@@ -35,7 +36,6 @@ FEWEST = 5  # models for a correlation: of four, one order in 24 is perfect by c
 WAYS = 3  # ways of training, for the question which of them is best
 WEAK = 0.1  # the largest small radius of adversarial training; the paper names it and 1
 _RESNETS = "two ResNets that are trained normally, with FPR over the label-shifted sets"
-PAPER_SETS = (1, 3, 4)  # how many sets of each of `KINDS` the paper's average has
 
 # numbers of a network
 _NUMBERS = [*((score, "der99", "average") for score in SCORES), ("network", "accuracy", "test")]

@@ -64,6 +64,8 @@ def test_numbers_next_to_the_papers_numbers_have_the_difference_in_deviations():
     """The unit is the paper's deviation, or our deviation if the paper does not print it."""
     part = pd.DataFrame({"mean": 9.0, "std": 1.0, "paper": 1.0, "paper_std": [2, float("nan")]})
     assert numbers_beside(part, 1, ".0f") == ["9 ± 1 (1 ± 2; +4.0 σ)", "9 ± 1 (1; +8.0 σ)"]
+    part["deviation"] = [4, float("nan")]  # the second pair of numbers does not measure the same
+    assert numbers_beside(part, 1, ".0f") == ["9 ± 1 (1 ± 2; +2.0 σ)", "9 ± 1 (1)"]
 
 
 def test_files_are_written_as_their_names_end(tmp_path):

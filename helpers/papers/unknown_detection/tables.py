@@ -60,6 +60,9 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
     network = parameters.network
     both = beside(table)
     both = both[~both["method"].isin(_ASIDE)]
+    deviations = spread_over_draws(table, parameters.tier)
+    places = pd.MultiIndex.from_frame(both[["metric", "test_set"]])
+    both["deviation"] = deviations.reindex(places).to_numpy()
     columns = []
     for metric, test_set, head, scale, pattern in TEXTS["main"]["columns"]:
         column = both[(both["metric"] == metric) & (both["test_set"] == test_set)]
@@ -81,6 +84,25 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
     )
     name = comparisons.name_of(both, "main")
     return Table(cells, ["method"], ["head"], name=name, caption=caption.rstrip(), data=both)
+
+
+def spread_over_draws(table: pd.DataFrame, tier: str) -> pd.Series:
+    """Return the standard deviation of the baseline over draws of the classes, by metric and set.
+
+    One training on each draw, so the deviation contains the spread over runs.  A difference from
+    the paper's number has no unit on a union, whose far sets are not the paper's, and at a tier
+    without further draws.
+    """
+    path = project_root() / "results" / tier / "unknown_detection-draws.parquet"
+    if not path.exists():
+        return pd.Series(index=pd.MultiIndex.from_arrays([[], []]), dtype=float)
+    draws = results.read(path)
+    draws = draws[draws["variant"].str.startswith("draw")]
+    here = table[(table["method"] == "baseline") & (table["run"] == 0)]
+    every = composition.with_excess(pd.concat([here, draws]))
+    unions = every["test_set"].isin(["union", composition.PAPER_UNION])
+    every = every[~unions & every["method"].eq("baseline")]
+    return every.groupby(["metric", "test_set"])["value"].std()
 
 
 def whole_sets(parameters, table: pd.DataFrame) -> pd.DataFrame:

@@ -1,0 +1,59 @@
+"""The rule that rejects every image, next to the scores of committed results."""
+
+import pandas as pd
+import pytest
+
+from helpers.papers.human_centric import tables
+from helpers.papers.human_centric.parameters import FRESH
+from synthesis import without_score
+
+
+def test_the_rule_of_a_table_is_the_mean_accuracy_at_the_papers_weights(table_of):
+    """Test images, input-shifted and label-shifted sets count 1:3:4."""
+    records = []
+    for test_set, share in (("test", 0.8), ("fog", 0.6), ("snow", 0.4)):
+        records.append(
+            {"method": "network", "metric": "accuracy", "test_set": test_set, "value": share}
+        )
+    for test_set, share in (("test", 0.1), ("input-shifted", 0.3), ("label-shifted", 0.5)):
+        records.append({"method": "msp", "metric": "der99", "test_set": test_set, "value": share})
+    table = table_of([{"backbone": "resnet8"} | each for each in records], paper="human_centric")
+    (case,) = tables.weighted_cases(table).to_dict("records")
+    assert case["msp"] == pytest.approx((0.1 + 3 * 0.3 + 4 * 0.5) / 8)
+    assert case[tables.REJECT] == pytest.approx((0.8 + 3 * 0.5) / 8)
+    assert case[tables.ACCEPT] == pytest.approx(1 - case[tables.REJECT])
+
+
+def test_a_network_counts_as_ahead_only_with_a_rate_below_the_rule():
+    """Equal rates are not ahead."""
+    cases = pd.DataFrame({"msp": [0.4, 0.5], "knn": [0.5, 0.3], tables.REJECT: 0.4}, ["a", "b"])
+    compared = without_score.compare(cases)
+    assert compared.ahead == ("b",)
+    assert (compared.lowest, compared.lowest_rate) == ("KNN", 40.0)
+
+
+def test_committed_networks_have_the_numbers_of_the_review():
+    """An independent program computed them from the outputs of the five published networks."""
+    trained = without_score.rates().iloc[:5]
+    fresh = without_score.rates(variant=FRESH).iloc[:5]
+    expected = {"rule": 37.6, "msp": 32.8, "lowest": "fDBD", "lowest_rate": 27.8}
+    for name, value in expected.items():
+        assert getattr(without_score.compare(trained), name) == (
+            value if isinstance(value, str) else pytest.approx(value, abs=0.05)
+        )
+    compared = without_score.compare(fresh)
+    assert (compared.lowest, round(compared.lowest_rate, 1)) == ("Mahalanobis++", 40.4)
+    assert round(compared.msp, 1) == 53.0
+
+
+def test_the_finding_names_the_papers_networks_on_which_no_score_is_better():
+    """All numbers of the sentence are computed."""
+    text = without_score.finding()
+    assert "on VGG19, RN50 and MobileNetV2, which are exactly" in text
+    assert "rejecting every image has a detection error rate of 37.0 %" in text
+
+
+def test_the_figure_has_the_networks_of_the_paper_and_ours():
+    """One row for each network, one mark of the rule in each."""
+    axes = without_score.draw()
+    assert [len(ax.get_yticks()) for ax in axes] == [8, 9, 9]
