@@ -38,7 +38,7 @@ def test_pages_are_made_from_every_record_and_listed():
     titles = {
         "methods": [f"`{name}`. " for name in scores.names()],
         "metrics": [f"## {record.title}\n" for record in metrics.RECORDS],
-        "data_sets": [f"{{dropdown}} {card.title} (" for card in data.cards()],
+        "data_sets": [f"**{card.title}**, `{card.name}`: " for card in data.cards()],
     }
     titles["data_sets"] += [f"| `{name}` |" for name in zoo_records.records()]
     for page, expected in titles.items():

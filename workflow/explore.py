@@ -11,6 +11,7 @@ from typing import NamedTuple
 import matplotlib.pyplot as plt
 import numpy as np
 from pages import render
+from scipy.stats import norm
 
 from helpers import labelfree, metrics, scores
 from helpers.metrics.calibration import calibration_error
@@ -31,12 +32,17 @@ Values = Sequence[float] | np.ndarray
 
 
 class Figure(NamedTuple):
-    """Titles of both axes, the positions of the slider on x, and the curves at these positions."""
+    """Titles of both axes, the positions of the slider on x, and the curves at these positions.
+
+    With `moving`, the figure has two groups of images, of equal shape, and the slider moves the
+    second group; the curves are only in the sentence.
+    """
 
     x: str
     y: str
     positions: Values
     curves: Mapping[str, Values]
+    moving: tuple[Values, Values] | None = None
 
 
 def write() -> dict[str, str]:
@@ -52,12 +58,21 @@ def draw(name: str, figure: Figure) -> dict:
     words = [[f"{name} {y:.3f}" for y in curve] for name, curve in figure.curves.items()]
     pairs = zip(figure.positions, zip(*words, strict=True), strict=True)
     sentences = [f"{figure.x} {x:.3g}: {', '.join(values)}." for x, values in pairs]
-    start = len(sentences) // 2
+    start = len(sentences) // (4 if figure.moving else 2)
     with plt.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
         drawn, ax = plt.subplots(figsize=(6, 3.4), layout="constrained")
-        for (label, values), style in zip(figure.curves.items(), cycle(["-", "--", "-.", ":"])):
-            ax.plot(figure.positions, values, style, label=label)
-        ax.axvline(figure.positions[start], color="black", gid="cursor")
+        if figure.moving:
+            grid, images = figure.moving
+            ax.fill_between(grid, images, alpha=0.5, label="known images")
+            look = {"alpha": 0.5, "label": "unknown images", "gid": "cursor"}
+            ax.fill_between(grid + figure.positions[start], images, **look)
+            reach = np.ptp(grid) / 2 + np.abs(figure.positions).max()
+            ax.set(xlim=(-reach, reach), ylim=0)
+        else:
+            styles = cycle(["-", "--", "-.", ":"])
+            for (label, values), style in zip(figure.curves.items(), styles, strict=False):
+                ax.plot(figure.positions, values, style, label=label)
+            ax.axvline(figure.positions[start], color="black", gid="cursor")
         ax.set(xlabel=figure.x, ylabel=figure.y)
         ax.legend()
         drawn.savefig(svg := io.StringIO(), format="svg", metadata=NO_METADATA)
@@ -66,7 +81,8 @@ def draw(name: str, figure: Figure) -> dict:
     moves = np.round((places - places[start]) * 72 / drawn.dpi, 1).tolist()
     markup = "<svg" + svg.getvalue().partition("<svg")[2]
     data = {"moves": moves, "sentences": sentences}
-    return {"svg": markup, "label": figure.x, "start": start, "data": data}
+    parts = {"svg": markup, "label": figure.x, "start": start, "data": data}
+    return parts | {"moves_a_group": figure.moving is not None}
 
 
 join = np.concatenate
@@ -133,25 +149,27 @@ def uimnet(pack: FeaturePack) -> Figure:
     return Figure("threshold of the negative entropy", "share", thresholds, curves)
 
 
-def gscore(pack: FeaturePack) -> Figure:
-    """Compute the error of a line, learned at equal shares, at each share of unknown images."""
-    energy = scores.create("energy").score_samples
-    known = energy(pack.test)
-    sets = [*map(energy, (pack.near | pack.far).values())]
-    truths = np.array([metrics.fpr_at_tpr(known, ood) for ood in sets])
-    count = min(map(len, sets))
+def gscore(_: FeaturePack) -> Figure:
+    """Compute the Gscore, both metrics and a prediction for two groups of scores that move apart.
 
-    def gscores(share: float) -> np.ndarray:
-        unknown = round(count * min(1, share / (1 - share)))
-        inside = known[: round(unknown / share - unknown)]
-        mixtures = [join([inside, ood[:unknown]]) for ood in sets]
-        each = [labelfree.gscores(mixture, ["kmeans_l2"], taus=[0.5]) for mixture in mixtures]
-        return join([values["kmeans_l2"] for values in each])
-
-    line = labelfree.fit_regression(gscores(0.5)[:, None], truths, [0.5])
-    shares = np.round(np.linspace(0.05, 0.9, 18), 2)
-    errors = [np.sqrt(np.mean((line.predict(gscores(share)) - truths) ** 2)) for share in shares]
-    return Figure("share of unknown images", "error of FPR95", shares, {"RMS error": errors})
+    The line learns from groups of unknown images with lower scores only.
+    """
+    count = 400
+    known = norm.ppf((np.arange(count) + 0.5) / count)
+    shifts = np.round(np.linspace(-5, 5, STEPS), 2)
+    mixtures = [join([known, known + shift]) for shift in shifts]
+    gscores = join([labelfree.gscores(each, ["kmeans_l2"])["kmeans_l2"][:1] for each in mixtures])
+    rates = np.array([metrics.fpr_at_tpr(known, known + shift) for shift in shifts])
+    usual = shifts < 0
+    line = labelfree.fit_regression(gscores[usual][:, None], rates[usual], [0.5])
+    curves = {
+        "Gscore": gscores,
+        "AUROC": [metrics.auroc(known, known + shift) for shift in shifts],
+        "FPR95": rates,
+        "predicted FPR95": line.predict(gscores).clip(0, 1),
+    }
+    grid = np.linspace(-3.5, 3.5, 200)
+    return Figure("mean score of unknown images", "images", shifts, curves, (grid, norm.pdf(grid)))
 
 
 def synthesis(pack: FeaturePack) -> Figure:

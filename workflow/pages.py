@@ -1,13 +1,19 @@
 """The reference pages of the book: templates filled from the package's records."""
 
+import functools
+import io
 import json
 import pkgutil
+from base64 import b64encode
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
+from PIL import Image
 
 import helpers
 import known_unknowns
+import pictures
 import synthesis
 from helpers import data, metrics, scores
 from helpers.networks import zoo_records
@@ -29,12 +35,73 @@ def render(template: str, **values) -> str:
 def reference() -> dict[str, str]:
     """Return every generated page, as Markdown, by its name."""
     records = zoo_records.records().values()
+    tiles = thumbnails()
+    cards = sorted(data.cards(), key=lambda card: card.name not in tiles)
+    sheet = {"thumbnails": tiles, "areas": areas_of_sets(), "cards": cards}
     return {
-        "methods": render("methods.md", **infos()),
+        "methods": render("methods.md", **infos(), measured=measured_scores()),
         "metrics": render("metrics.md", records=metrics.RECORDS, papers=CHAPTERS.values()),
-        "data_sets": render("data_sets.md", cards=data.cards(), records=records),
+        "data_sets": render("data_sets.md", records=records, **sheet),
         "api": api(),
     }
+
+
+@functools.cache
+def thumbnails() -> dict[str, str]:
+    """Return four images of each set that needs no download, side by side, as data URIs.
+
+    A whole set has the thumbnail of its embedded slice.
+    """
+    tiles = {}
+    for card in data.cards():
+        if card.name in pictures.FAMILIES:
+            images = pictures.FAMILIES[card.name].draw(np.random.default_rng(0), 4)
+        elif card.slice_of or card.name in ("digits", "photographs"):
+            size = pictures.SIZE
+            images = data.load(card.name, data.splits(card.name)[-1], size=size).images
+        else:
+            continue
+        chosen = np.linspace(0, len(images) - 1, 4).astype(int)
+        tile = Image.fromarray(np.concatenate([images[n] for n in chosen], axis=1))
+        tile.save(packed := io.BytesIO(), format="WEBP", quality=80)
+        address = f"data:image/webp;base64,{b64encode(packed.getvalue()).decode('ascii')}"
+        tiles[card.name] = address
+        if card.slice_of:
+            tiles[card.slice_of] = address
+    return tiles
+
+
+@functools.cache
+def areas_of_sets() -> dict[str, float]:
+    """Return the AUROC of MSP on each set, a mean over the published CIFAR-10 networks.
+
+    A slice has the value of its whole set.
+    """
+    table = results.read(ROOT / "results" / "pretrained" / "gscore.parquet")
+    rows = table.query("data_set == 'cifar10' and variant == 'test'")
+    rows = rows.query("metric == 'auroc' and method == 'msp'")
+    areas = rows.groupby("test_set")["value"].mean().to_dict()
+    slices = {card.name: card.slice_of for card in data.cards() if card.slice_of in areas}
+    return areas | {name: areas[whole] for name, whole in slices.items()}
+
+
+@functools.cache
+def measured_scores() -> dict[str, dict[str, float]]:
+    """Return three numbers of each score in per cent, means over the published CIFAR-10 networks.
+
+    They are the AURC of the test images, and the AUROC of near and of far images.
+    """
+    table = results.read(ROOT / "results" / "pretrained" / "synthesis.parquet")
+    table = table.query(
+        "data_set == 'cifar10' and variant == 'primary' and calibration == 'before'"
+    )
+    numbers = {}
+    for metric, test_set in (("aurc", "test"), ("auroc", "near"), ("auroc", "far")):
+        rows = table[(table["metric"] == metric) & (table["test_set"] == test_set)]
+        means = 100 * rows.groupby("method")["value"].mean()
+        for method, value in means.items():
+            numbers.setdefault(method.removeprefix("baseline/"), {})[test_set] = value
+    return numbers
 
 
 def infos() -> dict[str, list[Info]]:

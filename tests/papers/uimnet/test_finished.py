@@ -8,7 +8,7 @@ from helpers import metrics, scores
 from helpers.files import project_root
 from helpers.outputs import Outputs
 from helpers.papers.parameters import load
-from helpers.papers.uimnet import experiment, roles, trials
+from helpers.papers.uimnet import experiment, roles, tables, trials
 from helpers.papers.uimnet.held_out import SCORE, HeldOut
 from helpers.papers.uimnet.roles import DomainSplit
 from helpers.training import finished_networks
