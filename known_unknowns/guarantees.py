@@ -37,8 +37,13 @@ def clopper_pearson(successes: int, total: int, *, confidence: float = 0.95) -> 
     whole_number("total", total)
     if not whole_number("successes", successes, least=0) <= total:
         raise ValueError(f"successes: 0 to {total} (the total) expected, got {successes}")
+    return beta_interval(successes, total, confidence)
+
+
+def beta_interval(successes: float, total: float, confidence: float) -> tuple[float, float]:
+    """Return the interval of `clopper_pearson` for numbers that need not be whole."""
     tail = (1 - open_share("confidence", confidence)) / 2
-    low = betaincinv(successes, total - successes + 1, tail) if successes else 0.0
+    low = betaincinv(successes, total - successes + 1, tail) if successes > 0 else 0.0
     return float(low), float(_upper_bound(successes, total, tail))
 
 
@@ -208,7 +213,11 @@ def _rank_rejected(images: int, coverage: float) -> int:
 def _upper_bound(successes, total, tail: float):
     """Return the probability at which this number of successes or fewer has probability `tail`."""
     failures = total - successes
-    return np.where(failures > 0, betaincinv(successes + 1, np.maximum(failures, 1), 1 - tail), 1.0)
+    return np.where(
+        failures > 0,
+        betaincinv(successes + 1, np.where(failures > 0, failures, 1), 1 - tail),
+        1.0,
+    )
 
 
 def _run_length(risk: float, confidence: float) -> int:

@@ -73,14 +73,15 @@ class Audit(stages.Estimates):
         Verdicts on the requirements, in their order.
     settings : Settings
         Arguments of `audit`.
-    rejector_file : str
-        Path of the rejector in the sentences; the command sets it.
+    folder, command : str
+        Folder of the files, and the command line, in the sentences; the command sets them.
     """
 
     notes: list[str]
     requirements: list[dict]
     rejector: Rejector | None
-    rejector_file: str = "rejector.safetensors"
+    folder: str = ""
+    command: str = ""
 
     def sentences(self, name: str) -> list[str]:
         """Return the sentences of one macro of the template."""

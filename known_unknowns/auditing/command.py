@@ -47,9 +47,6 @@ _VISIBLE |= {
                   range(0xD800, 0xE000))
     for code in codes
 }  # fmt: skip
-#: First characters of a cell that a spreadsheet computes as a formula.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-
 #: The folder that the demo writes.
 DEMO = "known_unknowns_demo"
 
@@ -106,7 +103,8 @@ def main(command_line: list[str] | None = None) -> int:
 
 def _run(command_line: list[str] | None) -> int:
     """Run a command with the streams of `main`, and return its exit status."""
-    given = _parser().parse_args(command_line)
+    words = sys.argv[1:] if command_line is None else command_line
+    given = _parser().parse_args(words, argparse.Namespace(words=words))
     name = f"known-unknowns {given.command or ''}".rstrip()
     gc.set_threshold(100_000)  # objects are kept until the end: no cycles to collect
     if command_line is None:  # a request to end, as from a system that shuts down, is like Ctrl-C
@@ -182,6 +180,12 @@ def _add_audit(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         help="a requirement; any number of times, see below",
+    )
+    add(
+        "--labels",
+        type=Path,
+        metavar="TABLE",
+        help="to_label.csv of an earlier audit of FILE, with labels filled in",
     )
     network = parser.add_argument_group("or a network of timm and folders, instead of FILE")
     network.add_argument("--model", help="its name (extra torch)")
@@ -261,6 +265,18 @@ def _gathered(given: argparse.Namespace) -> Inputs:
     if any((given.validation, given.train, given.ood, given.production, given.classes)):
         raise ValueError("a folder or --classes: only with --model; FILE has arrays for these")
     return read_outputs(given.file, treat_as=given.treat_as)
+
+
+def _check_labels(given: argparse.Namespace, folder: Path) -> None:
+    """Refuse to replace labels that somebody has written, unless they are given."""
+    from known_unknowns.auditing import labelling
+
+    table = folder / labelling.TABLE
+    used = given.labels is not None and given.labels.exists() and table.exists()
+    if labelling.filled(table) and not (used and given.labels.samefile(table)):
+        raise ValueError(
+            f"--force: {table} has labels, which would be lost; add --labels {table}, or move it"
+        )
 
 
 def _of_network(given: argparse.Namespace) -> Inputs:
@@ -345,8 +361,8 @@ def _audit(given: argparse.Namespace) -> int:
 
     FILE: .npz, as numpy.savez(file, logits=..., labels=...) writes.  Optional arrays are features,
     head_weight, head_bias, train_logits, train_labels, train_features, ood_NAME_logits,
-    ood_NAME_features, production_logits, production_features, class_names, files, groups and
-    strata; probabilities may replace logits.  Or a table, .csv or .parquet, with columns
+    ood_NAME_features, production_logits, production_features, production_labels,
+    production_files, class_names, files, groups and strata; probabilities may replace logits.  Or a table, .csv or .parquet, with columns
     logit_0 ... or prob_0 ..., feature_0 ..., label, set, file, group and stratum.
 
     REQUIRE: NAME>=NUMBER or NAME<=NUMBER, as "accuracy>=0.9" or "auroc:pets>=0.8"; names are
@@ -362,12 +378,17 @@ def _audit(given: argparse.Namespace) -> int:
     from known_unknowns.auditing.watching import LOCKED, WATCHED
 
     folder = _folder(given, source, (*WRITTEN, WATCHED, LOCKED))
+    _check_labels(given, folder["path"])
     for condition in given.require:
         read_requirement(condition)
 
     from known_unknowns.auditing.auditing import audit
 
     inputs = _gathered(given)
+    if given.labels is not None:
+        from known_unknowns.auditing.labelling import with_labels
+
+        inputs = with_labels(inputs, given.labels)
     target = {}
     if given.risk is not None:
         target["risk"] = given.risk
@@ -382,7 +403,7 @@ def _audit(given: argparse.Namespace) -> int:
         require=given.require,
         tell=tell,
     )
-    _report(audited, folder, tell)
+    _report(audited, folder, tell, shlex.join(["known-unknowns", *given.words]))
     for row in audited.requirements:
         verdict = "holds" if row["holds"] else "DOES NOT HOLD"
         interval = f"{row['value']:.4g} ({row['low']:.4g} to {row['high']:.4g})"
@@ -390,13 +411,12 @@ def _audit(given: argparse.Namespace) -> int:
     return HOLDS if all(row["holds"] for row in audited.requirements) else FAILS
 
 
-def _report(audited: Audit, folder: dict, tell: Callable) -> None:
+def _report(audited: Audit, folder: dict, tell: Callable, command: str = "") -> None:
     """Write the files of an audit; print probable problems, summary and paths."""
     from known_unknowns.auditing.findings import summary
 
-    # the command in the report works from the folder in which the audit was started
-    rejector = shlex.quote(str(folder["path"] / "rejector.safetensors"))
-    audited = replace(audited, rejector_file=rejector)
+    # the commands in the report work from the folder in which the audit was started
+    audited = replace(audited, folder=str(folder["path"]), command=command)
     tell("writes the report")
     written = _written(audited.save, folder)
     tell("is done")
@@ -460,6 +480,7 @@ def _watch(given: argparse.Namespace) -> int:
 
 def _accept(given: argparse.Namespace) -> int:
     from helpers.files import atomic_path
+    from known_unknowns.auditing.checked import no_formula
     from known_unknowns.auditing.inputs import read_new
     from known_unknowns.auditing.rejector import Rejector
 
@@ -472,7 +493,7 @@ def _accept(given: argparse.Namespace) -> int:
     judged = rejector.judge(logits, features)
     judged.insert(0, "image", files)
     for column in ("image", "label", "reason"):
-        judged[column] = [_no_formula(value) for value in judged[column]]
+        judged[column] = [no_formula(value) for value in judged[column]]
     if given.out is None:
         judged.to_csv(sys.stdout, index=False)
         return HOLDS
@@ -494,17 +515,6 @@ def _check_file(given: argparse.Namespace) -> None:
             raise ValueError(f"--out: {out} holds {content}; name another file")
     if not given.force and (out.exists() or out.is_symlink()):
         raise ValueError(f"--out: {out} is there already; name another file, or add --force")
-
-
-def _no_formula(value):
-    """Return a cell of a CSV file that a spreadsheet shows, and does not compute.
-
-    >>> _no_formula("=1+1"), _no_formula("cat"), _no_formula(-1)
-    ("'=1+1", 'cat', -1)
-    """
-    if isinstance(value, str) and value.startswith(_FORMULA):
-        return f"'{value}"
-    return value
 
 
 def _bench(given: argparse.Namespace) -> int:

@@ -6,7 +6,9 @@ A requirement such as ``accuracy>=0.9`` holds if it holds for the whole 95 % int
 from __future__ import annotations
 
 import math
+import os
 import re
+import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -17,6 +19,7 @@ import pandas as pd
 from helpers.checks import known_name
 from known_unknowns import guarantees
 from known_unknowns.auditing.inputs import LEAST
+from known_unknowns.auditing.labelling import TABLE
 from known_unknowns.auditing.ranking import COMPARED, demands
 from known_unknowns.auditing.sentences import render
 from known_unknowns.auditing.stages import Estimates, Guarantee, threshold_for_risk
@@ -25,6 +28,8 @@ from known_unknowns.auditing.thresholds import NOTHING, precision_and_recall, sh
 if TYPE_CHECKING:
     from known_unknowns.auditing.auditing import Audit
 
+#: File of the rejector.
+REJECTOR = "rejector.safetensors"
 SUMMARY = ("right", "by_answer", "sure", "accept", "promise", "unlabelled", "next_step")
 FINDINGS = ("right", "sure", "score", "accept", "unlabelled", "drift", "limits")
 #: Largest number of answers with precision and recall in the first sentences.
@@ -126,8 +131,34 @@ def facts(audit: Audit) -> dict:
         "largest_coverage": math.floor(1e4 * number / (number + 1)) / 100,
         "larger_risk": larger_risk,
         "taken": accepted_unlabelled(audit),
-        "rejector_file": audit.rejector_file,
+        "rejector_file": shlex.quote(os.path.join(audit.folder, REJECTOR)),
+        "table": shlex.quote(os.path.join(audit.folder, TABLE)),
+        "larger_share": _larger_share(audit),
+        "rerun": _rerun(audit),
     }
+
+
+def _rerun(audit: Audit) -> str:
+    """Return the command that audits again with the labels of the table; empty in Python."""
+    if not audit.command:
+        return ""
+    words = [audit.command]
+    table = shlex.quote(os.path.join(audit.folder, TABLE))
+    if "--labels" not in audit.command:
+        words.append(f"--labels {table}")
+    if "--out" not in audit.command:
+        words.append(f"--out {shlex.quote(audit.folder)}")
+    if "--force" not in audit.command:
+        words.append("--force")
+    if share := _larger_share(audit):
+        words.append(f"--share {share:.2f}")
+    return " ".join(words)
+
+
+def _larger_share(audit: Audit) -> float | None:
+    """Return the share of unknown images that a guarantee should allow, if it is larger."""
+    share = (audit.unlabelled or {}).get("to_state") or 0.0
+    return share if share > audit.settings.unknown_share else None
 
 
 def accepted_unlabelled(audit: Guarantee) -> tuple[float, float, float] | None:

@@ -21,7 +21,7 @@ from helpers.metrics.bootstrap import weighted_calibration_error
 from helpers.outputs import Outputs
 from helpers.scores import Score
 from helpers.scores.calibration import confidences, fit_temperature, softmax
-from known_unknowns.auditing import doubts, ranking, unlabelled_images
+from known_unknowns.auditing import doubts, labelling, ranking, unlabelled_images
 from known_unknowns.auditing import thresholds as rules
 from known_unknowns.auditing.doubts import Doubt
 from known_unknowns.auditing.inputs import Inputs
@@ -331,7 +331,27 @@ def estimate(guaranteed: Guarantee) -> Estimates:
         (values @ axes)[guaranteed.measuring],
         other_values @ axes,
     )
-    unlabelled = look_at(guaranteed, production, guaranteed.samples["production"])
+    scores = guaranteed.samples["production"]
+    labels = labelling.labels_of(inputs)
+    threshold = guaranteed.threshold
+    seed = guaranteed.settings.seed
+    unlabelled = look_at(guaranteed, production, scores)
+    unlabelled["to_label"] = labelling.to_label(labels, seed)
+    unlabelled["labelled"] = labelling.look_at_labels(
+        labels,
+        production,
+        scores,
+        guaranteed.samples["validation"],
+        confidences(production.logits, guaranteed.temperature),
+        threshold.value if threshold else np.inf,
+        threshold.wished if threshold and threshold.wish == "risk" else None,
+        seed,
+    )
+    if unlabelled["labelled"] and inputs.ood:
+        unknown = unlabelled["labelled"]["unknown"]
+        unlabelled["to_state"] = (
+            min(0.99, round(unknown.high + 0.005, 2)) if unknown.value else None
+        )
     more = doubts.doubt_share(unlabelled["least"], guaranteed.settings.unknown_share)
     fields = vars(guaranteed) | {"doubts": guaranteed.doubts + more}
     return Estimates(**fields, unlabelled=unlabelled, drift=drift)
@@ -353,5 +373,4 @@ def look_at(guaranteed: Guarantee, production: Outputs, scored: np.ndarray | Non
         guaranteed.chosen,
         guaranteed.unknown | families,
         threshold.value if threshold else np.inf,
-        guaranteed.settings.seed,
     )

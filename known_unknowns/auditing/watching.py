@@ -6,15 +6,9 @@ that a rejector keeps. A known image is unlike with a probability B that follows
 B. If at most a share s of the images has changed or is of unknown classes, an image is unlike with
 probability at most :math:`p = b + s (1 - b)`.
 
-Against each share s, the evidence after T looks is the mixture of likelihood ratios
-
-.. math:: \\sum_{j \\le T} \\frac{1}{j (j + 1)} \\prod_{i \\ge j} \\Big(\\frac{q}{p}\\Big)^{u_i}
-          \\Big(\\frac{1 - q}{1 - p}\\Big)^{m_i - u_i}
-
-averaged over some q above p, with :math:`u_i` of :math:`m_i` images unlike at look i. It is a
-nonnegative supermartingale as long as the share is at most s, so it ever reaches 2 / α with
-probability at most α / 2 (Ville's inequality; Ramdas et al. 2023). Sums over the start j find a
-change at any time.
+Against each share s, the evidence is that of `known_unknowns.few_labels.evidence` for some q above
+p, with the weight 1 / (j (j + 1)) for a start at look j.  So it ever reaches 2 / α with probability
+at most α / 2, as long as the share is at most s.
 """
 
 from __future__ import annotations
@@ -24,9 +18,10 @@ import os
 from pathlib import Path
 
 import numpy as np
-from scipy.special import betaincinv, logsumexp
+from scipy.special import betaincinv
 
 from helpers.files import atomic_path, check_no_device, locked, sha256_file
+from known_unknowns import few_labels
 from known_unknowns.auditing.inputs import read_new
 from known_unknowns.auditing.rejector import Rejector
 
@@ -60,16 +55,8 @@ def evidence(unlike, images, known: int, shares=SHARES) -> np.ndarray:
     chance = betaincinv(rank, known + 1 - rank, 1 - FALSE_ALARMS / 2)
     least = (chance + (1 - chance) * np.asarray(shares))[:, None]
     most = least + (1 - least) * _MORE
-    gains = np.log(most / least)
-    losses = np.log1p(-most) - np.log1p(-least)
-    unlike, images = (counts[..., None, None] for counts in np.broadcast_arrays(unlike, images))
-    total = np.full(np.broadcast(unlike[0], gains).shape, -np.inf)
-    after = []
-    for look in range(len(unlike)):
-        begun = np.logaddexp(total, -np.log((look + 1) * (look + 2)))
-        total = begun + unlike[look] * gains + (images[look] - unlike[look]) * losses
-        after.append(logsumexp(total, axis=-1) - np.log(len(_MORE)))
-    return np.array(after)
+    look = np.arange(1, len(unlike) + 1)
+    return few_labels.evidence(unlike, images, least, most, 1 / (look * (look + 1)))
 
 
 def look(

@@ -73,7 +73,7 @@ def test_the_measuring_half_does_not_influence_any_choice(inputs):
 
 
 def test_the_rejector_agrees_with_the_report(audited, tmp_path):
-    names = ["report.html", "audit.json", "rejector.safetensors"]
+    names = ["report.html", "audit.json", "rejector.safetensors", "to_label.csv"]
     assert [path.name for path in audited.save(tmp_path)] == names
     rejector = Rejector.load(tmp_path / "rejector.safetensors")
     part = audited.inputs.validation.subset(audited.measuring)
