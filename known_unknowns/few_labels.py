@@ -125,6 +125,21 @@ def evidence(events, trials, null, others, starts) -> np.ndarray:
     return np.array(after)
 
 
+def promise_evidence(wrong, labels, risk: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the logarithms of the evidence against and for a promised risk after each look.
+
+    The evidence against it finds a risk that becomes too large at any look; the evidence for it is
+    for all looks together.  Parameters are as in `check_promise`, of shapes [T, ...].
+    """
+    open_share("risk", risk)
+    looks = len(wrong)
+    later = np.arange(1, looks)
+    starts = np.append(_AT_ONCE, (1 - _AT_ONCE) / (later * (later + 1)))
+    against = evidence(wrong, labels, *_risks(risk, _WORSE), starts)
+    support = evidence(wrong, labels, *_risks(risk, _BETTER), np.arange(looks) == 0)
+    return against[..., 0], support[..., 0]
+
+
 class Promise(NamedTuple):
     """What labels of accepted answers say about the promise "at most this share is wrong".
 
@@ -160,18 +175,13 @@ def check_promise(wrong, labels, risk: float, *, expected: float | None = None) 
     """
     wrong = np.asarray(wrong)
     labels = np.asarray(labels)
-    looks = len(wrong)
-    open_share("risk", risk)
     least = np.log(1 / ERROR)
-    later = np.arange(1, looks)
-    starts = np.append(_AT_ONCE, (1 - _AT_ONCE) / (later * (later + 1)))[:looks]
-    against = evidence(wrong, labels, *_risks(risk, _WORSE), starts)
-    support = evidence(wrong, labels, *_risks(risk, _BETTER), np.arange(looks) == 0)
+    against, support = promise_evidence(wrong, labels, risk)
     errors = int(wrong.sum())
     total = int(labels.sum())
     if (against >= least).any():
         return Promise("broken", errors, total, 0)
-    if looks and support[-1, 0] >= least:
+    if support[-1] >= least:
         return Promise("kept", errors, total, 0)
     share = (errors + _PRIOR * (risk / 2 if expected is None else expected)) / (total + _PRIOR)
     return Promise("open", errors, total, _labels_until(share, risk, errors, total))

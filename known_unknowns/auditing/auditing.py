@@ -217,6 +217,7 @@ def _rejector(audited: stages.Estimates) -> Rejector | None:
             "logits": "as the model gives them" if inputs.level else "log-probabilities",
             "promise": deployed.promise,
             deployed.wish: deployed.wished,
+            "risk_measured": deployed.risk[0],
             "confidence": audited.settings.confidence,
             "images": {"choosing": len(audited.choosing), "measuring": len(audited.measuring)},
             "sha256": dict(inputs.sha256),

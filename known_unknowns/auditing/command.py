@@ -137,7 +137,7 @@ def _parser() -> argparse.ArgumentParser:
             "watch",
             _watch,
             _add_watch,
-            "count images unlike the validation images, and raise an alarm",
+            "count images unlike the validation images, or check answers, and raise an alarm",
         ),
         ("bench", _bench, _add_bench, "rank your score among all others, on published networks"),
     ):
@@ -214,11 +214,18 @@ def _add_audit(parser: argparse.ArgumentParser) -> None:
 
 def _add_accept(parser: argparse.ArgumentParser) -> None:
     _add_rejector(parser)
+    parser.add_argument(
+        "--check",
+        type=int,
+        metavar="N",
+        default=0,
+        help="draw N images at random, whose answers somebody checks in the column truth",
+    )
     _add_out(parser, "CSV file to write (default: the screen)")
 
 
 def _add_watch(parser: argparse.ArgumentParser) -> None:
-    _add_rejector(parser)
+    _add_rejector(parser, "new outputs, or a table of accept --check that somebody has filled in")
     parser.add_argument(
         "--share",
         type=float,
@@ -227,6 +234,12 @@ def _add_watch(parser: argparse.ArgumentParser) -> None:
         help="largest share of unlike images without an alarm (0.02)",
     )
     parser.add_argument("--state", type=Path, help="file with the counts (REJECTOR.watch.json)")
+    parser.add_argument(
+        "--move-to",
+        type=Path,
+        metavar="REJECTOR",
+        help="write a rejector with the smallest threshold that the checked answers certify",
+    )
     parser.add_argument(
         "--acknowledge",
         action="store_true",
@@ -244,9 +257,11 @@ def _add_bench(parser: argparse.ArgumentParser) -> None:
     _add_out(parser, "folder of the tables (default: the file's name and the command's)")
 
 
-def _add_rejector(parser: argparse.ArgumentParser) -> None:
+def _add_rejector(
+    parser: argparse.ArgumentParser, words: str = "new outputs, in a file as for audit"
+) -> None:
     parser.add_argument("rejector", type=Path, help="rejector.safetensors")
-    parser.add_argument("file", type=Path, help="new outputs, in a file as for audit")
+    parser.add_argument("file", type=Path, help=words)
 
 
 def _add_out(parser: argparse.ArgumentParser, words: str) -> None:
@@ -334,7 +349,7 @@ def _check_place(out: Path) -> None:
     """Refuse a folder that cannot be written to, before the work begins."""
     parent = next(path for path in out.absolute().parents if path.exists())
     if not (parent.is_dir() and os.access(parent, os.W_OK)):
-        raise ValueError(f"--out: {out} cannot be written in {parent}; name another place")
+        raise ValueError(f"{out} cannot be written in {parent}; name another place")
 
 
 def _folder(given: argparse.Namespace, name: Path | str, files: Collection[str]) -> dict:
@@ -362,8 +377,9 @@ def _audit(given: argparse.Namespace) -> int:
     FILE: .npz, as numpy.savez(file, logits=..., labels=...) writes.  Optional arrays are features,
     head_weight, head_bias, train_logits, train_labels, train_features, ood_NAME_logits,
     ood_NAME_features, production_logits, production_features, production_labels,
-    production_files, class_names, files, groups and strata; probabilities may replace logits.  Or a table, .csv or .parquet, with columns
-    logit_0 ... or prob_0 ..., feature_0 ..., label, set, file, group and stratum.
+    production_files, class_names, files, groups and strata; probabilities may replace logits.  Or
+    a table, .csv or .parquet, with columns logit_0 ... or prob_0 ..., feature_0 ..., label, set,
+    file, group and stratum.
 
     REQUIRE: NAME>=NUMBER or NAME<=NUMBER, as "accuracy>=0.9" or "auroc:pets>=0.8"; names are
     accuracy, coverage, coverage_at_risk_0.05, risk, ece, ece_scaled, aurc, auroc and fpr95.  A
@@ -458,12 +474,19 @@ def _check_rejector(given: argparse.Namespace) -> None:
 def _watch(given: argparse.Namespace) -> int:
     """Print the count of a look and the bound; return `FAILS` for an alarm."""
     from helpers.checks import open_share
+    from known_unknowns.auditing import living
     from known_unknowns.auditing.sentences import render
     from known_unknowns.auditing.watching import CHANCE, FALSE_ALARMS, look
 
     open_share("share", given.share)
     _check_rejector(given)
     state = given.state or given.rejector.with_suffix(".watch.json")
+    if living.is_checked(given.file):
+        return _watch_answers(given, state)
+    if given.move_to:
+        raise ValueError(
+            "--move-to: a table of accept --check expected, with the column truth filled in"
+        )
     seen = look(given.rejector, given.file, state, most=given.share, acknowledge=given.acknowledge)
     sentences = render(
         "watched",
@@ -478,10 +501,31 @@ def _watch(given: argparse.Namespace) -> int:
     return FAILS if seen["bound"] >= given.share and not given.acknowledge else HOLDS
 
 
+def _watch_answers(given: argparse.Namespace, state: Path) -> int:
+    """Print what checked answers say about the guarantee; return `FAILS` if it is broken."""
+    from known_unknowns.auditing import living
+    from known_unknowns.auditing.sentences import render
+
+    if given.acknowledge:
+        raise ValueError("--acknowledge: only for new outputs; a broken guarantee stays broken")
+    seen = living.check_answers(given.rejector, given.file, state)
+    print("\n".join(render("checked", file=given.file.name, **seen)))
+    if not given.move_to:
+        return FAILS if seen["verdict"].state == "broken" else HOLDS
+    given.out = given.move_to
+    given.force = False
+    _check_file(given)
+    moved = living.moved(given.rejector, state)
+    moved.save(given.move_to)
+    print("\n".join(render("moved", path=given.move_to, rule=moved, title=moved.score.info.title)))
+    return HOLDS
+
+
 def _accept(given: argparse.Namespace) -> int:
     from helpers.files import atomic_path
     from known_unknowns.auditing.checked import no_formula
     from known_unknowns.auditing.inputs import read_new
+    from known_unknowns.auditing.living import draw_checked
     from known_unknowns.auditing.rejector import Rejector
 
     _check_rejector(given)
@@ -492,6 +536,8 @@ def _accept(given: argparse.Namespace) -> int:
     logits, features, files = read_new(given.file, names)
     judged = rejector.judge(logits, features)
     judged.insert(0, "image", files)
+    if given.check:
+        judged["check"], judged["truth"] = draw_checked(len(judged), given.check, given.file)
     for column in ("image", "label", "reason"):
         judged[column] = [no_formula(value) for value in judged[column]]
     if given.out is None:

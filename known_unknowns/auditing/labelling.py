@@ -73,9 +73,9 @@ def look_at_labels(
     -------
     dict
         ``images``: the number of labels.  ``drawn``: whether they are the first of the draw.
-        ``accuracy``, ``risk``, ``unknown``: shares with 95 % intervals (`labelled_share`) of correct
-        answers, of errors among accepted answers (None without such a label), and of images of no
-        class.  ``accepted``: the number of labelled accepted answers.  ``promise``: see
+        ``accuracy``, ``risk``, ``unknown``: shares with 95 % intervals (`labelled_share`) of
+        correct answers, of errors among accepted answers (None without such a label), and of images
+        of no class.  ``accepted``: the number of labelled accepted answers.  ``promise``: see
         `few_labels.check_promise`; None without a promised risk.
     """
     labelled = np.flatnonzero(labels != NOT_LABELLED)

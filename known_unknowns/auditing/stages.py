@@ -348,10 +348,8 @@ def estimate(guaranteed: Guarantee) -> Estimates:
         seed,
     )
     if unlabelled["labelled"] and inputs.ood:
-        unknown = unlabelled["labelled"]["unknown"]
-        unlabelled["to_state"] = (
-            min(0.99, round(unknown.high + 0.005, 2)) if unknown.value else None
-        )
+        seen = unlabelled["labelled"]["unknown"]
+        unlabelled["to_state"] = min(0.99, round(seen.high + 0.005, 2)) if seen.value else None
     more = doubts.doubt_share(unlabelled["least"], guaranteed.settings.unknown_share)
     fields = vars(guaranteed) | {"doubts": guaranteed.doubts + more}
     return Estimates(**fields, unlabelled=unlabelled, drift=drift)

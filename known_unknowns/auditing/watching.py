@@ -15,7 +15,10 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import betaincinv
@@ -96,24 +99,19 @@ def look(
     cut = known[rank_of_cut(len(known)) - 1]
     digest = sha256_file(rejector)
     name = sha256_file(file)[:16]
-    check_no_device(state)
-    before, _ = _read_state(state, digest)  # a refused state does not get a lock
+    before = read_state(state, digest)  # a refused state does not get a lock
     # a new file must not be acknowledged before anybody has seen its alarm
-    if acknowledge and _summary(before, len(known))["bound"] < most:
+    if acknowledge and _summary(before.looks, len(known))["bound"] < most:
         raise ValueError(
             f"--acknowledge: {state} does not contain an alarm; call without --acknowledge"
         )
-    with locked(state.with_name(f".{state.name}.lock")):
-        looks, acknowledged = _read_state(state, digest)
+    with changed(state, digest) as stored:
         found = [int((scores < cut).sum()), len(scores)]
-        counts = acknowledged.get(name) or looks.setdefault(name, found)
-        seen = {"unlike": counts[0], "images": counts[1]} | _summary(looks, len(known))
+        counts = stored.acknowledged.get(name) or stored.looks.setdefault(name, found)
+        seen = {"unlike": counts[0], "images": counts[1]} | _summary(stored.looks, len(known))
         if acknowledge:
-            acknowledged |= looks
-            looks = {}
-        stored = {"rejector": digest, "looks": looks, "acknowledged": acknowledged}
-        with atomic_path(state) as temporary:
-            temporary.write_text(json.dumps(stored, indent=1), encoding="utf-8")
+            stored.acknowledged.update(stored.looks)
+            stored.looks.clear()
     return seen
 
 
@@ -127,26 +125,53 @@ def _summary(looks: dict[str, list[int]], known: int) -> dict:
     return {"looks": len(looks), "total": int(images.sum()), "bound": bound}
 
 
-def _read_state(state: Path, digest: str) -> tuple[dict, dict]:
-    """Return the looks that count and the acknowledged ones, each [unlike, images] by file."""
-    if not state.exists():
-        return {}, {}
+class State(NamedTuple):
+    """What a monitor has seen: [unlike, images] by file, and by table [scores, wrong]."""
+
+    looks: dict
+    acknowledged: dict
+    checked: dict
+
+
+@contextmanager
+def changed(path: Path, digest: str) -> Iterator[State]:
+    """Lock and yield the state of the rejector with this checksum; write the changed state."""
+    check_no_device(path)
+    with locked(path.with_name(f".{path.name}.lock")):
+        state = read_state(path, digest)
+        yield state
+        with atomic_path(path) as temporary:
+            text = json.dumps({"rejector": digest} | state._asdict(), indent=1)
+            temporary.write_text(text, encoding="utf-8")
+
+
+def read_state(path: Path, digest: str) -> State:
+    """Return the state of the rejector with this checksum, empty without a file."""
+    if not path.exists():
+        return State({}, {}, {})
     try:
-        stored = json.loads(state.read_text(encoding="utf-8"))
+        stored = json.loads(path.read_text(encoding="utf-8"))
         owner = stored["rejector"]
-        looks = stored["looks"]
-        acknowledged = stored.get("acknowledged", {})
-        valid = all(map(_is_look, (*looks.values(), *acknowledged.values())))
+        state = State(stored["looks"], stored.get("acknowledged", {}), stored.get("checked", {}))
+        valid = all(map(_is_look, (*state.looks.values(), *state.acknowledged.values())))
+        valid = valid and all(map(_is_table, state.checked.values()))
     except (AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError) as error:
-        raise ValueError(f"{state} is no state of a monitor; name another file") from error
+        raise ValueError(f"{path} is no state of a monitor; name another file") from error
     if owner != digest:
-        raise ValueError(f"{state} belongs to another rejector; name another file")
+        raise ValueError(f"{path} belongs to another rejector; name another file")
     if not valid:
         raise ValueError(
-            f"{state} is damaged: whole numbers expected, at most as many unlike images as images; "
+            f"{path} is damaged: whole numbers expected, at most as many unlike images as images; "
             "restore a copy, or delete it to begin again"
         )
-    return looks, acknowledged
+    return state
+
+
+def _is_table(columns) -> bool:
+    """Return whether a stored table has finite scores, and whether each answer is wrong."""
+    scores, wrong = columns
+    kinds = {*map(type, scores)} <= {float}, {*map(type, wrong)} <= {bool}
+    return all(kinds) and len(scores) == len(wrong) and bool(np.isfinite(scores).all())
 
 
 def _is_look(counts) -> bool:
