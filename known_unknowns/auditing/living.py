@@ -167,7 +167,7 @@ def _class_of(text: str, names: list[str], path: Path) -> str:
         text = text.partition(".")[0]
     if text not in (*names, str(NO_CLASS)):
         raise ValueError(
-            f"{path}: one of {len(names)} classes ({', '.join(names[:5])} …) or {NO_CLASS} expected "
-            f"as truth, got {text!r}"
+            f"{path}: one of {len(names)} classes ({', '.join(names[:5])} …) or {NO_CLASS} "
+            f"expected as truth, got {text!r}"
         )
     return text
