@@ -349,7 +349,7 @@ def _check_place(out: Path) -> None:
     """Refuse a folder that cannot be written to, before the work begins."""
     parent = next(path for path in out.absolute().parents if path.exists())
     if not (parent.is_dir() and os.access(parent, os.W_OK)):
-        raise ValueError(f"{out} cannot be written in {parent}; name another place")
+        raise ValueError(f"--out: {out} cannot be written in {parent}; name another place")
 
 
 def _folder(given: argparse.Namespace, name: Path | str, files: Collection[str]) -> dict:

@@ -10,6 +10,7 @@ import csv
 import hashlib
 import os
 import re
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
@@ -57,7 +58,7 @@ def check_answers(rejector: str | os.PathLike, file: Path, state: Path) -> dict:
     dict
         ``wrong``, ``labels``: numbers of wrong and of all checked accepted answers of this table.
         ``tables``: the number of tables.  ``verdict``, ``risk``: the evidence of all tables about
-        the guaranteed risk.
+        the guaranteed risk.  ``movable``: whether some threshold is certified, see `moved`.
 
     Raises
     ------
@@ -70,7 +71,8 @@ def check_answers(rejector: str | os.PathLike, file: Path, state: Path) -> dict:
     name, scores, wrong = _read_answers(file, rule)
     with changed(state, sha256_file(rejector)) as stored:
         stored.checked[name] = scores.tolist(), wrong.tolist()
-        looks = [_accepted(rule, *table) for table in stored.checked.values()]
+        tables = stored.checked.values()
+        looks = [_accepted(rule, *table) for table in tables]
     errors, labels = np.transpose(looks)
     mine = _accepted(rule, scores, wrong)
     measured = rule.provenance.get("risk_measured")
@@ -80,6 +82,7 @@ def check_answers(rejector: str | os.PathLike, file: Path, state: Path) -> dict:
         "labels": mine[1],
         "tables": len(looks),
         "verdict": verdict,
+        "movable": _certified(rule, tables) is not None,
         "risk": risk,
         "error": few_labels.ERROR,
     }
@@ -94,15 +97,10 @@ def moved(rejector: str | os.PathLike, state: Path) -> Rejector:
     risk = _risk(rule)
     known = rule.known_scores()
     tables = read_state(state, sha256_file(rejector)).checked.values()
-    looks = [(np.array(scores), np.array(wrong, bool)) for scores, wrong in tables]
-    half = (known >= rule.threshold).mean() / 2
-    thresholds = np.quantile(known, 1 - np.linspace(half, 1, THRESHOLDS), method="nearest")
-    value = few_labels.certified_threshold(looks, risk, {*thresholds, rule.threshold})
+    value = _certified(rule, tables)
     if value is None:
-        raise ValueError(
-            "--move-to: the checked answers certify no threshold yet; check more answers"
-        )
-    labels = sum(len(wrong) for _, wrong in looks)
+        raise ValueError("--move-to: the checked answers certify no threshold yet; check more")
+    labels = sum(len(wrong) for _, wrong in tables)
     promise = (
         f"At most {100 * risk:g} % of accepted images are misclassified or of no known class, for "
         f"images like the {labels} checked ones. This is false for at most "
@@ -111,6 +109,15 @@ def moved(rejector: str | os.PathLike, state: Path) -> Rejector:
     provenance = {**rule.provenance, "promise": promise, "coverage_known": (known >= value).mean()}
     provenance.pop("risk_measured", None)
     return replace(rule, threshold=value, provenance=provenance)
+
+
+def _certified(rule: Rejector, tables: Collection) -> float | None:
+    """Return the smallest threshold that tables of scores and errors certify."""
+    known = rule.known_scores()
+    looks = [(np.array(scores), np.array(wrong, bool)) for scores, wrong in tables]
+    half = (known >= rule.threshold).mean() / 2
+    thresholds = np.quantile(known, 1 - np.linspace(half, 1, THRESHOLDS), method="nearest")
+    return few_labels.certified_threshold(looks, _risk(rule), {*thresholds, rule.threshold})
 
 
 def _risk(rule: Rejector) -> float:

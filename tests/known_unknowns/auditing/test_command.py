@@ -244,13 +244,22 @@ def test_the_page_shows_the_output_of_the_commands(tmp_path, monkeypatch, capsys
     """With the outputs that the page makes up."""
     monkeypatch.chdir(tmp_path)
     page = ROOT / "book" / "audit.md"
-    exec(re.search(r"\n(generator .*?)```", page.read_text("utf-8"), re.S)[1], {"np": np})
+    made_up = {"np": np, "pd": pd}
+    exec(re.search(r"\n(generator .*?)```", page.read_text("utf-8"), re.S)[1], made_up)
     commands = {command: words for command, words in shown(page).items() if command != "demo"}
-    assert [command.split()[0] for command in commands] == ["audit", "accept", "watch"]
+    right = made_up["new"].argmax(axis=1) == made_up["new_labels"]
+    assert f"the accuracy on the new images is {100 * right.mean():.1f} %" in page.read_text()
+    names = ["audit", "accept", "audit", "audit", "accept", "watch", "watch"]
+    assert [command.split()[0] for command in commands] == names
     for command, words in commands.items():
-        assert main(command.split()) == (FAILS if "ALARM:" in words else HOLDS)
+        fails = {"ALARM:", "BROKEN:"} & {*words}
+        assert main(command.split()) == (FAILS if fails else HOLDS)
         printed = re.sub(r"(?m)^ *\d+\.\d s  .*", "", capsys.readouterr().out)
         assert printed.split() == words, command
+        if "--check" in command:
+            made_up["fill_in"]("checked.csv", "truth")
+        if "second_audit" in command:
+            made_up["fill_in"]("second_audit/to_label.csv", "label")
 
 
 def test_the_pages_show_the_output_of_the_demo(tmp_path):

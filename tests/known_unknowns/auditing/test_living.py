@@ -140,6 +140,9 @@ def test_the_threshold_moves_to_the_smallest_that_is_certified(folder, capsys):
         answered(f"{seed}.csv", lambda scores: np.where(scores < 0.5, 0.33, 0.005), seed=seed)
         status = main(["watch", "r.safetensors", f"{seed}.csv"])
     assert status == FAILS
+    printed = capsys.readouterr().out
+    assert printed.count("Give all images to people") + printed.count("--move-to stricter") > 1
+    assert "Add `--move-to stricter.safetensors`" in printed.splitlines()[-1]
     assert main(["watch", "r.safetensors", "3.csv", "--move-to", "moved.safetensors"]) == HOLDS
     moved = Rejector.load("moved.safetensors")
     assert 0.4 < moved.threshold < 0.6
