@@ -27,7 +27,8 @@ class Audit(stages.Estimates):
 
     The validation images and each OOD set are divided at random into two halves.  The *choosing*
     half fits the temperature and ranks the scores; the *measuring* half gives the calibration, the
-    thresholds and the figures of the chosen score.
+    thresholds and the figures of the chosen score.  If the score is fixed beforehand, all
+    validation images give the thresholds and the figures, and the ranking is only for information.
 
     Attributes
     ----------
@@ -35,8 +36,9 @@ class Audit(stages.Estimates):
         Inputs, with one image of each group.
     doubts : tuple of Doubt
         Evidence against the validation images, the worst first.
-    choosing, measuring : ndarray of int64
-        Indices of the halves among the validation images.
+    choosing, held_out, measuring : ndarray of int64
+        Indices of the halves among the validation images, and of the images that give the
+        thresholds: the second half, or all images if the score is fixed beforehand.
     accuracy : (float, float, float)
         Share of correct answers on all validation images, with its exact 95 % interval.
     calibration : DataFrame
@@ -112,6 +114,7 @@ def audit(
     replicates: int = 200,
     seed: int = 0,
     require: Sequence[str] = (),
+    score: str = "",
     tell: Callable[[str], object] = lambda line: None,
 ) -> Audit:
     """Audit a model.
@@ -139,6 +142,9 @@ def audit(
         Seed of the halves, the bootstrap and the mixtures.
     require : sequence of str
         Requirements, such as ``accuracy>=0.9``; see `known_unknowns.auditing.findings`.
+    score : str
+        Name of a score that is fixed beforehand; by default, the audit chooses it, and takes
+        ``msp`` for fewer than 1,000 images.
     tell : callable
         Function that receives the name of each step.
 
@@ -167,6 +173,7 @@ def audit(
         replicates=replicates,
         seed=seed,
         require=list(require),
+        score=score,
     )
     if not isinstance(inputs, Inputs):
         inputs = read_outputs(inputs)

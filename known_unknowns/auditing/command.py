@@ -176,6 +176,11 @@ def _add_audit(parser: argparse.ArgumentParser) -> None:
         **share,
     )
     add(
+        "--score",
+        default="",
+        help="a score that is fixed beforehand, as msp (default: chosen, from 1,000 images on)",
+    )
+    add(
         "--require",
         action="append",
         default=[],
@@ -416,6 +421,7 @@ def _audit(given: argparse.Namespace) -> int:
         **target,
         confidence=given.confidence,
         unknown_share=given.share,
+        score=given.score,
         require=given.require,
         tell=tell,
     )
@@ -517,7 +523,7 @@ def _watch_answers(given: argparse.Namespace, state: Path) -> int:
     _check_file(given)
     moved = living.moved(given.rejector, state)
     moved.save(given.move_to)
-    print("\n".join(render("moved", path=given.move_to, rule=moved, title=moved.score.info.title)))
+    print("\n".join(render("stricter_rejector", path=given.move_to, rule=moved, title=moved.score.info.title)))
     return HOLDS
 
 

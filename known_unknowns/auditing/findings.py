@@ -109,6 +109,7 @@ def facts(audit: Audit) -> dict:
 
     return {
         "audit": audit,
+        "fixed": len(audit.measuring) > len(audit.held_out),
         "small_sets": [name for name, part in inputs.ood.items() if len(part) < 2 * LEAST],
         "most_frequent": {
             "name": inputs.class_names[labels.argmax()],

@@ -30,6 +30,10 @@ from known_unknowns.auditing.thresholds import Threshold
 
 #: Largest number of images for temperature, directions and calibration; more change no number.
 FITTED = 10_000
+#: Smallest number of validation images whose halves choose the score and measure it.  With fewer
+#: images the score is `BEFOREHAND`, and all images measure it: a guarantee needs each of them.
+ENOUGH = 1000
+BEFOREHAND = "msp"
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,7 @@ class Settings:
     replicates: int
     seed: int
     require: list[str]
+    score: str = ""
 
     def __post_init__(self):
         known_name("wish", self.wish, rules.WISHES)
@@ -68,6 +73,7 @@ class Choice:
     doubts: tuple[Doubt, ...]
     choosing: np.ndarray
     measuring: np.ndarray
+    held_out: np.ndarray  # the measuring images that are not among the choosing images
     halves: dict[str, Half]  # the measuring half of each group
     temperature: float
     warned: list[str]  # warnings of the fit of the temperature
@@ -135,6 +141,11 @@ def choose(inputs: Inputs, settings: Settings, tell: Callable[[str], object]) ->
     temperature, warned = _fit_temperature(inputs.validation, choosing[ID].places[:FITTED])
     tell("fits the scores")
     usable, left_out = ranking.fitted(inputs)
+    fixed = settings.score or (BEFOREHAND if len(inputs.validation) < ENOUGH else "")
+    if fixed in left_out:
+        raise ValueError(f"score: {fixed} cannot be used here: it {left_out[fixed]}")
+    if fixed:
+        known_name("score", fixed, usable)
     tell(f"compares {len(usable)} scores")
     compared = {
         name: Half(half.outputs, half.places[: ranking.COMPARED]) for name, half in choosing.items()
@@ -142,6 +153,11 @@ def choose(inputs: Inputs, settings: Settings, tell: Callable[[str], object]) ->
     samples = ranking.score_halves(usable, compared)
     groups = ranking.Groups(compared, settings.replicates, settings.seed, settings.target)
     table, best = ranking.ranked(usable, samples, groups)
+    held_out = measuring[ID].places
+    if fixed:
+        best = [fixed, *(name for name in best if name != fixed)]
+        both = np.concatenate([held_out, choosing[ID].places])
+        measuring[ID] = Half(inputs.validation, both)
     score = usable[best[0]]
     tell(f"measures the chosen one, {score.info.title}")
     chosen = samples[best[0]]
@@ -153,6 +169,7 @@ def choose(inputs: Inputs, settings: Settings, tell: Callable[[str], object]) ->
         doubts=found,
         choosing=choosing[ID].places,
         measuring=measuring[ID].places,
+        held_out=held_out,
         halves=measuring,
         temperature=temperature,
         warned=warned,
@@ -220,7 +237,7 @@ def measure(choice: Choice) -> Measurement:
 
 def _calibration(choice: Choice) -> pd.DataFrame:
     """Return calibration errors before and after temperature scaling."""
-    part = choice.inputs.validation.subset(choice.measuring[:FITTED])
+    part = choice.inputs.validation.subset(choice.held_out[:FITTED])
     settings = choice.settings
     weights = metrics.resample_weights(
         len(part), replicates=settings.replicates, seed=settings.seed
@@ -328,7 +345,7 @@ def estimate(guaranteed: Guarantee) -> Estimates:
     drift = unlabelled_images.find_drift(
         guaranteed.samples["validation"],
         guaranteed.samples["production"],
-        (values @ axes)[guaranteed.measuring],
+        (values @ axes)[guaranteed.held_out],
         other_values @ axes,
     )
     scores = guaranteed.samples["production"]
@@ -360,14 +377,15 @@ def look_at(guaranteed: Guarantee, production: Outputs, scored: np.ndarray | Non
     score = guaranteed.score
     inputs = guaranteed.inputs
     families = {name: score.score_samples(part) for name, part in inputs.families.items()}
-    logits = inputs.validation.logits[guaranteed.measuring]
+    count = len(guaranteed.held_out)  # the first of the measuring images
+    logits = inputs.validation.logits[guaranteed.held_out]
     threshold = guaranteed.threshold
     return unlabelled_images.look_at_unlabelled(
-        guaranteed.samples["validation"],
+        guaranteed.samples["validation"][:count],
         score.score_samples(production) if scored is None else scored,
         softmax(logits, guaranteed.temperature),
         softmax(production.logits, guaranteed.temperature),
-        guaranteed.correct,
+        guaranteed.correct[:count],
         guaranteed.chosen,
         guaranteed.unknown | families,
         threshold.value if threshold else np.inf,
