@@ -22,7 +22,7 @@ from known_unknowns.auditing.inputs import LEAST
 from known_unknowns.auditing.labelling import TABLE
 from known_unknowns.auditing.ranking import COMPARED, demands
 from known_unknowns.auditing.sentences import render
-from known_unknowns.auditing.stages import Estimates, Guarantee, threshold_for_risk
+from known_unknowns.auditing.stages import ENOUGH, Estimates, Guarantee, threshold_for_risk
 from known_unknowns.auditing.thresholds import NOTHING, precision_and_recall, share
 
 if TYPE_CHECKING:
@@ -98,6 +98,8 @@ def facts(audit: Audit) -> dict:
     labels = np.bincount(inputs.validation.labels)
     beyond = [row for row in audit.classes if row["beyond"]]
 
+    needed = guarantees.images_needed(settings.risk, settings.confidence)
+
     def ranked(metric: str, name: str) -> pd.Series:
         rows = audit.ranking[audit.ranking["metric"].eq(metric) & audit.ranking["set"].eq(name)]
         return rows.set_index("score")["value"]
@@ -128,7 +130,8 @@ def facts(audit: Audit) -> dict:
         ),
         "drawn": len(scores),
         "images_needed": guarantees.images_needed,
-        "needed": guarantees.images_needed(settings.risk, settings.confidence),
+        "needed": needed,
+        "needed_in_all": 2 * needed if needed >= ENOUGH and not settings.score else needed,
         "largest_coverage": math.floor(1e4 * number / (number + 1)) / 100,
         "larger_risk": larger_risk,
         "taken": accepted_unlabelled(audit),

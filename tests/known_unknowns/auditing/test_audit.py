@@ -16,6 +16,8 @@ from known_unknowns.auditing import Inputs, audit, findings, ranking, read_outpu
 from known_unknowns.auditing.rejector import Rejector
 from known_unknowns.auditing.report import bars
 
+from tests.known_unknowns.auditing.conftest import made
+
 NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:e-?\d+)?(?![\w.]*\w)")
 
 
@@ -56,10 +58,11 @@ def test_the_numbers_of_a_toy_are_as_expected(arrays, write):
 
 def test_the_measuring_half_does_not_influence_any_choice(inputs):
     """Temperature, ranking and chosen score do not depend on its labels."""
+    inputs = replace(inputs, validation=Outputs(*made(1000)), files=())
     first = audit(inputs, replicates=20)
     both = np.concatenate([first.choosing, first.measuring])
-    assert np.array_equal(np.sort(both), np.arange(300))
-    assert len(first.measuring) == 150
+    assert np.array_equal(np.sort(both), np.arange(1000))
+    assert len(first.measuring) == 500
     assert len(first.samples["pets_and_toys"]) == 60
     assert len(first.chosen) == len(first.choosing)
     labels = inputs.validation.labels.copy()
@@ -70,6 +73,25 @@ def test_the_measuring_half_does_not_influence_any_choice(inputs):
     assert other.ranking.equals(first.ranking)
     assert not other.calibration.equals(first.calibration)
     assert audit(inputs, replicates=20).as_dict() == first.as_dict()
+
+
+def test_a_few_images_all_measure_a_score_that_is_fixed_beforehand(inputs):
+    """No label changes the score, and every label counts."""
+    first = audit(inputs, risk=0.2, replicates=5)
+    assert first.score.info.name == first.best[0] == "msp"
+    assert len(first.measuring) == len(first.samples["validation"]) == 300
+    assert np.array_equal(np.sort(first.measuring), np.arange(300))
+    assert not {*first.held_out} & {*first.choosing}
+    labels = np.random.default_rng(0).permutation(inputs.validation.labels)
+    part = Outputs(inputs.validation.logits, inputs.validation.features, labels)
+    other = audit(replace(inputs, validation=part), risk=0.2, replicates=5)
+    assert np.array_equal(other.samples["validation"], first.samples["validation"])
+    given = audit(inputs, risk=0.2, replicates=5, score="gap")
+    assert given.score.info.name == "gap"
+    assert given.sentences("about_score")[1].startswith("Gap is fixed beforehand")
+    for name, message in (("gpa", "did you mean 'gap'"), ("tta", "goes back to the images")):
+        with pytest.raises(ValueError, match=message):
+            audit(inputs, score=name)
 
 
 def test_the_rejector_agrees_with_the_report(audited, tmp_path):
@@ -105,8 +127,8 @@ def test_the_message_about_an_impossible_risk_names_the_smallest_possible_risk(i
     smallest = float(strict.sentences("threshold")[-1].removesuffix(" %.").rpartition(" ")[2]) / 100
     assert audit(inputs, risk=smallest, replicates=5).deployed == "risk"
     assert audit(inputs, risk=0.85 * smallest, replicates=5).deployed == ""
-    assert audit(inputs, wish="coverage", coverage=0.9933, replicates=5).deployed == "coverage"
-    assert audit(inputs, wish="coverage", coverage=0.9934, replicates=5).deployed == ""
+    assert audit(inputs, wish="coverage", coverage=0.9966, replicates=5).deployed == "coverage"
+    assert audit(inputs, wish="coverage", coverage=0.9967, replicates=5).deployed == ""
 
 
 def test_the_bound_of_a_requirement_decides(inputs):
@@ -140,7 +162,7 @@ def test_large_audits_use_random_subsets_but_guarantees_use_all(inputs, monkeypa
     audited = audit(inputs, risk=0.2, replicates=2)
     assert sizes == [80]
     assert audited.accuracy == whole.accuracy
-    assert len(audited.samples["validation"]) == 150
+    assert len(audited.samples["validation"]) == 300
     assert np.array_equal(audited.measuring, whole.measuring)
     for text in ("at most 90 ID images and 90 images of each", "80 images of their half"):
         assert any(text in note for note in audited.notes)
