@@ -19,7 +19,10 @@ from known_unknowns.few_labels import ERROR, labelled_share, promise_evidence
 from known_unknowns.guarantees import clopper_pearson
 from known_unknowns.without_labels import conformal_p_values
 
-NETWORKS = {"CIFAR-10": "densenet100.dice_cifar10", "CIFAR-100": "densenet100.dice_cifar100"}
+NETWORKS = {
+    "CIFAR-10": "densenet100.dice_cifar10",
+    "CIFAR-100": "densenet100.dice_cifar100",
+}
 SHARES = (0, 0.01, 0.05, 0.2, 0.5, 0.8)
 #: Numbers of labels, and of new images.
 SIZES = ((60, 200), (60, 1000), (60, 3000), (200, 3000))
@@ -56,9 +59,9 @@ def intervals() -> pd.DataFrame:
         for draw in range(DRAWS):
             others = sets[draw % len(sets)]
             unknown = generator.random(images) < share
-            own = generator.integers(len(known), size=images)
-            sure = np.where(unknown, generator.choice(others, images), known[own])
-            right = ~unknown & pack.test.correct[own]
+            index = generator.integers(len(known), size=images)
+            sure = np.where(unknown, generator.choice(others, images), known[index])
+            right = ~unknown & pack.test.correct[index]
             accuracy = (1 - share) * pack.test.correct.mean()
             wrong = (1 - share) * (~pack.test.correct & (known >= cut)).mean()
             let_in = share * (others >= cut).mean()
@@ -72,7 +75,12 @@ def intervals() -> pd.DataFrame:
             errors = labelled_share(~right[among], sure[kept], places)
             values = conformal_p_values(known, sure)
             new = labelled_share(unknown[drawn], values, drawn)
-            row = {"network": network, "unknown": share, "labels": labels, "images": images}
+            row = {
+                "network": network,
+                "unknown": share,
+                "labels": labels,
+                "images": images,
+            }
             for name, (low, high), truth in (
                 ("exact", exact, accuracy),
                 ("PPI++", ppi(right[drawn], sure, drawn), accuracy),

@@ -19,14 +19,14 @@ from known_unknowns.guarantees import beta_interval
 ERROR = 0.05
 #: Largest number of labels that is computed for a decision.
 MOST_LABELS = 100_000
-#: Odds of the risks that the evidence is for, as multiples of the odds of the promised risk.
+#: Odds of the alternative risks, as multiples of the odds of the promised risk.
 _WORSE = np.array([1.3, 1.6, 2.0, 3.0, 5.0])
 _BETTER = np.array([0.8, 0.65, 0.5, 0.3, 0.1])
-#: Weight of a promise that was broken from the first label on; other starts share the rest.
+#: Weight of the first label as the start of a larger risk; later starts share the rest.
 _AT_ONCE = 0.8
 #: Number of labels that the risk in the audit counts for.
 _PRIOR = 20
-#: Errors of which the predictor explains nothing, against too good a fit to few labels.
+#: Number of labels that are added with no use of the predictor, against a chance fit.
 _UNEXPLAINED = 3
 
 
@@ -141,7 +141,7 @@ def promise_evidence(wrong, labels, risk: float) -> tuple[np.ndarray, np.ndarray
 
 
 class Promise(NamedTuple):
-    """What labels of accepted answers say about the promise "at most this share is wrong".
+    """The evidence of labels of accepted answers about a promised risk.
 
     `state` is ``broken``, ``kept`` or ``open``; each of the first two is false with a probability
     of at most `ERROR`, however often one looks.  `more` is the number of further labels until a
@@ -171,7 +171,7 @@ def check_promise(wrong, labels, risk: float, *, expected: float | None = None) 
     >>> check_promise([1] * 20, [50] * 20, 0.05).state, check_promise([8] * 2, [50] * 2, 0.05).state
     ('kept', 'broken')
     >>> check_promise([1], [40], 0.05)
-    Promise(state='open', wrong=1, labels=40, more=201)
+    Promise(state='open', wrong=1, labels=40, more=453)
     """
     wrong = np.asarray(wrong)
     labels = np.asarray(labels)

@@ -27,7 +27,7 @@ class Audit(stages.Estimates):
 
     The validation images and each OOD set are divided at random into two halves.  The *choosing*
     half fits the temperature and ranks the scores; the *measuring* half gives the calibration, the
-    thresholds and the figures of the chosen score.  If the score is fixed beforehand, all
+    thresholds and the figures of the chosen score.  If the score is fixed in advance, all
     validation images give the thresholds and the figures, and the ranking is only for information.
 
     Attributes
@@ -38,7 +38,7 @@ class Audit(stages.Estimates):
         Evidence against the validation images, the worst first.
     choosing, held_out, measuring : ndarray of int64
         Indices of the halves among the validation images, and of the images that give the
-        thresholds: the second half, or all images if the score is fixed beforehand.
+        thresholds: the second half, or all images if the score is fixed in advance.
     accuracy : (float, float, float)
         Share of correct answers on all validation images, with its exact 95 % interval.
     calibration : DataFrame
@@ -143,7 +143,7 @@ def audit(
     require : sequence of str
         Requirements, such as ``accuracy>=0.9``; see `known_unknowns.auditing.findings`.
     score : str
-        Name of a score that is fixed beforehand; by default, the audit chooses it, and takes
+        Name of a score that is fixed in advance; by default, the audit chooses it, and takes
         ``msp`` for fewer than 1,000 images.
     tell : callable
         Function that receives the name of each step.

@@ -178,7 +178,7 @@ def _add_audit(parser: argparse.ArgumentParser) -> None:
     add(
         "--score",
         default="",
-        help="a score that is fixed beforehand, as msp (default: chosen, from 1,000 images on)",
+        help="a score that is fixed in advance, as msp (default: chosen, from 1,000 images on)",
     )
     add(
         "--require",
@@ -192,6 +192,17 @@ def _add_audit(parser: argparse.ArgumentParser) -> None:
         metavar="TABLE",
         help="to_label.csv of an earlier audit of FILE, with labels filled in",
     )
+    add(
+        "--treat-as",
+        choices=("logits", "probabilities"),
+        default="logits",
+        help="content of the arrays of logits",
+    )
+    _add_network(parser)
+    _add_out(parser, "folder of the report (default: the file's name and the command's)")
+
+
+def _add_network(parser: argparse.ArgumentParser) -> None:
     network = parser.add_argument_group("or a network of timm and folders, instead of FILE")
     network.add_argument("--model", help="its name (extra torch)")
     network.add_argument("--validation", metavar="DIR", help="a folder for each class")
@@ -208,13 +219,6 @@ def _add_audit(parser: argparse.ArgumentParser) -> None:
         "--classes", type=Path, help="names of the classes in the model's order, a line each"
     )
     network.add_argument("--download", action="store_true", help="download the weights")
-    add(
-        "--treat-as",
-        choices=("logits", "probabilities"),
-        default="logits",
-        help="content of the arrays of logits",
-    )
-    _add_out(parser, "folder of the report (default: the file's name and the command's)")
 
 
 def _add_accept(parser: argparse.ArgumentParser) -> None:
@@ -523,7 +527,8 @@ def _watch_answers(given: argparse.Namespace, state: Path) -> int:
     _check_file(given)
     moved = living.moved(given.rejector, state)
     moved.save(given.move_to)
-    print("\n".join(render("stricter_rejector", path=given.move_to, rule=moved, title=moved.score.info.title)))
+    title = moved.score.info.title
+    print(*render("stricter_rejector", path=given.move_to, rule=moved, title=title))
     return HOLDS
 
 

@@ -1,4 +1,4 @@
-"""The images that are worth a label, a table to fill in, and what the labels show."""
+"""A random draw of images to label, a table to fill in, and numbers from the labels."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def look_at_labels(
     risk: float | None,
     seed: int,
 ) -> dict | None:
-    """Return what labels of some new images show; None without a label.
+    """Return numbers of the new images from labels of some of them; None without a label.
 
     Parameters
     ----------

@@ -31,9 +31,9 @@ from known_unknowns.auditing.thresholds import Threshold
 #: Largest number of images for temperature, directions and calibration; more change no number.
 FITTED = 10_000
 #: Smallest number of validation images whose halves choose the score and measure it.  With fewer
-#: images the score is `BEFOREHAND`, and all images measure it: a guarantee needs each of them.
+#: images the score is `FIXED`, and all images measure it: a guarantee needs each of them.
 ENOUGH = 1000
-BEFOREHAND = "msp"
+FIXED = "msp"
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ def choose(inputs: Inputs, settings: Settings, tell: Callable[[str], object]) ->
     temperature, warned = _fit_temperature(inputs.validation, choosing[ID].places[:FITTED])
     tell("fits the scores")
     usable, left_out = ranking.fitted(inputs)
-    fixed = settings.score or (BEFOREHAND if len(inputs.validation) < ENOUGH else "")
+    fixed = settings.score or (FIXED if len(inputs.validation) < ENOUGH else "")
     if fixed in left_out:
         raise ValueError(f"score: {fixed} cannot be used here: it {left_out[fixed]}")
     if fixed:

@@ -126,7 +126,7 @@ def _summary(looks: dict[str, list[int]], known: int) -> dict:
 
 
 class State(NamedTuple):
-    """What a monitor has seen: [unlike, images] by file, and by table [scores, wrong]."""
+    """The content of a state: [unlike, images] by file, and by table [scores, wrong]."""
 
     looks: dict
     acknowledged: dict

@@ -15,7 +15,6 @@ from helpers.outputs import Outputs
 from known_unknowns.auditing import Inputs, audit, findings, ranking, read_outputs, stages
 from known_unknowns.auditing.rejector import Rejector
 from known_unknowns.auditing.report import bars
-
 from tests.known_unknowns.auditing.conftest import made
 
 NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:e-?\d+)?(?![\w.]*\w)")
@@ -75,7 +74,7 @@ def test_the_measuring_half_does_not_influence_any_choice(inputs):
     assert audit(inputs, replicates=20).as_dict() == first.as_dict()
 
 
-def test_a_few_images_all_measure_a_score_that_is_fixed_beforehand(inputs):
+def test_a_few_images_all_measure_a_score_that_is_fixed_in_advance(inputs):
     """No label changes the score, and every label counts."""
     first = audit(inputs, risk=0.2, replicates=5)
     assert first.score.info.name == first.best[0] == "msp"
@@ -88,7 +87,7 @@ def test_a_few_images_all_measure_a_score_that_is_fixed_beforehand(inputs):
     assert np.array_equal(other.samples["validation"], first.samples["validation"])
     given = audit(inputs, risk=0.2, replicates=5, score="gap")
     assert given.score.info.name == "gap"
-    assert given.sentences("about_score")[1].startswith("Gap is fixed beforehand")
+    assert given.sentences("about_score")[1].startswith("Gap is fixed in advance")
     for name, message in (("gpa", "did you mean 'gap'"), ("tta", "goes back to the images")):
         with pytest.raises(ValueError, match=message):
             audit(inputs, score=name)
