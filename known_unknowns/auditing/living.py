@@ -159,7 +159,7 @@ def _read_answers(path: Path, rule: Rejector) -> tuple[str, np.ndarray, np.ndarr
         )
     names = list(map(str, rule.provenance.get("class_names") or range(rule.classes)))
     classes = [[_class_of(row[cell], names, path) for row in drawn] for cell in ("truth", "label")]
-    wrong = np.not_equal(*classes)
+    wrong = np.array([truth != answer for truth, answer in zip(*classes, strict=True)])
     name = hashlib.sha256(repr(cells).encode()).hexdigest()[:16]
     return name, np.array([float(row["score"]) for row in drawn]), wrong
 
