@@ -55,7 +55,8 @@ class Audit(stages.Estimates):
     correct : ndarray of bool
         Whether each image of the measuring half is classified correctly.
     thresholds : dict of str to Threshold
-        Thresholds by kind, ``risk`` or ``coverage``.
+        Thresholds by kind: ``risk``, ``coverage``, and if there is none for the risk, perhaps
+        ``smallest`` and ``average``.
     deployed, threshold, rejector : str, Threshold, Rejector
         Kind and threshold of the rejector, and the rejector; empty and None without a threshold.
     hard : dict of str to ndarray
@@ -106,7 +107,7 @@ def audit(
     inputs: Inputs | Mapping[str, np.ndarray] | str | os.PathLike,
     *,
     wish: str = "risk",
-    fallback: bool = False,
+    fallback: str = "",
     risk: float = 0.05,
     coverage: float = 0.9,
     confidence: float = 0.95,
@@ -125,8 +126,9 @@ def audit(
         Outputs of the model: see `read_outputs` for arrays, by name, and for files.
     wish : {"risk", "coverage"}
         Kind of threshold of the rejector.
-    fallback : bool
-        Whether the threshold of the other kind is deployed if there is none of the kind `wish`.
+    fallback : {"", "smallest", "average"}
+        Threshold that is deployed if `risk` cannot be guaranteed: none, the one with the smallest
+        risk that can be guaranteed, or the one with this risk on average.
     risk : float
         Largest share of incorrect answers among accepted images, in (0, 1).
     coverage : float

@@ -176,6 +176,13 @@ def _add_audit(parser: argparse.ArgumentParser) -> None:
         **share,
     )
     add(
+        "--fallback",
+        choices=("smallest", "average"),
+        default="",
+        help="if the risk cannot be guaranteed, deploy the smallest that can, or this risk on "
+        "average",
+    )
+    add(
         "--score",
         default="",
         help="a score that is fixed in advance, as msp (default: chosen, from 1,000 images on)",
@@ -426,6 +433,7 @@ def _audit(given: argparse.Namespace) -> int:
         confidence=given.confidence,
         unknown_share=given.share,
         score=given.score,
+        fallback=given.fallback,
         require=given.require,
         tell=tell,
     )

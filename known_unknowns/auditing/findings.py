@@ -23,7 +23,7 @@ from known_unknowns.auditing.labelling import TABLE
 from known_unknowns.auditing.ranking import COMPARED, demands
 from known_unknowns.auditing.sentences import render
 from known_unknowns.auditing.stages import ENOUGH, Estimates, Guarantee, threshold_for_risk
-from known_unknowns.auditing.thresholds import NOTHING, precision_and_recall, share
+from known_unknowns.auditing.thresholds import FALLBACKS, NOTHING, precision_and_recall, share
 
 if TYPE_CHECKING:
     from known_unknowns.auditing.auditing import Audit
@@ -90,7 +90,6 @@ def facts(audit: Audit) -> dict:
     inputs = audit.inputs
     settings = audit.settings
     deployed = audit.threshold
-    scores, correct = audit.promised_on
     accepted = deployed.ood_accepted if deployed else {}
     confirmed = audit.confirmed.to_dict("records")
     areas = [row for row in confirmed if row["metric"] == "auroc"]
@@ -103,11 +102,6 @@ def facts(audit: Audit) -> dict:
     def ranked(metric: str, name: str) -> pd.Series:
         rows = audit.ranking[audit.ranking["metric"].eq(metric) & audit.ranking["set"].eq(name)]
         return rows.set_index("score")["value"]
-
-    def larger_risk() -> float | None:
-        return guarantees.larger_risk(
-            scores, correct, risk=settings.risk, confidence=settings.confidence
-        )
 
     return {
         "audit": audit,
@@ -128,12 +122,14 @@ def facts(audit: Audit) -> dict:
         "nearly_all": (
             deployed is not None and deployed.wish == "risk" and deployed.coverage[0] > NEARLY_ALL
         ),
-        "drawn": len(scores),
+        "drawn": len(audit.promised_on[0]),
         "images_needed": guarantees.images_needed,
         "needed": needed,
         "needed_in_all": 2 * needed if needed >= ENOUGH and not settings.score else needed,
         "largest_coverage": math.floor(1e4 * number / (number + 1)) / 100,
-        "larger_risk": larger_risk,
+        "fallbacks": {
+            name: audit.thresholds[name] for name in FALLBACKS if name in audit.thresholds
+        },
         "taken": accepted_unlabelled(audit),
         "rejector_file": shlex.quote(os.path.join(audit.folder, REJECTOR)),
         "table": shlex.quote(os.path.join(audit.folder, TABLE)),

@@ -41,7 +41,7 @@ class Settings:
     """The checked arguments of `known_unknowns.auditing.audit`, which has the defaults."""
 
     wish: str
-    fallback: bool
+    fallback: str
     risk: float
     coverage: float
     confidence: float
@@ -53,6 +53,8 @@ class Settings:
 
     def __post_init__(self):
         known_name("wish", self.wish, rules.WISHES)
+        if self.fallback:
+            known_name("fallback", self.fallback, rules.FALLBACKS)
         for name in ("risk", "coverage", "confidence"):
             open_share(name, getattr(self, name))
         whole_number("replicates", self.replicates)
@@ -271,7 +273,28 @@ def guarantee(measured: Measurement) -> Guarantee:
             known, correct, measured.unknown, settings.coverage, settings.confidence
         ),
     }
-    deployed = _deployed(thresholds, settings)
+    mixture = rules.draw_mixture(
+        known, correct, measured.hard, settings.unknown_share, seed=settings.seed
+    )
+    if settings.wish == "risk" and thresholds["risk"].problem:
+        thresholds |= rules.fall_back(
+            known,
+            correct,
+            measured.unknown,
+            settings.risk,
+            settings.confidence,
+            mixture=mixture,
+            unknown=settings.unknown_share,
+            sets=list(measured.hard),
+        )
+    deployed = next(
+        (
+            kind
+            for kind in (settings.wish, settings.fallback)
+            if kind in thresholds and not thresholds[kind].problem
+        ),
+        "",
+    )
     threshold = thresholds.get(deployed)
     accepted = known >= (threshold.value if threshold else np.inf)
     answers = inputs.validation.predictions[measured.measuring]
@@ -288,9 +311,7 @@ def guarantee(measured: Measurement) -> Guarantee:
         )
     return Guarantee(
         **vars(measured),
-        promised_on=rules.draw_mixture(
-            known, correct, measured.hard, settings.unknown_share, seed=settings.seed
-        ),
+        promised_on=mixture,
         thresholds=thresholds,
         deployed=deployed,
         threshold=threshold,
@@ -299,7 +320,7 @@ def guarantee(measured: Measurement) -> Guarantee:
             inputs.class_names,
             measured.measuring,
             accepted,
-            settings.risk if deployed == "risk" else 1.0,
+            threshold.wished if threshold and threshold.wish == "risk" else 1.0,
         ),
         answers=of_answers,
         images_needed_by_answer=needed_by_answer,
@@ -321,14 +342,6 @@ def threshold_for_risk(measured: Measurement, risk: float) -> Threshold:
         hard=measured.hard,
         seed=settings.seed,
     )
-
-
-def _deployed(thresholds: dict[str, Threshold], settings: Settings) -> str:
-    """Return the kind of the threshold to deploy; empty if none is possible."""
-    kinds = [settings.wish]
-    if settings.fallback:
-        kinds += rules.WISHES
-    return next((kind for kind in kinds if not thresholds[kind].problem), "")
 
 
 def estimate(guaranteed: Guarantee) -> Estimates:
@@ -361,7 +374,7 @@ def estimate(guaranteed: Guarantee) -> Estimates:
         guaranteed.samples["validation"],
         confidences(production.logits, guaranteed.temperature),
         threshold.value if threshold else np.inf,
-        threshold.wished if threshold and threshold.wish == "risk" else None,
+        threshold.wished if threshold and threshold.wish != "coverage" else None,
         seed,
     )
     if unlabelled["labelled"] and inputs.ood:

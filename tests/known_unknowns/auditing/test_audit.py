@@ -123,9 +123,14 @@ def test_the_message_about_an_impossible_risk_names_the_smallest_possible_risk(i
     assert strict.rejector is None
     assert strict.thresholds["risk"].problem
     assert not strict.thresholds["coverage"].problem
-    smallest = float(strict.sentences("threshold")[-1].removesuffix(" %.").rpartition(" ")[2]) / 100
-    assert audit(inputs, risk=smallest, replicates=5).deployed == "risk"
-    assert audit(inputs, risk=0.85 * smallest, replicates=5).deployed == ""
+    smallest = strict.thresholds["smallest"]
+    words = f"a guaranteed risk of {100 * smallest.wished:.3g} %, which keeps"
+    assert words in strict.sentences("rejector")[0]
+    assert audit(inputs, risk=smallest.wished, replicates=5).deployed == "risk"
+    deployed = audit(inputs, risk=0.001, fallback="smallest", replicates=5)
+    assert deployed.deployed == "smallest"
+    assert deployed.rejector.threshold == smallest.value
+    assert deployed.rejector.provenance["risk"] == smallest.wished
     assert audit(inputs, wish="coverage", coverage=0.9966, replicates=5).deployed == "coverage"
     assert audit(inputs, wish="coverage", coverage=0.9967, replicates=5).deployed == ""
 
