@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -9,6 +10,11 @@ from scipy.special import bdtr, betaincinv
 
 from helpers.checks import float_array, open_share, whole_number
 from helpers.metrics.inputs import correct_array
+
+#: Ratio, number and largest value of the risks that replace a risk that cannot be guaranteed.
+RATIO = 1.25
+RISKS = 12
+LARGEST = 0.5
 
 
 class RiskThreshold(NamedTuple):
@@ -37,8 +43,13 @@ def clopper_pearson(successes: int, total: int, *, confidence: float = 0.95) -> 
     whole_number("total", total)
     if not whole_number("successes", successes, least=0) <= total:
         raise ValueError(f"successes: 0 to {total} (the total) expected, got {successes}")
+    return beta_interval(successes, total, confidence)
+
+
+def beta_interval(successes: float, total: float, confidence: float) -> tuple[float, float]:
+    """Return the interval of `clopper_pearson` for numbers that need not be whole."""
     tail = (1 - open_share("confidence", confidence)) / 2
-    low = betaincinv(successes, total - successes + 1, tail) if successes else 0.0
+    low = betaincinv(successes, total - successes + 1, tail) if successes > 0 else 0.0
     return float(low), float(_upper_bound(successes, total, tail))
 
 
@@ -122,12 +133,10 @@ def risk_threshold(scores, correct, *, risk: float, confidence: float = 0.95) ->
     ranked, errors = _rank(scores, correct)
     accepted, level = _count_accepted(ranked, errors, risk, confidence)
     if not accepted:
-        shown = larger_risk(scores, correct, risk=risk, confidence=confidence)
-        advice = f"bring more images, or new images and a risk of about {shown:g}" if shown else ""
         raise ValueError(
             f"risk: no threshold guarantees {risk:g} with confidence {confidence:g}, because too "
-            "many of the most confident answers are wrong; "
-            + (advice or "no larger risk can be guaranteed either")
+            "many of the most confident answers are wrong; bring more images, or set a larger risk "
+            "for new images"
         )
     wrong = errors[accepted - 1]
     return RiskThreshold(
@@ -138,21 +147,52 @@ def risk_threshold(scores, correct, *, risk: float, confidence: float = 0.95) ->
     )
 
 
-def larger_risk(scores, correct, *, risk: float, confidence: float = 0.95) -> float | None:
-    """Return about the smallest risk above `risk` that `risk_threshold` grants, or None.
+def smallest_risk(
+    scores, correct, *, risk: float, confidence: float = 0.95
+) -> tuple[float, RiskThreshold] | None:
+    """Return the smallest of some larger risks that can be guaranteed, and its threshold.
 
-    Use it only as a target for new images: after a search, these images give less confidence.
+    The `RISKS` larger risks with the `RATIO` are for as many images.  Each gets an equal share of
+    the error probability, so the guarantee has the whole confidence although the images choose.
 
     Examples
     --------
-    >>> larger_risk(np.arange(100), np.arange(100) >= 20, risk=0.01)
-    0.038
+    >>> larger, rule = smallest_risk(np.arange(100), np.arange(100) >= 20, risk=0.01)
+    >>> larger, rule.coverage
+    (0.0745, 0.8)
     """
-    scores = float_array("scores", scores)
-    ranked, errors = _rank(scores, correct_array(correct, length=len(scores)))
-    rounded = sorted({float(f"{value:.2g}") for value in np.geomspace(risk, 1, 60)[1:-1]})
-    wishes = (value for value in rounded if risk < value < 1)
-    return next((r for r in wishes if _count_accepted(ranked, errors, r, confidence)[0]), None)
+    larger_risks = (float(f"{risk * RATIO**step:.3g}") for step in range(1, 40))
+    risks = [
+        larger
+        for larger in larger_risks
+        if larger < LARGEST and images_needed(larger, confidence) < len(scores)
+    ][:RISKS]
+    for larger in risks:
+        with suppress(ValueError):
+            each = 1 - (1 - confidence) / len(risks)
+            return larger, risk_threshold(scores, correct, risk=larger, confidence=each)
+    return None
+
+
+def average_threshold(scores, correct, *, risk: float) -> float | None:
+    r"""Return the smallest threshold t with at most this risk on average, or None.
+
+    .. math:: 1 + \#\{\text{incorrect}, s_i \ge t\} \le \text{risk} \cdot \#\{s_i \ge t\}
+
+    Conformal selection (Jin and Candès 2023), with the calibration images in the role of new
+    images.  The risk is an average over draws of calibration images, and no guarantee for one draw.
+    The page on methods has its mean in simulations.
+
+    Examples
+    --------
+    >>> float(average_threshold(np.arange(100), np.arange(100) >= 20, risk=0.05))
+    17.0
+    """
+    ranked, errors = _rank(float_array("scores", scores), correct_array(correct))
+    open_share("risk", risk)
+    ends = np.append(ranked[:-1] > ranked[1:], True)
+    kept = np.flatnonzero(ends & (1 + errors <= risk * np.arange(1, len(ranked) + 1)))
+    return ranked[kept[-1]] if len(kept) else None
 
 
 def coverage_threshold(scores, *, coverage: float) -> float:
@@ -208,7 +248,11 @@ def _rank_rejected(images: int, coverage: float) -> int:
 def _upper_bound(successes, total, tail: float):
     """Return the probability at which this number of successes or fewer has probability `tail`."""
     failures = total - successes
-    return np.where(failures > 0, betaincinv(successes + 1, np.maximum(failures, 1), 1 - tail), 1.0)
+    return np.where(
+        failures > 0,
+        betaincinv(successes + 1, np.where(failures > 0, failures, 1), 1 - tail),
+        1.0,
+    )
 
 
 def _run_length(risk: float, confidence: float) -> int:

@@ -27,7 +27,8 @@ class Audit(stages.Estimates):
 
     The validation images and each OOD set are divided at random into two halves.  The *choosing*
     half fits the temperature and ranks the scores; the *measuring* half gives the calibration, the
-    thresholds and the figures of the chosen score.
+    thresholds and the figures of the chosen score.  If the score is fixed in advance, all
+    validation images give the thresholds and the figures, and the ranking is only for information.
 
     Attributes
     ----------
@@ -35,8 +36,9 @@ class Audit(stages.Estimates):
         Inputs, with one image of each group.
     doubts : tuple of Doubt
         Evidence against the validation images, the worst first.
-    choosing, measuring : ndarray of int64
-        Indices of the halves among the validation images.
+    choosing, held_out, measuring : ndarray of int64
+        Indices of the halves among the validation images, and of the images that give the
+        thresholds: the second half, or all images if the score is fixed in advance.
     accuracy : (float, float, float)
         Share of correct answers on all validation images, with its exact 95 % interval.
     calibration : DataFrame
@@ -53,7 +55,8 @@ class Audit(stages.Estimates):
     correct : ndarray of bool
         Whether each image of the measuring half is classified correctly.
     thresholds : dict of str to Threshold
-        Thresholds by kind, ``risk`` or ``coverage``.
+        Thresholds by kind: ``risk``, ``coverage``, and if there is none for the risk, perhaps
+        ``smallest`` and ``average``.
     deployed, threshold, rejector : str, Threshold, Rejector
         Kind and threshold of the rejector, and the rejector; empty and None without a threshold.
     hard : dict of str to ndarray
@@ -73,14 +76,15 @@ class Audit(stages.Estimates):
         Verdicts on the requirements, in their order.
     settings : Settings
         Arguments of `audit`.
-    rejector_file : str
-        Path of the rejector in the sentences; the command sets it.
+    folder, command : str
+        Folder of the files, and the command line, in the sentences; the command sets them.
     """
 
     notes: list[str]
     requirements: list[dict]
     rejector: Rejector | None
-    rejector_file: str = "rejector.safetensors"
+    folder: str = ""
+    command: str = ""
 
     def sentences(self, name: str) -> list[str]:
         """Return the sentences of one macro of the template."""
@@ -103,7 +107,7 @@ def audit(
     inputs: Inputs | Mapping[str, np.ndarray] | str | os.PathLike,
     *,
     wish: str = "risk",
-    fallback: bool = False,
+    fallback: str = "",
     risk: float = 0.05,
     coverage: float = 0.9,
     confidence: float = 0.95,
@@ -111,6 +115,7 @@ def audit(
     replicates: int = 200,
     seed: int = 0,
     require: Sequence[str] = (),
+    score: str = "",
     tell: Callable[[str], object] = lambda line: None,
 ) -> Audit:
     """Audit a model.
@@ -121,8 +126,9 @@ def audit(
         Outputs of the model: see `read_outputs` for arrays, by name, and for files.
     wish : {"risk", "coverage"}
         Kind of threshold of the rejector.
-    fallback : bool
-        Whether the threshold of the other kind is deployed if there is none of the kind `wish`.
+    fallback : {"", "smallest", "average"}
+        Threshold that is deployed if `risk` cannot be guaranteed: none, the one with the smallest
+        risk that can be guaranteed, or the one with this risk on average.
     risk : float
         Largest share of incorrect answers among accepted images, in (0, 1).
     coverage : float
@@ -138,6 +144,9 @@ def audit(
         Seed of the halves, the bootstrap and the mixtures.
     require : sequence of str
         Requirements, such as ``accuracy>=0.9``; see `known_unknowns.auditing.findings`.
+    score : str
+        Name of a score that is fixed in advance; by default, the audit chooses it, and takes
+        ``msp`` for fewer than 1,000 images.
     tell : callable
         Function that receives the name of each step.
 
@@ -166,6 +175,7 @@ def audit(
         replicates=replicates,
         seed=seed,
         require=list(require),
+        score=score,
     )
     if not isinstance(inputs, Inputs):
         inputs = read_outputs(inputs)
@@ -216,6 +226,7 @@ def _rejector(audited: stages.Estimates) -> Rejector | None:
             "logits": "as the model gives them" if inputs.level else "log-probabilities",
             "promise": deployed.promise,
             deployed.wish: deployed.wished,
+            "risk_measured": deployed.risk[0],
             "confidence": audited.settings.confidence,
             "images": {"choosing": len(audited.choosing), "measuring": len(audited.measuring)},
             "sha256": dict(inputs.sha256),

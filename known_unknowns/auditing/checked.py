@@ -17,16 +17,24 @@ from known_unknowns.auditing.reading import MULTI_LABEL, ONE_LABEL
 #: Possible content of the arrays of logits.
 TREATED = ("logits", "probabilities")
 #: Arrays that only the validation images have, and arrays that belong to no images.
-SINGLE = ("labels", "head_weight", "head_bias", "class_names", "files", "groups", "strata")
+SINGLE = (
+    "labels", "production_labels", "head_weight", "head_bias", "class_names", "files",
+    "production_files", "groups", "strata",
+)  # fmt: skip
+#: Label of an image of no known class, and of an image without a label.
+NO_CLASS = -1
+NOT_LABELLED = -2
 #: Numbers that data sets and losses use instead of a label.
 NO_LABEL = {-100, -1, 100, 255}
 #: Largest logit or feature: a million squares of it have a finite sum in single precision.
 LARGEST = 1e15
+#: First characters of a cell that a spreadsheet computes as a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _MOST_DIGITS = 6  # decimal places of rounded probabilities
 _TOGETHER = (
     "train_logits train_labels", "train_labels train_logits", "train_features train_logits",
     "production_features production_logits", "head_weight head_bias", "head_bias head_weight",
-    "head_weight features",
+    "head_weight features", "production_labels production_logits",
 )  # fmt: skip
 # an array, and the array that it needs
 
@@ -293,6 +301,35 @@ def labels(
     return label_array(name, labels, classes=classes, length=length)
 
 
+def some_labels(
+    arrays: Mapping[str, np.ndarray], name: str, logits: np.ndarray, given: str
+) -> np.ndarray:
+    """Return labels as int64; −1 is for an image of no class, and −2 for one without a label.
+
+    Texts are names of classes, "-1" or "", and in numbers of pandas, NaN is for no label.
+    """
+    values = arrays[name]
+    if values.ndim == 1 and values.dtype.kind == "f":
+        filled = np.where(np.isnan(values), NOT_LABELLED, values)
+        whole = filled.astype(np.int64)
+        values = whole if (whole == filled).all() else values
+    if values.shape != (len(logits),) or values.dtype.kind not in "iuU":
+        return labels({**arrays, name: values}, name, logits, given)  # which refuses them
+    result = np.full(len(values), NOT_LABELLED)
+    if values.dtype.kind == "U":
+        known = arrays.get("class_names", ())
+        unknown = (values == str(NO_CLASS)) & (str(NO_CLASS) not in known)
+        empty = np.isin(values, ("", str(NOT_LABELLED)))
+    else:
+        unknown = values == NO_CLASS
+        empty = values == NOT_LABELLED
+    result[unknown] = NO_CLASS
+    named = ~unknown & ~empty
+    if named.any():
+        result[named] = labels({**arrays, name: values[named]}, name, logits[named], given)
+    return result
+
+
 def _numbers_of(name: str, labels: np.ndarray, names: np.ndarray | None) -> np.ndarray:
     """Return the class numbers of labels that are texts."""
     texts = {*labels.tolist()}
@@ -385,7 +422,7 @@ def column(arrays: Mapping[str, np.ndarray], name: str, length: int) -> np.ndarr
     """Return the text or group of each image or class; None if the file does not store it."""
     if (values := arrays.get(name)) is None:
         return None
-    texts = name in ("class_names", "files")
+    texts = name in ("class_names", "files", "production_files")
     if values.shape != (length,) or values.dtype.kind not in ("U" if texts else "iuU"):
         missing = int((values != values).sum()) if values.dtype.kind == "f" else 0
         if values.dtype.kind == "O":
@@ -433,6 +470,17 @@ def head(arrays: Mapping[str, np.ndarray], validation: Outputs, level: bool) -> 
             "give the features that are the inputs of the last layer, or leave the head out"
         )
     return Head(weight, bias)
+
+
+def no_formula(value):
+    """Return a cell of a CSV file that a spreadsheet shows, and does not compute.
+
+    >>> no_formula("=1+1"), no_formula("cat"), no_formula(-1)
+    ("'=1+1", 'cat', -1)
+    """
+    if isinstance(value, str) and value.startswith(_FORMULA) and value != str(NO_CLASS):
+        return f"'{value}"
+    return value
 
 
 def row_by_row(choose: Callable[..., np.ndarray], logits: np.ndarray) -> np.ndarray:

@@ -47,9 +47,6 @@ _VISIBLE |= {
                   range(0xD800, 0xE000))
     for code in codes
 }  # fmt: skip
-#: First characters of a cell that a spreadsheet computes as a formula.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-
 #: The folder that the demo writes.
 DEMO = "known_unknowns_demo"
 
@@ -106,7 +103,8 @@ def main(command_line: list[str] | None = None) -> int:
 
 def _run(command_line: list[str] | None) -> int:
     """Run a command with the streams of `main`, and return its exit status."""
-    given = _parser().parse_args(command_line)
+    words = sys.argv[1:] if command_line is None else command_line
+    given = _parser().parse_args(words, argparse.Namespace(words=words))
     name = f"known-unknowns {given.command or ''}".rstrip()
     gc.set_threshold(100_000)  # objects are kept until the end: no cycles to collect
     if command_line is None:  # a request to end, as from a system that shuts down, is like Ctrl-C
@@ -139,7 +137,7 @@ def _parser() -> argparse.ArgumentParser:
             "watch",
             _watch,
             _add_watch,
-            "count images unlike the validation images, and raise an alarm",
+            "count images unlike the validation images, or check answers, and raise an alarm",
         ),
         ("bench", _bench, _add_bench, "rank your score among all others, on published networks"),
     ):
@@ -178,11 +176,40 @@ def _add_audit(parser: argparse.ArgumentParser) -> None:
         **share,
     )
     add(
+        "--fallback",
+        choices=("smallest", "average"),
+        default="",
+        help="if the risk cannot be guaranteed, deploy the smallest that can, or this risk on "
+        "average",
+    )
+    add(
+        "--score",
+        default="",
+        help="a score that is fixed in advance, as msp (default: chosen, from 1,000 images on)",
+    )
+    add(
         "--require",
         action="append",
         default=[],
         help="a requirement; any number of times, see below",
     )
+    add(
+        "--labels",
+        type=Path,
+        metavar="TABLE",
+        help="to_label.csv of an earlier audit of FILE, with labels filled in",
+    )
+    add(
+        "--treat-as",
+        choices=("logits", "probabilities"),
+        default="logits",
+        help="content of the arrays of logits",
+    )
+    _add_network(parser)
+    _add_out(parser, "folder of the report (default: the file's name and the command's)")
+
+
+def _add_network(parser: argparse.ArgumentParser) -> None:
     network = parser.add_argument_group("or a network of timm and folders, instead of FILE")
     network.add_argument("--model", help="its name (extra torch)")
     network.add_argument("--validation", metavar="DIR", help="a folder for each class")
@@ -199,22 +226,22 @@ def _add_audit(parser: argparse.ArgumentParser) -> None:
         "--classes", type=Path, help="names of the classes in the model's order, a line each"
     )
     network.add_argument("--download", action="store_true", help="download the weights")
-    add(
-        "--treat-as",
-        choices=("logits", "probabilities"),
-        default="logits",
-        help="content of the arrays of logits",
-    )
-    _add_out(parser, "folder of the report (default: the file's name and the command's)")
 
 
 def _add_accept(parser: argparse.ArgumentParser) -> None:
     _add_rejector(parser)
+    parser.add_argument(
+        "--check",
+        type=int,
+        metavar="N",
+        default=0,
+        help="draw N images at random, whose answers somebody checks in the column truth",
+    )
     _add_out(parser, "CSV file to write (default: the screen)")
 
 
 def _add_watch(parser: argparse.ArgumentParser) -> None:
-    _add_rejector(parser)
+    _add_rejector(parser, "new outputs, or a table of accept --check that somebody has filled in")
     parser.add_argument(
         "--share",
         type=float,
@@ -223,6 +250,12 @@ def _add_watch(parser: argparse.ArgumentParser) -> None:
         help="largest share of unlike images without an alarm (0.02)",
     )
     parser.add_argument("--state", type=Path, help="file with the counts (REJECTOR.watch.json)")
+    parser.add_argument(
+        "--move-to",
+        type=Path,
+        metavar="REJECTOR",
+        help="write a rejector with the smallest threshold that the checked answers certify",
+    )
     parser.add_argument(
         "--acknowledge",
         action="store_true",
@@ -240,9 +273,11 @@ def _add_bench(parser: argparse.ArgumentParser) -> None:
     _add_out(parser, "folder of the tables (default: the file's name and the command's)")
 
 
-def _add_rejector(parser: argparse.ArgumentParser) -> None:
+def _add_rejector(
+    parser: argparse.ArgumentParser, words: str = "new outputs, in a file as for audit"
+) -> None:
     parser.add_argument("rejector", type=Path, help="rejector.safetensors")
-    parser.add_argument("file", type=Path, help="new outputs, in a file as for audit")
+    parser.add_argument("file", type=Path, help=words)
 
 
 def _add_out(parser: argparse.ArgumentParser, words: str) -> None:
@@ -261,6 +296,18 @@ def _gathered(given: argparse.Namespace) -> Inputs:
     if any((given.validation, given.train, given.ood, given.production, given.classes)):
         raise ValueError("a folder or --classes: only with --model; FILE has arrays for these")
     return read_outputs(given.file, treat_as=given.treat_as)
+
+
+def _check_labels(given: argparse.Namespace, folder: Path) -> None:
+    """Refuse to replace labels that somebody has written, unless they are given."""
+    from known_unknowns.auditing import labelling
+
+    table = folder / labelling.TABLE
+    used = given.labels is not None and given.labels.exists() and table.exists()
+    if labelling.filled(table) and not (used and given.labels.samefile(table)):
+        raise ValueError(
+            f"--force: {table} has labels, which would be lost; add --labels {table}, or move it"
+        )
 
 
 def _of_network(given: argparse.Namespace) -> Inputs:
@@ -345,9 +392,10 @@ def _audit(given: argparse.Namespace) -> int:
 
     FILE: .npz, as numpy.savez(file, logits=..., labels=...) writes.  Optional arrays are features,
     head_weight, head_bias, train_logits, train_labels, train_features, ood_NAME_logits,
-    ood_NAME_features, production_logits, production_features, class_names, files, groups and
-    strata; probabilities may replace logits.  Or a table, .csv or .parquet, with columns
-    logit_0 ... or prob_0 ..., feature_0 ..., label, set, file, group and stratum.
+    ood_NAME_features, production_logits, production_features, production_labels,
+    production_files, class_names, files, groups and strata; probabilities may replace logits.  Or
+    a table, .csv or .parquet, with columns logit_0 ... or prob_0 ..., feature_0 ..., label, set,
+    file, group and stratum.
 
     REQUIRE: NAME>=NUMBER or NAME<=NUMBER, as "accuracy>=0.9" or "auroc:pets>=0.8"; names are
     accuracy, coverage, coverage_at_risk_0.05, risk, ece, ece_scaled, aurc, auroc and fpr95.  A
@@ -362,12 +410,17 @@ def _audit(given: argparse.Namespace) -> int:
     from known_unknowns.auditing.watching import LOCKED, WATCHED
 
     folder = _folder(given, source, (*WRITTEN, WATCHED, LOCKED))
+    _check_labels(given, folder["path"])
     for condition in given.require:
         read_requirement(condition)
 
     from known_unknowns.auditing.auditing import audit
 
     inputs = _gathered(given)
+    if given.labels is not None:
+        from known_unknowns.auditing.labelling import with_labels
+
+        inputs = with_labels(inputs, given.labels)
     target = {}
     if given.risk is not None:
         target["risk"] = given.risk
@@ -379,10 +432,12 @@ def _audit(given: argparse.Namespace) -> int:
         **target,
         confidence=given.confidence,
         unknown_share=given.share,
+        score=given.score,
+        fallback=given.fallback,
         require=given.require,
         tell=tell,
     )
-    _report(audited, folder, tell)
+    _report(audited, folder, tell, shlex.join(["known-unknowns", *given.words]))
     for row in audited.requirements:
         verdict = "holds" if row["holds"] else "DOES NOT HOLD"
         interval = f"{row['value']:.4g} ({row['low']:.4g} to {row['high']:.4g})"
@@ -390,13 +445,12 @@ def _audit(given: argparse.Namespace) -> int:
     return HOLDS if all(row["holds"] for row in audited.requirements) else FAILS
 
 
-def _report(audited: Audit, folder: dict, tell: Callable) -> None:
+def _report(audited: Audit, folder: dict, tell: Callable, command: str = "") -> None:
     """Write the files of an audit; print probable problems, summary and paths."""
     from known_unknowns.auditing.findings import summary
 
-    # the command in the report works from the folder in which the audit was started
-    rejector = shlex.quote(str(folder["path"] / "rejector.safetensors"))
-    audited = replace(audited, rejector_file=rejector)
+    # the commands in the report work from the folder in which the audit was started
+    audited = replace(audited, folder=str(folder["path"]), command=command)
     tell("writes the report")
     written = _written(audited.save, folder)
     tell("is done")
@@ -438,12 +492,19 @@ def _check_rejector(given: argparse.Namespace) -> None:
 def _watch(given: argparse.Namespace) -> int:
     """Print the count of a look and the bound; return `FAILS` for an alarm."""
     from helpers.checks import open_share
+    from known_unknowns.auditing import living
     from known_unknowns.auditing.sentences import render
     from known_unknowns.auditing.watching import CHANCE, FALSE_ALARMS, look
 
     open_share("share", given.share)
     _check_rejector(given)
     state = given.state or given.rejector.with_suffix(".watch.json")
+    if living.is_checked(given.file):
+        return _watch_answers(given, state)
+    if given.move_to:
+        raise ValueError(
+            "--move-to: a table of accept --check expected, with the column truth filled in"
+        )
     seen = look(given.rejector, given.file, state, most=given.share, acknowledge=given.acknowledge)
     sentences = render(
         "watched",
@@ -458,9 +519,32 @@ def _watch(given: argparse.Namespace) -> int:
     return FAILS if seen["bound"] >= given.share and not given.acknowledge else HOLDS
 
 
+def _watch_answers(given: argparse.Namespace, state: Path) -> int:
+    """Print what checked answers say about the guarantee; return `FAILS` if it is broken."""
+    from known_unknowns.auditing import living
+    from known_unknowns.auditing.sentences import render
+
+    if given.acknowledge:
+        raise ValueError("--acknowledge: only for new outputs; a broken guarantee stays broken")
+    seen = living.check_answers(given.rejector, given.file, state)
+    print("\n".join(render("checked", file=given.file.name, **seen)))
+    if not given.move_to:
+        return FAILS if seen["verdict"].state == "broken" else HOLDS
+    given.out = given.move_to
+    given.force = False
+    _check_file(given)
+    moved = living.moved(given.rejector, state)
+    moved.save(given.move_to)
+    title = moved.score.info.title
+    print(*render("stricter_rejector", path=given.move_to, rule=moved, title=title))
+    return HOLDS
+
+
 def _accept(given: argparse.Namespace) -> int:
     from helpers.files import atomic_path
+    from known_unknowns.auditing.checked import no_formula
     from known_unknowns.auditing.inputs import read_new
+    from known_unknowns.auditing.living import draw_checked
     from known_unknowns.auditing.rejector import Rejector
 
     _check_rejector(given)
@@ -471,8 +555,10 @@ def _accept(given: argparse.Namespace) -> int:
     logits, features, files = read_new(given.file, names)
     judged = rejector.judge(logits, features)
     judged.insert(0, "image", files)
+    if given.check:
+        judged["check"], judged["truth"] = draw_checked(len(judged), given.check, given.file)
     for column in ("image", "label", "reason"):
-        judged[column] = [_no_formula(value) for value in judged[column]]
+        judged[column] = [no_formula(value) for value in judged[column]]
     if given.out is None:
         judged.to_csv(sys.stdout, index=False)
         return HOLDS
@@ -494,17 +580,6 @@ def _check_file(given: argparse.Namespace) -> None:
             raise ValueError(f"--out: {out} holds {content}; name another file")
     if not given.force and (out.exists() or out.is_symlink()):
         raise ValueError(f"--out: {out} is there already; name another file, or add --force")
-
-
-def _no_formula(value):
-    """Return a cell of a CSV file that a spreadsheet shows, and does not compute.
-
-    >>> _no_formula("=1+1"), _no_formula("cat"), _no_formula(-1)
-    ("'=1+1", 'cat', -1)
-    """
-    if isinstance(value, str) and value.startswith(_FORMULA):
-        return f"'{value}"
-    return value
 
 
 def _bench(given: argparse.Namespace) -> int:

@@ -156,8 +156,12 @@ def score_ranking(audit: Audit) -> Axes:
 
 def _guaranteed(audit: Audit) -> dict[str, Threshold]:
     """Return the thresholds that exist, by their names in a legend."""
-    kept = (threshold for threshold in audit.thresholds.values() if not threshold.problem)
-    return {f"guaranteed {threshold.wish}": threshold for threshold in kept}
+    names = {"average": "risk on average", "smallest": "guaranteed larger risk"}
+    return {
+        names.get(name, f"guaranteed {name}"): threshold
+        for name, threshold in audit.thresholds.items()
+        if not threshold.problem
+    }
 
 
 def selective_risk(audit: Audit) -> Axes:
@@ -180,7 +184,7 @@ def selective_risk(audit: Audit) -> Axes:
     ideal = np.maximum(0, 1 - (1 - risk[-1]) / coverage)
     ax.plot(coverage, ideal, color=GREY, linewidth=1, linestyle="--", label="ideal order")
     ax.axhline(risk[-1], color=GREY, linewidth=1, linestyle=":", label="error rate")
-    for (name, threshold), marker in zip(_guaranteed(audit).items(), "D*", strict=False):
+    for (name, threshold), marker in zip(_guaranteed(audit).items(), "D*s", strict=False):
         ax.plot(
             threshold.coverage[0],
             threshold.risk[0],
@@ -214,7 +218,7 @@ def scores_and_thresholds(audit: Audit) -> Axes:
     high = max([ends[1], *lines.values()])
     ax = plt.subplots(figsize=(6, 3.2))[1]
     _draw_groups(ax, groups, low, high)
-    for (name, value), line in zip(lines.items(), ("--", ":"), strict=False):
+    for (name, value), line in zip(lines.items(), ("--", ":", "-."), strict=False):
         ax.axvline(value, color="black", linewidth=1.5, linestyle=line, label=name)
     ax.set(xlabel=title(audit.best[0]), ylabel="share of images")
     ax.legend(**_ABOVE, ncols=2)

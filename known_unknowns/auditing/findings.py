@@ -6,7 +6,9 @@ A requirement such as ``accuracy>=0.9`` holds if it holds for the whole 95 % int
 from __future__ import annotations
 
 import math
+import os
 import re
+import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -17,14 +19,17 @@ import pandas as pd
 from helpers.checks import known_name
 from known_unknowns import guarantees
 from known_unknowns.auditing.inputs import LEAST
+from known_unknowns.auditing.labelling import TABLE
 from known_unknowns.auditing.ranking import COMPARED, demands
 from known_unknowns.auditing.sentences import render
-from known_unknowns.auditing.stages import Estimates, Guarantee, threshold_for_risk
-from known_unknowns.auditing.thresholds import NOTHING, precision_and_recall, share
+from known_unknowns.auditing.stages import ENOUGH, Estimates, Guarantee, threshold_for_risk
+from known_unknowns.auditing.thresholds import FALLBACKS, NOTHING, precision_and_recall, share
 
 if TYPE_CHECKING:
     from known_unknowns.auditing.auditing import Audit
 
+#: File of the rejector.
+REJECTOR = "rejector.safetensors"
 SUMMARY = ("right", "by_answer", "sure", "accept", "promise", "unlabelled", "next_step")
 FINDINGS = ("right", "sure", "score", "accept", "unlabelled", "drift", "limits")
 #: Largest number of answers with precision and recall in the first sentences.
@@ -85,7 +90,6 @@ def facts(audit: Audit) -> dict:
     inputs = audit.inputs
     settings = audit.settings
     deployed = audit.threshold
-    scores, correct = audit.promised_on
     accepted = deployed.ood_accepted if deployed else {}
     confirmed = audit.confirmed.to_dict("records")
     areas = [row for row in confirmed if row["metric"] == "auroc"]
@@ -93,17 +97,15 @@ def facts(audit: Audit) -> dict:
     labels = np.bincount(inputs.validation.labels)
     beyond = [row for row in audit.classes if row["beyond"]]
 
+    needed = guarantees.images_needed(settings.risk, settings.confidence)
+
     def ranked(metric: str, name: str) -> pd.Series:
         rows = audit.ranking[audit.ranking["metric"].eq(metric) & audit.ranking["set"].eq(name)]
         return rows.set_index("score")["value"]
 
-    def larger_risk() -> float | None:
-        return guarantees.larger_risk(
-            scores, correct, risk=settings.risk, confidence=settings.confidence
-        )
-
     return {
         "audit": audit,
+        "fixed": len(audit.measuring) > len(audit.held_out),
         "small_sets": [name for name, part in inputs.ood.items() if len(part) < 2 * LEAST],
         "most_frequent": {
             "name": inputs.class_names[labels.argmax()],
@@ -120,14 +122,43 @@ def facts(audit: Audit) -> dict:
         "nearly_all": (
             deployed is not None and deployed.wish == "risk" and deployed.coverage[0] > NEARLY_ALL
         ),
-        "drawn": len(scores),
+        "drawn": len(audit.promised_on[0]),
         "images_needed": guarantees.images_needed,
-        "needed": guarantees.images_needed(settings.risk, settings.confidence),
+        "needed": needed,
+        "needed_in_all": 2 * needed if needed >= ENOUGH and not settings.score else needed,
         "largest_coverage": math.floor(1e4 * number / (number + 1)) / 100,
-        "larger_risk": larger_risk,
+        "fallbacks": {
+            name: audit.thresholds[name] for name in FALLBACKS if name in audit.thresholds
+        },
         "taken": accepted_unlabelled(audit),
-        "rejector_file": audit.rejector_file,
+        "rejector_file": shlex.quote(os.path.join(audit.folder, REJECTOR)),
+        "table": shlex.quote(os.path.join(audit.folder, TABLE)),
+        "larger_share": _larger_share(audit),
+        "rerun": _rerun(audit),
     }
+
+
+def _rerun(audit: Audit) -> str:
+    """Return the command that audits again with the labels of the table; empty in Python."""
+    if not audit.command:
+        return ""
+    words = [audit.command]
+    table = shlex.quote(os.path.join(audit.folder, TABLE))
+    if "--labels" not in audit.command:
+        words.append(f"--labels {table}")
+    if "--out" not in audit.command:
+        words.append(f"--out {shlex.quote(audit.folder)}")
+    if "--force" not in audit.command:
+        words.append("--force")
+    if share := _larger_share(audit):
+        words.append(f"--share {share:.2f}")
+    return " ".join(words)
+
+
+def _larger_share(audit: Audit) -> float | None:
+    """Return the share of unknown images that a guarantee should allow, if it is larger."""
+    share = (audit.unlabelled or {}).get("to_state") or 0.0
+    return share if share > audit.settings.unknown_share else None
 
 
 def accepted_unlabelled(audit: Guarantee) -> tuple[float, float, float] | None:

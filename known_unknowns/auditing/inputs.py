@@ -47,6 +47,9 @@ class Inputs:
         prediction without labels.
     production : Outputs, optional
         Outputs of unlabelled images, known and unknown.
+    production_labels : ndarray of int64, optional
+        Labels of some of the `production` images, drawn at random: −1 for an image of no class, and
+        −2 for an image without a label.
     held_back : dict of str to Outputs
         Labelled outputs of the `production` images in the example; known classes are ``new``.  An
         audit does not use them.
@@ -54,6 +57,8 @@ class Inputs:
         Whether the logits have the model's common level; logarithms of probabilities lose it.
     files : tuple of str
         Files of the validation images; may be empty.
+    production_files : tuple of str
+        Files of the `production` images; may be empty.
     groups, strata : ndarray, shape [N], optional
         Numbers or texts: validation images that belong together (frames of a video, images of a
         patient), and their kind (a camera, a hospital).  Each kind has a separate guarantee.
@@ -77,9 +82,11 @@ class Inputs:
     ood: Mapping[str, Outputs] = field(default_factory=dict)
     families: Mapping[str, Outputs] = field(default_factory=dict)
     production: Outputs | None = None
+    production_labels: np.ndarray | None = None
     held_back: Mapping[str, Outputs] = field(default_factory=dict)
     level: bool = True
     files: tuple[str, ...] = ()
+    production_files: tuple[str, ...] = ()
     groups: np.ndarray | None = None
     strata: np.ndarray | None = None
     grouped: int = 0
@@ -181,8 +188,11 @@ def read_outputs(
         * ``train_logits``, ``train_labels``, ``train_features``: outputs for training images.
         * ``ood_NAME_logits``, ``ood_NAME_features``: sets of unknown images, any number of sets.
         * ``production_logits``, ``production_features``: outputs for unlabelled images.
+        * ``production_labels``: labels of some of these images, drawn at random; −1 is for an image
+          of no class, −2 or "" for an image without a label.
         * ``head_weight`` [K, D], ``head_bias`` [K]: the last layer.
-        * ``class_names`` [K], ``files``, ``groups``, ``strata`` [N]: see `Inputs`.
+        * ``class_names`` [K], ``files``, ``groups``, ``strata`` [N], ``production_files``: see
+          `Inputs`.
     treat_as : {"logits", "probabilities"}
         Content of the arrays of logits; probabilities are replaced by their logarithms.
 
@@ -232,6 +242,15 @@ audit takes logarithms (for a file also treat_as="probabilities")
     validation = read("", labelled=True)
     level = treat_as == "logits" and not checked.normalised(validation.logits)
     files = checked.column(arrays, "files", len(validation))
+    production = read("production_") if f"production_{given}" in arrays else None
+    production_labels = None
+    production_files = None
+    if production is not None:
+        production_files = checked.column(arrays, "production_files", len(production))
+    if production is not None and "production_labels" in arrays:
+        production_labels = checked.some_labels(
+            arrays, "production_labels", production.logits, given
+        )
     return Inputs(
         source=source,
         validation=validation,
@@ -239,9 +258,11 @@ audit takes logarithms (for a file also treat_as="probabilities")
         train=read("train_", labelled=True) if f"train_{given}" in arrays else None,
         head=checked.head(arrays, validation, level),
         ood={name: read(f"ood_{name}_") for name in sets},
-        production=read("production_") if f"production_{given}" in arrays else None,
+        production=production,
+        production_labels=production_labels,
         level=level,
         files=() if files is None else tuple(files.tolist()),
+        production_files=() if production_files is None else tuple(production_files.tolist()),
         groups=checked.column(arrays, "groups", len(validation)),
         strata=checked.column(arrays, "strata", len(validation)),
         sha256=digests,

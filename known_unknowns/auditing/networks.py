@@ -72,6 +72,7 @@ def show_images(
         },
         production=outputs.get("production"),
         files=getattr(known, "files", ()) or tuple(map(str, range(len(known)))),
+        production_files=getattr(production, "files", ()),
         images=known,
         unreadable={role: files for role, files in skipped.items() if files},
         sha256={"weights": network.sha256} | digests,
@@ -136,6 +137,7 @@ def example(
         files=tuple(shown.files[index] for index in first),
         ood={name: shown.ood[name] for name in names[: len(ood)]},
         production=unlabelled(list(held_back.values())),
+        production_files=(),
         held_back=held_back,
     )
 

@@ -326,6 +326,10 @@ def _arranged(table: pd.DataFrame) -> dict[str, np.ndarray]:
             arrays[f"{prefix}{kind}"] = _numbers(part[names], where)
         if "label" in table and name in ("validation", "train"):
             arrays[f"{prefix}labels"] = _labels(_texts(part, "label", where), class_names)
+        if "label" in table and name == "production":
+            arrays["production_labels"] = _some_labels(part["label"], class_names)
+        if name == "production" and "file" in table and (part["file"] != "").all():
+            arrays["production_files"] = _texts(part, "file", where)
         for column in [each for each in _OF_IMAGES if each in table and name == "validation"]:
             arrays[_OF_IMAGES[column]] = _texts(part, column, where)
     return arrays
@@ -454,6 +458,27 @@ def _missing(column: str, rows: int, total: int, where: str) -> ValueError:
         f"{column}: missing in {rows} of {total} rows of the {where}; write the values, or leave "
         f"{parts} out"
     )
+
+
+def read_labels(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a small table that somebody has filled in, each cell as text."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file, restval=""))
+    return [{str(name): str(cell) for name, cell in row.items()} for row in rows]
+
+
+def _some_labels(column: pd.Series, class_names: Sequence[str]) -> np.ndarray:
+    """Return the labels of a column with empty cells, as text or as numbers with −2."""
+    texts = column.to_numpy(dtype=object).astype(str)
+    filled = texts != ""
+    if not filled.any():
+        return np.full(len(texts), -2)
+    labels = _labels(texts[filled], [*class_names, "-1"])
+    if labels.dtype.kind == "U":
+        return texts
+    numbers = np.full(len(texts), -2)
+    numbers[filled] = labels
+    return numbers
 
 
 def _labels(texts: np.ndarray, class_names: Sequence[str]) -> np.ndarray:

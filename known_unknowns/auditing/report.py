@@ -15,14 +15,14 @@ import pandas as pd
 
 from helpers import __version__
 from helpers.files import atomic_path
-from known_unknowns.auditing import findings
+from known_unknowns.auditing import findings, labelling
 from known_unknowns.auditing.sentences import write_page
 
 if TYPE_CHECKING:
     from known_unknowns.auditing.auditing import Audit
 
 #: Files that an audit writes into its folder.
-WRITTEN = ("report.html", "audit.json", "rejector.safetensors")
+WRITTEN = ("report.html", "audit.json", findings.REJECTOR, labelling.TABLE)
 #: Numbers in ``audit.json``, in their order; most are attributes of `Audit`.
 KEYS = (
     "version model doubts summary requirements settings sha256 images unreadable accuracy "
@@ -175,7 +175,7 @@ def save(audit: Audit, folder: str | os.PathLike) -> list[Path]:
         mpl.use("agg")  # no windows are shown
     from known_unknowns.auditing import figures
 
-    page, json_file, rejector_file = [Path(folder) / name for name in WRITTEN]
+    page, json_file, rejector_file, table = [Path(folder) / name for name in WRITTEN]
     numbers = as_dict(audit)
     with atomic_path(json_file) as temporary:
         write_json(temporary, numbers)
@@ -189,10 +189,15 @@ def save(audit: Audit, folder: str | os.PathLike) -> list[Path]:
             shown=BARS,
         )
         rejector_file.unlink(missing_ok=True)
-    if audit.rejector is None:
-        return [page, json_file]
-    audit.rejector.save(rejector_file)
-    return [page, json_file, rejector_file]
+        table.unlink(missing_ok=True)
+    written = [page, json_file]
+    if audit.rejector is not None:
+        audit.rejector.save(rejector_file)
+        written.append(rejector_file)
+    if audit.inputs.production is not None:
+        labelling.write_table(table, audit.inputs, audit.settings.seed)
+        written.append(table)
+    return written
 
 
 def write_json(path: Path, numbers: Mapping) -> None:

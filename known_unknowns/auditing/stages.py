@@ -21,7 +21,7 @@ from helpers.metrics.bootstrap import weighted_calibration_error
 from helpers.outputs import Outputs
 from helpers.scores import Score
 from helpers.scores.calibration import confidences, fit_temperature, softmax
-from known_unknowns.auditing import doubts, ranking, unlabelled_images
+from known_unknowns.auditing import doubts, labelling, ranking, unlabelled_images
 from known_unknowns.auditing import thresholds as rules
 from known_unknowns.auditing.doubts import Doubt
 from known_unknowns.auditing.inputs import Inputs
@@ -30,6 +30,10 @@ from known_unknowns.auditing.thresholds import Threshold
 
 #: Largest number of images for temperature, directions and calibration; more change no number.
 FITTED = 10_000
+#: Smallest number of validation images whose halves choose the score and measure it.  With fewer
+#: images the score is `FIXED`, and all images measure it: a guarantee needs each of them.
+ENOUGH = 1000
+FIXED = "msp"
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,7 @@ class Settings:
     """The checked arguments of `known_unknowns.auditing.audit`, which has the defaults."""
 
     wish: str
-    fallback: bool
+    fallback: str
     risk: float
     coverage: float
     confidence: float
@@ -45,9 +49,12 @@ class Settings:
     replicates: int
     seed: int
     require: list[str]
+    score: str = ""
 
     def __post_init__(self):
         known_name("wish", self.wish, rules.WISHES)
+        if self.fallback:
+            known_name("fallback", self.fallback, rules.FALLBACKS)
         for name in ("risk", "coverage", "confidence"):
             open_share(name, getattr(self, name))
         whole_number("replicates", self.replicates)
@@ -68,6 +75,7 @@ class Choice:
     doubts: tuple[Doubt, ...]
     choosing: np.ndarray
     measuring: np.ndarray
+    held_out: np.ndarray  # the measuring images that are not among the choosing images
     halves: dict[str, Half]  # the measuring half of each group
     temperature: float
     warned: list[str]  # warnings of the fit of the temperature
@@ -135,6 +143,11 @@ def choose(inputs: Inputs, settings: Settings, tell: Callable[[str], object]) ->
     temperature, warned = _fit_temperature(inputs.validation, choosing[ID].places[:FITTED])
     tell("fits the scores")
     usable, left_out = ranking.fitted(inputs)
+    fixed = settings.score or (FIXED if len(inputs.validation) < ENOUGH else "")
+    if fixed in left_out:
+        raise ValueError(f"score: {fixed} cannot be used here: it {left_out[fixed]}")
+    if fixed:
+        known_name("score", fixed, usable)
     tell(f"compares {len(usable)} scores")
     compared = {
         name: Half(half.outputs, half.places[: ranking.COMPARED]) for name, half in choosing.items()
@@ -142,6 +155,11 @@ def choose(inputs: Inputs, settings: Settings, tell: Callable[[str], object]) ->
     samples = ranking.score_halves(usable, compared)
     groups = ranking.Groups(compared, settings.replicates, settings.seed, settings.target)
     table, best = ranking.ranked(usable, samples, groups)
+    held_out = measuring[ID].places
+    if fixed:
+        best = [fixed, *(name for name in best if name != fixed)]
+        both = np.concatenate([held_out, choosing[ID].places])
+        measuring[ID] = Half(inputs.validation, both)
     score = usable[best[0]]
     tell(f"measures the chosen one, {score.info.title}")
     chosen = samples[best[0]]
@@ -153,6 +171,7 @@ def choose(inputs: Inputs, settings: Settings, tell: Callable[[str], object]) ->
         doubts=found,
         choosing=choosing[ID].places,
         measuring=measuring[ID].places,
+        held_out=held_out,
         halves=measuring,
         temperature=temperature,
         warned=warned,
@@ -220,7 +239,7 @@ def measure(choice: Choice) -> Measurement:
 
 def _calibration(choice: Choice) -> pd.DataFrame:
     """Return calibration errors before and after temperature scaling."""
-    part = choice.inputs.validation.subset(choice.measuring[:FITTED])
+    part = choice.inputs.validation.subset(choice.held_out[:FITTED])
     settings = choice.settings
     weights = metrics.resample_weights(
         len(part), replicates=settings.replicates, seed=settings.seed
@@ -254,7 +273,28 @@ def guarantee(measured: Measurement) -> Guarantee:
             known, correct, measured.unknown, settings.coverage, settings.confidence
         ),
     }
-    deployed = _deployed(thresholds, settings)
+    mixture = rules.draw_mixture(
+        known, correct, measured.hard, settings.unknown_share, seed=settings.seed
+    )
+    if settings.wish == "risk" and thresholds["risk"].problem:
+        thresholds |= rules.fall_back(
+            known,
+            correct,
+            measured.unknown,
+            settings.risk,
+            settings.confidence,
+            mixture=mixture,
+            unknown=settings.unknown_share,
+            sets=list(measured.hard),
+        )
+    deployed = next(
+        (
+            kind
+            for kind in (settings.wish, settings.fallback)
+            if kind in thresholds and not thresholds[kind].problem
+        ),
+        "",
+    )
     threshold = thresholds.get(deployed)
     accepted = known >= (threshold.value if threshold else np.inf)
     answers = inputs.validation.predictions[measured.measuring]
@@ -271,9 +311,7 @@ def guarantee(measured: Measurement) -> Guarantee:
         )
     return Guarantee(
         **vars(measured),
-        promised_on=rules.draw_mixture(
-            known, correct, measured.hard, settings.unknown_share, seed=settings.seed
-        ),
+        promised_on=mixture,
         thresholds=thresholds,
         deployed=deployed,
         threshold=threshold,
@@ -282,7 +320,7 @@ def guarantee(measured: Measurement) -> Guarantee:
             inputs.class_names,
             measured.measuring,
             accepted,
-            settings.risk if deployed == "risk" else 1.0,
+            threshold.wished if threshold and threshold.wish == "risk" else 1.0,
         ),
         answers=of_answers,
         images_needed_by_answer=needed_by_answer,
@@ -306,14 +344,6 @@ def threshold_for_risk(measured: Measurement, risk: float) -> Threshold:
     )
 
 
-def _deployed(thresholds: dict[str, Threshold], settings: Settings) -> str:
-    """Return the kind of the threshold to deploy; empty if none is possible."""
-    kinds = [settings.wish]
-    if settings.fallback:
-        kinds += rules.WISHES
-    return next((kind for kind in kinds if not thresholds[kind].problem), "")
-
-
 def estimate(guaranteed: Guarantee) -> Estimates:
     """Estimate what changes on the unlabelled images, if there are any."""
     inputs = guaranteed.inputs
@@ -328,10 +358,28 @@ def estimate(guaranteed: Guarantee) -> Estimates:
     drift = unlabelled_images.find_drift(
         guaranteed.samples["validation"],
         guaranteed.samples["production"],
-        (values @ axes)[guaranteed.measuring],
+        (values @ axes)[guaranteed.held_out],
         other_values @ axes,
     )
-    unlabelled = look_at(guaranteed, production, guaranteed.samples["production"])
+    scores = guaranteed.samples["production"]
+    labels = labelling.labels_of(inputs)
+    threshold = guaranteed.threshold
+    seed = guaranteed.settings.seed
+    unlabelled = look_at(guaranteed, production, scores)
+    unlabelled["to_label"] = labelling.to_label(labels, seed)
+    unlabelled["labelled"] = labelling.look_at_labels(
+        labels,
+        production,
+        scores,
+        guaranteed.samples["validation"],
+        confidences(production.logits, guaranteed.temperature),
+        threshold.value if threshold else np.inf,
+        threshold.wished if threshold and threshold.wish != "coverage" else None,
+        seed,
+    )
+    if unlabelled["labelled"] and inputs.ood:
+        seen = unlabelled["labelled"]["unknown"]
+        unlabelled["to_state"] = min(0.99, round(seen.high + 0.005, 2)) if seen.value else None
     more = doubts.doubt_share(unlabelled["least"], guaranteed.settings.unknown_share)
     fields = vars(guaranteed) | {"doubts": guaranteed.doubts + more}
     return Estimates(**fields, unlabelled=unlabelled, drift=drift)
@@ -342,16 +390,16 @@ def look_at(guaranteed: Guarantee, production: Outputs, scored: np.ndarray | Non
     score = guaranteed.score
     inputs = guaranteed.inputs
     families = {name: score.score_samples(part) for name, part in inputs.families.items()}
-    logits = inputs.validation.logits[guaranteed.measuring]
+    count = len(guaranteed.held_out)  # the first of the measuring images
+    logits = inputs.validation.logits[guaranteed.held_out]
     threshold = guaranteed.threshold
     return unlabelled_images.look_at_unlabelled(
-        guaranteed.samples["validation"],
+        guaranteed.samples["validation"][:count],
         score.score_samples(production) if scored is None else scored,
         softmax(logits, guaranteed.temperature),
         softmax(production.logits, guaranteed.temperature),
-        guaranteed.correct,
+        guaranteed.correct[:count],
         guaranteed.chosen,
         guaranteed.unknown | families,
         threshold.value if threshold else np.inf,
-        guaranteed.settings.seed,
     )

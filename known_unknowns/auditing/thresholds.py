@@ -15,6 +15,8 @@ from known_unknowns.auditing.sentences import render
 
 #: Kinds of guarantee of the deployed threshold.
 WISHES = ("risk", "coverage")
+#: Kinds that a risk can be replaced by, if it cannot be guaranteed.
+FALLBACKS = ("smallest", "average")
 NOTHING = (np.nan,) * 3
 #: Confidence, for all answers together, that an answer reported as worse than guaranteed is worse.
 LEVEL = 0.95
@@ -134,6 +136,39 @@ def promise_risk(
     effects = _effects(rule.threshold, scores, correct, ood)
     effects["risk"] = share(~right[drawn >= rule.threshold])
     return Threshold("risk", risk, promise, unknown=unknown, **effects)
+
+
+def fall_back(
+    scores,
+    correct,
+    ood: Mapping[str, np.ndarray],
+    risk: float,
+    confidence: float,
+    *,
+    mixture: tuple[np.ndarray, np.ndarray],
+    unknown: float,
+    sets: Sequence[str],
+) -> dict[str, Threshold]:
+    """Return the thresholds of `FALLBACKS` that exist, for a risk that cannot be guaranteed.
+
+    `mixture` has scores and correctness of the images behind the guarantee, of `draw_mixture`, with
+    images of `sets`.
+    """
+    found = {}
+    words = {"confidence": confidence, "unknown": unknown, "sets": sets}
+    smallest = guarantees.smallest_risk(*mixture, risk=risk, confidence=confidence)
+    if smallest is not None:
+        found["smallest"] = ("risk", smallest[0], smallest[1].threshold, "promise_of_risk")
+    average = guarantees.average_threshold(*mixture, risk=risk)
+    if average is not None:
+        found["average"] = ("average", risk, float(average), "promise_on_average")
+    thresholds = {}
+    for name, (wish, wished, value, macro) in found.items():
+        (promise,) = render(macro, risk=wished, **words)
+        effects = _effects(value, scores, correct, ood)
+        effects["risk"] = share(~mixture[1][mixture[0] >= value])
+        thresholds[name] = Threshold(wish, wished, promise, unknown=unknown, **effects)
+    return thresholds
 
 
 def promise_coverage(scores, correct, ood, coverage: float, confidence: float = 0.95) -> Threshold:

@@ -15,8 +15,6 @@ LEVEL = 0.9  # of the intervals
 #: Largest expected share of known images among those listed as unlike the validation images.
 RATE = 0.1
 SETS = 9  # smallest number of sets for an interval
-#: Number of unlabelled images that are worth a label.
-LABELS = 60
 #: Smallest number of unlabelled images for a bracket without evidence of unlike images: with fewer,
 #: many unlike images may go unnoticed.
 ENOUGH = 200
@@ -36,7 +34,6 @@ def look_at_unlabelled(
     chosen: np.ndarray,
     unknown: Mapping[str, np.ndarray],
     threshold: float,
-    seed: int,
 ) -> dict:
     """Return estimates for unlabelled images by `known_unknowns.without_labels`.
 
@@ -52,8 +49,6 @@ def look_at_unlabelled(
         Scores of the sets of unknown images.
     threshold : float
         Threshold of the rejector, infinite without a rejector.
-    seed : int
-        Seed of the draw of images that are worth a label.
 
     Returns
     -------
@@ -64,8 +59,7 @@ def look_at_unlabelled(
         them is expected to be like the validation images.  ``fewest``: the smallest number for a
         list.  ``accuracy``, ``accepted``: brackets of the accuracy on all images and on accepted
         images, None with fewer than 50 images, or 200 if the bound is 0.  ``detection``: AUROC and
-        FPR95 with 90 % intervals, empty without an answer.  ``to_label``: indices of images that
-        are worth a label.
+        FPR95 with 90 % intervals, empty without an answer.
     """
     images = len(production)
     suspected = without_labels.suspected_unknown(known, production, rate=RATE)
@@ -95,7 +89,6 @@ def look_at_unlabelled(
                 if not np.isnan(estimate.value):
                     detection[metric] = tuple(estimate)
     order = np.argsort(production, kind="stable")
-    drawn = np.random.default_rng(seed).permutation(images)[:LABELS]
     return {
         "images": images,
         "least": least,
@@ -106,7 +99,6 @@ def look_at_unlabelled(
         "accuracy": accuracy,
         "accepted": accepted,
         "detection": detection,
-        "to_label": sorted(drawn.tolist()),
     }
 
 

@@ -6,27 +6,25 @@ that a rejector keeps. A known image is unlike with a probability B that follows
 B. If at most a share s of the images has changed or is of unknown classes, an image is unlike with
 probability at most :math:`p = b + s (1 - b)`.
 
-Against each share s, the evidence after T looks is the mixture of likelihood ratios
-
-.. math:: \\sum_{j \\le T} \\frac{1}{j (j + 1)} \\prod_{i \\ge j} \\Big(\\frac{q}{p}\\Big)^{u_i}
-          \\Big(\\frac{1 - q}{1 - p}\\Big)^{m_i - u_i}
-
-averaged over some q above p, with :math:`u_i` of :math:`m_i` images unlike at look i. It is a
-nonnegative supermartingale as long as the share is at most s, so it ever reaches 2 / α with
-probability at most α / 2 (Ville's inequality; Ramdas et al. 2023). Sums over the start j find a
-change at any time.
+Against each share s, the evidence is that of `known_unknowns.few_labels.evidence` for some q above
+p, with the weight 1 / (j (j + 1)) for a start at look j.  So it ever reaches 2 / α with probability
+at most α / 2, as long as the share is at most s.
 """
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
-from scipy.special import betaincinv, logsumexp
+from scipy.special import betaincinv
 
 from helpers.files import atomic_path, check_no_device, locked, sha256_file
+from known_unknowns import few_labels
 from known_unknowns.auditing.inputs import read_new
 from known_unknowns.auditing.rejector import Rejector
 
@@ -60,16 +58,8 @@ def evidence(unlike, images, known: int, shares=SHARES) -> np.ndarray:
     chance = betaincinv(rank, known + 1 - rank, 1 - FALSE_ALARMS / 2)
     least = (chance + (1 - chance) * np.asarray(shares))[:, None]
     most = least + (1 - least) * _MORE
-    gains = np.log(most / least)
-    losses = np.log1p(-most) - np.log1p(-least)
-    unlike, images = (counts[..., None, None] for counts in np.broadcast_arrays(unlike, images))
-    total = np.full(np.broadcast(unlike[0], gains).shape, -np.inf)
-    after = []
-    for look in range(len(unlike)):
-        begun = np.logaddexp(total, -np.log((look + 1) * (look + 2)))
-        total = begun + unlike[look] * gains + (images[look] - unlike[look]) * losses
-        after.append(logsumexp(total, axis=-1) - np.log(len(_MORE)))
-    return np.array(after)
+    look = np.arange(1, len(unlike) + 1)
+    return few_labels.evidence(unlike, images, least, most, 1 / (look * (look + 1)))
 
 
 def look(
@@ -109,24 +99,19 @@ def look(
     cut = known[rank_of_cut(len(known)) - 1]
     digest = sha256_file(rejector)
     name = sha256_file(file)[:16]
-    check_no_device(state)
-    before, _ = _read_state(state, digest)  # a refused state does not get a lock
+    before = read_state(state, digest)  # a refused state does not get a lock
     # a new file must not be acknowledged before anybody has seen its alarm
-    if acknowledge and _summary(before, len(known))["bound"] < most:
+    if acknowledge and _summary(before.looks, len(known))["bound"] < most:
         raise ValueError(
             f"--acknowledge: {state} does not contain an alarm; call without --acknowledge"
         )
-    with locked(state.with_name(f".{state.name}.lock")):
-        looks, acknowledged = _read_state(state, digest)
+    with changed(state, digest) as stored:
         found = [int((scores < cut).sum()), len(scores)]
-        counts = acknowledged.get(name) or looks.setdefault(name, found)
-        seen = {"unlike": counts[0], "images": counts[1]} | _summary(looks, len(known))
+        counts = stored.acknowledged.get(name) or stored.looks.setdefault(name, found)
+        seen = {"unlike": counts[0], "images": counts[1]} | _summary(stored.looks, len(known))
         if acknowledge:
-            acknowledged |= looks
-            looks = {}
-        stored = {"rejector": digest, "looks": looks, "acknowledged": acknowledged}
-        with atomic_path(state) as temporary:
-            temporary.write_text(json.dumps(stored, indent=1), encoding="utf-8")
+            stored.acknowledged.update(stored.looks)
+            stored.looks.clear()
     return seen
 
 
@@ -140,26 +125,53 @@ def _summary(looks: dict[str, list[int]], known: int) -> dict:
     return {"looks": len(looks), "total": int(images.sum()), "bound": bound}
 
 
-def _read_state(state: Path, digest: str) -> tuple[dict, dict]:
-    """Return the looks that count and the acknowledged ones, each [unlike, images] by file."""
-    if not state.exists():
-        return {}, {}
+class State(NamedTuple):
+    """The content of a state: [unlike, images] by file, and by table [scores, wrong]."""
+
+    looks: dict
+    acknowledged: dict
+    checked: dict
+
+
+@contextmanager
+def changed(path: Path, digest: str) -> Iterator[State]:
+    """Lock and yield the state of the rejector with this checksum; write the changed state."""
+    with locked(path.with_name(f".{path.name}.lock")):
+        state = read_state(path, digest)
+        yield state
+        with atomic_path(path) as temporary:
+            text = json.dumps({"rejector": digest} | state._asdict(), indent=1)
+            temporary.write_text(text, encoding="utf-8")
+
+
+def read_state(path: Path, digest: str) -> State:
+    """Return the state of the rejector with this checksum, empty without a file."""
+    check_no_device(path)
+    if not path.exists():
+        return State({}, {}, {})
     try:
-        stored = json.loads(state.read_text(encoding="utf-8"))
+        stored = json.loads(path.read_text(encoding="utf-8"))
         owner = stored["rejector"]
-        looks = stored["looks"]
-        acknowledged = stored.get("acknowledged", {})
-        valid = all(map(_is_look, (*looks.values(), *acknowledged.values())))
+        state = State(stored["looks"], stored.get("acknowledged", {}), stored.get("checked", {}))
+        valid = all(map(_is_look, (*state.looks.values(), *state.acknowledged.values())))
+        valid = valid and all(map(_is_table, state.checked.values()))
     except (AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError) as error:
-        raise ValueError(f"{state} is no state of a monitor; name another file") from error
+        raise ValueError(f"{path} is no state of a monitor; name another file") from error
     if owner != digest:
-        raise ValueError(f"{state} belongs to another rejector; name another file")
+        raise ValueError(f"{path} belongs to another rejector; name another file")
     if not valid:
         raise ValueError(
-            f"{state} is damaged: whole numbers expected, at most as many unlike images as images; "
+            f"{path} is damaged: whole numbers expected, at most as many unlike images as images; "
             "restore a copy, or delete it to begin again"
         )
-    return looks, acknowledged
+    return state
+
+
+def _is_table(columns) -> bool:
+    """Return whether a stored table has finite scores, and whether each answer is wrong."""
+    scores, wrong = columns
+    kinds = {*map(type, scores)} <= {float}, {*map(type, wrong)} <= {bool}
+    return all(kinds) and len(scores) == len(wrong) and bool(np.isfinite(scores).all())
 
 
 def _is_look(counts) -> bool:

@@ -40,7 +40,7 @@ class Parameters(parameters.Parameters):
     ood: list[str] = Field([])
     generated: Count
     wish: Literal["risk", "coverage"]
-    fallback: bool = False
+    fallback: Literal["", "smallest", "average"] = ""
     risk: Share
     coverage: Share
     confidence: Share

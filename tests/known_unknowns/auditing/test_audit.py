@@ -15,6 +15,7 @@ from helpers.outputs import Outputs
 from known_unknowns.auditing import Inputs, audit, findings, ranking, read_outputs, stages
 from known_unknowns.auditing.rejector import Rejector
 from known_unknowns.auditing.report import bars
+from tests.known_unknowns.auditing.conftest import made
 
 NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:e-?\d+)?(?![\w.]*\w)")
 
@@ -56,10 +57,11 @@ def test_the_numbers_of_a_toy_are_as_expected(arrays, write):
 
 def test_the_measuring_half_does_not_influence_any_choice(inputs):
     """Temperature, ranking and chosen score do not depend on its labels."""
+    inputs = replace(inputs, validation=Outputs(*made(1000)), files=())
     first = audit(inputs, replicates=20)
     both = np.concatenate([first.choosing, first.measuring])
-    assert np.array_equal(np.sort(both), np.arange(300))
-    assert len(first.measuring) == 150
+    assert np.array_equal(np.sort(both), np.arange(1000))
+    assert len(first.measuring) == 500
     assert len(first.samples["pets_and_toys"]) == 60
     assert len(first.chosen) == len(first.choosing)
     labels = inputs.validation.labels.copy()
@@ -72,8 +74,27 @@ def test_the_measuring_half_does_not_influence_any_choice(inputs):
     assert audit(inputs, replicates=20).as_dict() == first.as_dict()
 
 
+def test_a_few_images_all_measure_a_score_that_is_fixed_in_advance(inputs):
+    """No label changes the score, and every label counts."""
+    first = audit(inputs, risk=0.2, replicates=5)
+    assert first.score.info.name == first.best[0] == "msp"
+    assert len(first.measuring) == len(first.samples["validation"]) == 300
+    assert np.array_equal(np.sort(first.measuring), np.arange(300))
+    assert not {*first.held_out} & {*first.choosing}
+    labels = np.random.default_rng(0).permutation(inputs.validation.labels)
+    part = Outputs(inputs.validation.logits, inputs.validation.features, labels)
+    other = audit(replace(inputs, validation=part), risk=0.2, replicates=5)
+    assert np.array_equal(other.samples["validation"], first.samples["validation"])
+    given = audit(inputs, risk=0.2, replicates=5, score="gap")
+    assert given.score.info.name == "gap"
+    assert given.sentences("about_score")[1].startswith("Gap is fixed in advance")
+    for name, message in (("gpa", "did you mean 'gap'"), ("tta", "goes back to the images")):
+        with pytest.raises(ValueError, match=message):
+            audit(inputs, score=name)
+
+
 def test_the_rejector_agrees_with_the_report(audited, tmp_path):
-    names = ["report.html", "audit.json", "rejector.safetensors"]
+    names = ["report.html", "audit.json", "rejector.safetensors", "to_label.csv"]
     assert [path.name for path in audited.save(tmp_path)] == names
     rejector = Rejector.load(tmp_path / "rejector.safetensors")
     part = audited.inputs.validation.subset(audited.measuring)
@@ -102,11 +123,16 @@ def test_the_message_about_an_impossible_risk_names_the_smallest_possible_risk(i
     assert strict.rejector is None
     assert strict.thresholds["risk"].problem
     assert not strict.thresholds["coverage"].problem
-    smallest = float(strict.sentences("threshold")[-1].removesuffix(" %.").rpartition(" ")[2]) / 100
-    assert audit(inputs, risk=smallest, replicates=5).deployed == "risk"
-    assert audit(inputs, risk=0.85 * smallest, replicates=5).deployed == ""
-    assert audit(inputs, wish="coverage", coverage=0.9933, replicates=5).deployed == "coverage"
-    assert audit(inputs, wish="coverage", coverage=0.9934, replicates=5).deployed == ""
+    smallest = strict.thresholds["smallest"]
+    words = f"a guaranteed risk of {100 * smallest.wished:.3g} %, which keeps"
+    assert words in strict.sentences("rejector")[0]
+    assert audit(inputs, risk=smallest.wished, replicates=5).deployed == "risk"
+    deployed = audit(inputs, risk=0.001, fallback="smallest", replicates=5)
+    assert deployed.deployed == "smallest"
+    assert deployed.rejector.threshold == smallest.value
+    assert deployed.rejector.provenance["risk"] == smallest.wished
+    assert audit(inputs, wish="coverage", coverage=0.9966, replicates=5).deployed == "coverage"
+    assert audit(inputs, wish="coverage", coverage=0.9967, replicates=5).deployed == ""
 
 
 def test_the_bound_of_a_requirement_decides(inputs):
@@ -140,7 +166,7 @@ def test_large_audits_use_random_subsets_but_guarantees_use_all(inputs, monkeypa
     audited = audit(inputs, risk=0.2, replicates=2)
     assert sizes == [80]
     assert audited.accuracy == whole.accuracy
-    assert len(audited.samples["validation"]) == 150
+    assert len(audited.samples["validation"]) == 300
     assert np.array_equal(audited.measuring, whole.measuring)
     for text in ("at most 90 ID images and 90 images of each", "80 images of their half"):
         assert any(text in note for note in audited.notes)

@@ -21,7 +21,7 @@ from known_unknowns.auditing import audit, figures, read_outputs, report
 from known_unknowns.auditing.command import DEMO, FAILS, HOLDS, REFUSED, STOPPED, main
 from known_unknowns.auditing.rejector import Rejector
 
-FILES = ["audit.json", "rejector.safetensors", "report.html"]
+FILES = ["audit.json", "rejector.safetensors", "report.html", "to_label.csv"]
 ROOT = project_root()
 
 
@@ -54,7 +54,8 @@ def test_an_audit_is_a_folder_and_requirements_decide_the_status(file, tmp_path,
     assert listed(tmp_path) == ["outputs.npz", "outputs_audit"]
     numbers = json.loads((folder / "audit.json").read_text("utf-8"))
     audited = audit(read_outputs(file), risk=0.2, require=required[1::2])
-    audited = replace(audited, rejector_file="outputs_audit/rejector.safetensors")
+    command = shlex.join(["known-unknowns", "audit", str(file), "--risk", "0.2", *required])
+    audited = replace(audited, folder="outputs_audit", command=command)
     assert numbers == json.loads(json.dumps(audited.as_dict()))
     printed = capsys.readouterr()
     assert printed.err == ""
@@ -77,7 +78,11 @@ def test_an_existing_folder_is_replaced_only_with_force(file, tmp_path, capsys):
     assert listed(folder) == ["mine.txt"]
     (folder / "mine.txt").rename(folder / "rejector.safetensors")
     assert main([*arguments, "--force", "--risk", "0.001"]) == HOLDS
-    assert listed(folder) == ["audit.json", "report.html"]  # no rejector of another audit
+    assert listed(folder) == [
+        "audit.json",
+        "report.html",
+        "to_label.csv",
+    ]  # no rejector of another audit
 
 
 def test_a_stopped_audit_leaves_no_partial_file(file, tmp_path, monkeypatch, capsys):
@@ -239,13 +244,22 @@ def test_the_page_shows_the_output_of_the_commands(tmp_path, monkeypatch, capsys
     """With the outputs that the page makes up."""
     monkeypatch.chdir(tmp_path)
     page = ROOT / "book" / "audit.md"
-    exec(re.search(r"\n(generator .*?)```", page.read_text("utf-8"), re.S)[1], {"np": np})
+    made_up = {"np": np, "pd": pd}
+    exec(re.search(r"\n(generator .*?)```", page.read_text("utf-8"), re.S)[1], made_up)
     commands = {command: words for command, words in shown(page).items() if command != "demo"}
-    assert [command.split()[0] for command in commands] == ["audit", "accept", "watch"]
+    right = made_up["new"].argmax(axis=1) == made_up["new_labels"]
+    assert f"the accuracy on the new images is {100 * right.mean():.1f} %" in page.read_text()
+    names = ["audit", "accept", "audit", "audit", "accept", "watch", "watch"]
+    assert [command.split()[0] for command in commands] == names
     for command, words in commands.items():
-        assert main(command.split()) == (FAILS if "ALARM:" in words else HOLDS)
+        fails = {"ALARM:", "BROKEN:"} & {*words}
+        assert main(command.split()) == (FAILS if fails else HOLDS)
         printed = re.sub(r"(?m)^ *\d+\.\d s  .*", "", capsys.readouterr().out)
         assert printed.split() == words, command
+        if "--check" in command:
+            made_up["fill_in"]("checked.csv", "truth")
+        if "second_audit" in command:
+            made_up["fill_in"]("second_audit/to_label.csv", "label")
 
 
 def test_the_pages_show_the_output_of_the_demo(tmp_path):
@@ -257,7 +271,7 @@ def test_the_pages_show_the_output_of_the_demo(tmp_path):
     given = {"env": os.environ | {"PYTHONPATH": str(ROOT)}, "cwd": tmp_path}
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, **given)
     assert not done.returncode and not done.stderr, done.stderr[-500:]
-    assert listed(tmp_path / DEMO) == FILES
+    assert listed(tmp_path / DEMO) == FILES[:3]
     assert (tmp_path / DEMO / "report.html").stat().st_size
     for page in (ROOT / "book" / "audit.md", ROOT / "README.md"):
         assert shown(page)["demo"] == done.stdout.split(), page.name

@@ -1,0 +1,131 @@
+"""Test what a few labels show of new images, and compare it with PPI++ and MAPIE.
+
+The images are drawn from the outputs of two published networks for test images and images of
+unknown classes.  The second table draws errors with a known probability, a label at a look.
+
+    pip install . mapie==1.6.0 ppi-python==0.2.3   in a separate environment
+    python -m benchmarks.labels
+"""
+
+import warnings
+from itertools import product
+
+import numpy as np
+import pandas as pd
+
+from helpers.scores.calibration import confidences, fit_temperature
+from known_unknowns.bench.feature_packs import EMBEDDED, FeaturePack
+from known_unknowns.few_labels import ERROR, labelled_share, promise_evidence
+from known_unknowns.guarantees import clopper_pearson
+from known_unknowns.without_labels import conformal_p_values
+
+NETWORKS = {
+    "CIFAR-10": "densenet100.dice_cifar10",
+    "CIFAR-100": "densenet100.dice_cifar100",
+}
+SHARES = (0, 0.01, 0.05, 0.2, 0.5, 0.8)
+#: Numbers of labels, and of new images.
+SIZES = ((60, 200), (60, 1000), (60, 3000), (200, 3000))
+DRAWS = 700
+#: Share of the test images that the rejector accepts.
+COVERAGE = 0.8
+PROMISED = 0.05
+RISKS = (0.01, 0.02, 0.03, 0.05, 0.08, 0.118, 0.2)
+RUNS = 500
+LABELS = 3000
+#: Runs of MAPIE, which takes a second for each.
+FEWER = 60
+
+
+def ppi(happened, sure, drawn) -> tuple[float, float]:
+    """Return the interval of PPI++ by ppi-python."""
+    from ppi_py import ppi_mean_ci
+
+    others = np.setdiff1d(np.arange(len(sure)), drawn)
+    low, high = ppi_mean_ci(happened.astype(float), sure[drawn], sure[others], alpha=0.05)
+    return low.item(), high.item()
+
+
+def intervals() -> pd.DataFrame:
+    """Return, by network, share and size, how often intervals hold, and their mean widths."""
+    rows = []
+    for (network, file), share, (labels, images) in product(NETWORKS.items(), SHARES, SIZES):
+        pack = FeaturePack.read(EMBEDDED / f"{file}.safetensors")
+        temperature = fit_temperature(pack.test.logits, pack.test.labels)
+        known = confidences(pack.test.logits, temperature)
+        sets = [confidences(part.logits, temperature) for part in (pack.near | pack.far).values()]
+        cut = np.quantile(known, 1 - COVERAGE)
+        generator = np.random.default_rng(labels + images)
+        for draw in range(DRAWS):
+            others = sets[draw % len(sets)]
+            unknown = generator.random(images) < share
+            index = generator.integers(len(known), size=images)
+            sure = np.where(unknown, generator.choice(others, images), known[index])
+            right = ~unknown & pack.test.correct[index]
+            accuracy = (1 - share) * pack.test.correct.mean()
+            wrong = (1 - share) * (~pack.test.correct & (known >= cut)).mean()
+            let_in = share * (others >= cut).mean()
+            risk = (wrong + let_in) / ((1 - share) * (known >= cut).mean() + let_in)
+            drawn = generator.permutation(images)[:labels]
+            kept = np.flatnonzero(sure >= cut)
+            among = drawn[sure[drawn] >= cut]
+            places = np.searchsorted(kept, among)
+            ours = labelled_share(right[drawn], sure, drawn)
+            exact = clopper_pearson(int(right[drawn].sum()), labels)
+            errors = labelled_share(~right[among], sure[kept], places)
+            values = conformal_p_values(known, sure)
+            new = labelled_share(unknown[drawn], values, drawn)
+            row = {
+                "network": network,
+                "unknown": share,
+                "labels": labels,
+                "images": images,
+            }
+            for name, (low, high), truth in (
+                ("exact", exact, accuracy),
+                ("PPI++", ppi(right[drawn], sure, drawn), accuracy),
+                ("ours", ours[1:3], accuracy),
+                ("risk", errors[1:3], risk),
+                ("share", new[1:3], share),
+            ):
+                row[name] = low <= truth <= high
+                row[f"{name}, width"] = high - low
+            rows.append(row | {"worth": ours.worth})
+    keys = ["network", "unknown", "labels", "images"]
+    return pd.DataFrame(rows).groupby(keys, sort=False).mean().reset_index()
+
+
+def mapie(wrong: np.ndarray) -> float:
+    """Return the labels until MAPIE finds that the promise is broken, with an error of 5 %."""
+    from mapie.exchangeability_testing import RiskMonitoring
+
+    monitor = RiskMonitoring("accuracy", test_level=2 * ERROR, threshold=PROMISED, warn=False)
+    monitor.update(np.zeros(len(wrong), int), wrong.astype(int))
+    above = monitor.online_risk_lower_bound_sequence_history > PROMISED
+    return 1 + above.argmax() if above.any() else np.inf
+
+
+def decisions() -> pd.DataFrame:
+    """Return, for each risk, how often a promise is decided, and the median number of labels."""
+    rows = []
+    for risk in RISKS:
+        wrong = np.random.default_rng(0).random((LABELS, RUNS)) < risk
+        found = {}
+        logs = promise_evidence(wrong, 1, PROMISED)
+        for name, log in zip(("broken", "kept"), logs, strict=True):
+            above = log >= np.log(1 / ERROR)
+            found[name] = np.where(above.any(axis=0), 1 + above.argmax(axis=0), np.inf)
+        found["MAPIE, broken"] = np.array([mapie(run) for run in wrong.T[:FEWER]])
+        row = {"risk": risk}
+        for name, labels in found.items():
+            row[name] = np.isfinite(labels).mean()
+            row[f"{name}, labels"] = np.median(labels)
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    pd.set_option("display.width", 200, "display.max_columns", 30, "display.max_rows", 100)
+    print(decisions().round(3).to_string(index=False), flush=True)
+    print(intervals().round(3).to_string(index=False))

@@ -1,0 +1,168 @@
+"""A random draw of images to label, a table to fill in, and numbers from the labels."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from helpers.files import atomic_path
+from helpers.outputs import Outputs
+from known_unknowns import few_labels
+from known_unknowns.auditing import checked
+from known_unknowns.auditing.checked import NO_CLASS, NOT_LABELLED
+from known_unknowns.auditing.inputs import Inputs
+from known_unknowns.auditing.reading import read_labels
+from known_unknowns.without_labels import conformal_p_values
+
+#: Number of images to label at a time.
+LABELS = 60
+#: The table that an audit writes.
+TABLE = "to_label.csv"
+COLUMNS = ("image", "file", "outputs", "label")
+
+
+def draw(labels: np.ndarray, seed: int) -> np.ndarray:
+    """Return the indices of all images in the order of a random draw."""
+    return np.random.default_rng(seed).permutation(len(labels))
+
+
+def labels_of(inputs: Inputs) -> np.ndarray:
+    """Return the labels of the unlabelled images; most are −2."""
+    if inputs.production_labels is not None:
+        return inputs.production_labels
+    return np.full(len(inputs.production or ()), NOT_LABELLED)
+
+
+def to_label(labels: np.ndarray, seed: int) -> list[int]:
+    """Return the next images of the draw without a label."""
+    drawn = draw(labels, seed)
+    return drawn[labels[drawn] == NOT_LABELLED][:LABELS].tolist()
+
+
+def look_at_labels(
+    labels: np.ndarray,
+    production: Outputs,
+    scores: np.ndarray,
+    known: np.ndarray,
+    sure: np.ndarray,
+    threshold: float,
+    risk: float | None,
+    seed: int,
+) -> dict | None:
+    """Return numbers of the new images from labels of some of them; None without a label.
+
+    Parameters
+    ----------
+    labels : ndarray of int64, shape [M]
+    production : Outputs
+        Outputs of the M images.
+    scores, known : ndarray, shapes [M] and [n]
+        Scores of these images and of validation images.
+    sure : ndarray, shape [M]
+        Confidences.
+    threshold, risk : float
+        Threshold of the rejector, infinite without a rejector, and the promised risk, if any.
+    seed : int
+        Seed of the draw.
+
+    Returns
+    -------
+    dict
+        ``images``: the number of labels.  ``drawn``: whether they are the first of the draw.
+        ``accuracy``, ``risk``, ``unknown``: shares with 95 % intervals (`labelled_share`) of
+        correct answers, of errors among accepted answers (None without such a label), and of images
+        of no class.  ``accepted``: the number of labelled accepted answers.  ``promise``: see
+        `few_labels.check_promise`; None without a promised risk.
+    """
+    labelled = np.flatnonzero(labels != NOT_LABELLED)
+    count = len(labelled)
+    if not count:
+        return None
+    right = (labels == production.predictions)[labelled]
+    unknown = (labels == NO_CLASS)[labelled]
+    kept = np.flatnonzero(scores >= threshold)
+    accepted = np.isin(labelled, kept)
+    errors = ~right[accepted]
+    wrong = None
+    if len(errors):
+        wrong = few_labels.labelled_share(
+            errors, sure[kept], np.searchsorted(kept, labelled[accepted])
+        )
+    promise = None
+    if risk is not None:
+        promise = few_labels.check_promise([errors.sum()], [len(errors)], risk)
+    return {
+        "images": count,
+        "drawn": {*labelled} == {*draw(labels, seed)[:count]},
+        "accuracy": few_labels.labelled_share(right, sure, labelled),
+        "accepted": len(errors),
+        "risk": wrong,
+        "unknown": few_labels.labelled_share(unknown, conformal_p_values(known, scores), labelled),
+        "promise": promise,
+    }
+
+
+def write_table(path: Path, inputs: Inputs, seed: int) -> None:
+    """Write the labels so far, and the next images of the draw without a label.
+
+    ``outputs`` is a checksum of the outputs: labels cannot come back to other images.
+    """
+    production = inputs.production
+    assert production is not None
+    labels = labels_of(inputs)
+    drawn = draw(labels, seed)
+    labelled = drawn[labels[drawn] != NOT_LABELLED].tolist()
+    files = inputs.production_files or [""] * len(labels)
+    names = {NOT_LABELLED: "", NO_CLASS: str(NO_CLASS), **dict(enumerate(inputs.class_names))}
+    with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(COLUMNS)
+        for index in labelled + to_label(labels, seed):
+            cells = (files[index], _digest(production.logits[index]), names[int(labels[index])])
+            rows.writerow((index, *map(checked.no_formula, cells)))
+
+
+def _digest(logits: np.ndarray) -> str:
+    return "x" + hashlib.blake2b(logits.tobytes(), digest_size=4).hexdigest()
+
+
+def filled(path: Path) -> int:
+    """Return the number of labels in a table; 0 for no such table."""
+    try:
+        return sum(bool(row["label"]) for row in read_labels(path))
+    except (OSError, ValueError):
+        return 0
+
+
+def with_labels(inputs: Inputs, path: Path) -> Inputs:
+    """Return inputs with the labels of a table of `write_table` that somebody has filled in."""
+    production = inputs.production
+    if production is None:
+        raise ValueError(f"--labels: {path} has labels of unlabelled images, and there are none")
+    rows = read_labels(path)
+    missing = [name for name in ("image", "outputs", "label") if name not in (rows or [{}])[0]]
+    if missing:
+        raise ValueError(
+            f"--labels: {path} has no column {missing[0]!r}; give {TABLE} of an audit, filled in"
+        )
+    texts = np.full(len(production), "", dtype=object)
+    for row in rows:
+        number = row["image"].strip()
+        index = int(number) if number.isdecimal() else len(production)
+        if index >= len(production) or row["outputs"] != _digest(production.logits[index]):
+            raise ValueError(
+                f"--labels: {path} names image {number!r} with outputs that this file does not "
+                "have; give the outputs that the table was written for"
+            )
+        texts[index] = row["label"].strip().removeprefix("'")
+    labels = checked.some_labels(
+        {"production_labels": texts.astype(str), "class_names": np.array(inputs.class_names)},
+        "production_labels",
+        production.logits,
+        "logits",
+    )
+    return replace(inputs, production_labels=labels)

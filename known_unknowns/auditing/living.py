@@ -1,0 +1,180 @@
+"""The guarantee of a rejector, checked on answers to new images.
+
+`accept --check` draws images at random, people write what they show into the column truth, and
+`watch` keeps the evidence for and against the guarantee.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import os
+import re
+from collections.abc import Collection
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from helpers.files import sha256_file
+from known_unknowns import few_labels
+from known_unknowns.auditing.checked import NO_CLASS
+from known_unknowns.auditing.reading import read_labels
+from known_unknowns.auditing.rejector import Rejector
+from known_unknowns.auditing.watching import changed, read_state
+
+#: Mark of the images that were drawn.
+DRAWN = "yes"
+COLUMNS = ("accepted", "label", "score", "check", "truth")
+#: Number of thresholds that a rejector can move to.
+THRESHOLDS = 20
+
+
+def draw_checked(images: int, count: int, file: str | os.PathLike) -> tuple[list[str], list[str]]:
+    """Return the columns ``check``, which marks a random draw, and ``truth``, which is empty."""
+    if not 1 <= count <= images:
+        raise ValueError(f"--check: 1 to {images} images expected, got {count}")
+    seed = int(sha256_file(file)[:16], 16)
+    drawn = {*np.random.default_rng(seed).permutation(images)[:count].tolist()}
+    return [DRAWN if row in drawn else "" for row in range(images)], [""] * images
+
+
+def is_checked(path: Path) -> bool:
+    """Return whether a file is a table of `accept --check`."""
+    if path.suffix.lower() != ".csv" or not path.is_file():
+        return False
+    with path.open(encoding="utf-8-sig", newline="", errors="replace") as file:
+        header = next(csv.reader(file), [])
+    return {*COLUMNS} <= {*header}
+
+
+def check_answers(rejector: str | os.PathLike, file: Path, state: Path) -> dict:
+    """Store the checked answers of a table, and return the evidence of all tables.
+
+    The rows of a table count once; if truths change, the last ones count.
+
+    Returns
+    -------
+    dict
+        ``wrong``, ``labels``: numbers of wrong and of all checked accepted answers of this table.
+        ``tables``: the number of tables.  ``verdict``, ``risk``: the evidence of all tables about
+        the guaranteed risk.  ``movable``: whether some threshold is certified, see `moved`.
+
+    Raises
+    ------
+    ValueError
+        A rejector without a guaranteed risk, a table of another rejector, a drawn image without a
+        truth, a truth that is no class; and as in `watching.look`.
+    """
+    rule = Rejector.load(rejector)
+    risk = _risk(rule)
+    name, scores, wrong = _read_answers(file, rule)
+    with changed(state, sha256_file(rejector)) as stored:
+        stored.checked[name] = scores.tolist(), wrong.tolist()
+        tables = stored.checked.values()
+        looks = [_accepted(rule, *table) for table in tables]
+    errors, labels = np.transpose(looks)
+    mine = _accepted(rule, scores, wrong)
+    measured = rule.provenance.get("risk_measured")
+    verdict = few_labels.check_promise(errors, labels, risk, expected=measured)
+    return {
+        "wrong": mine[0],
+        "labels": mine[1],
+        "tables": len(looks),
+        "verdict": verdict,
+        "movable": _certified(rule, tables) is not None,
+        "risk": risk,
+        "error": few_labels.ERROR,
+    }
+
+
+def moved(rejector: str | os.PathLike, state: Path) -> Rejector:
+    """Return a rejector with the smallest threshold that the stored answers certify.
+
+    It may accept from half as many validation images as now up to all of them.
+    """
+    rule = Rejector.load(rejector)
+    risk = _risk(rule)
+    known = rule.known_scores()
+    tables = read_state(state, sha256_file(rejector)).checked.values()
+    value = _certified(rule, tables)
+    if value is None:
+        raise ValueError("--move-to: the checked answers certify no threshold yet; check more")
+    labels = sum(len(wrong) for _, wrong in tables)
+    promise = (
+        f"At most {100 * risk:g} % of accepted images are misclassified or of no known class, for "
+        f"images like the {labels} checked ones. This is false for at most "
+        f"{100 * few_labels.ERROR:g} % of all draws of them."
+    )
+    provenance = {**rule.provenance, "promise": promise, "coverage_known": (known >= value).mean()}
+    provenance.pop("risk_measured", None)
+    return replace(rule, threshold=value, provenance=provenance)
+
+
+def _certified(rule: Rejector, tables: Collection) -> float | None:
+    """Return the smallest threshold that tables of scores and errors certify."""
+    known = rule.known_scores()
+    looks = [(np.array(scores), np.array(wrong, bool)) for scores, wrong in tables]
+    half = (known >= rule.threshold).mean() / 2
+    thresholds = np.quantile(known, 1 - np.linspace(half, 1, THRESHOLDS), method="nearest")
+    return few_labels.certified_threshold(looks, _risk(rule), {*thresholds, rule.threshold})
+
+
+def _risk(rule: Rejector) -> float:
+    """Return the guaranteed risk of a rejector."""
+    risk = rule.provenance.get("risk")
+    if not isinstance(risk, float) or not 0 < risk < 1:
+        raise ValueError(
+            "checked answers are for a rejector with a guaranteed risk, and this one has none; "
+            "audit with --risk"
+        )
+    return risk
+
+
+def _accepted(rule: Rejector, scores, wrong) -> tuple[int, int]:
+    """Return the numbers of wrong and of all accepted answers."""
+    accepted = np.asarray(wrong, bool)[np.asarray(scores) >= rule.threshold]
+    return int(accepted.sum()), len(accepted)
+
+
+def _read_answers(path: Path, rule: Rejector) -> tuple[str, np.ndarray, np.ndarray]:
+    """Return a name of the rows, and the score and the error of each drawn image."""
+    rows = read_labels(path)
+    drawn = []
+    cells = []
+    for row in rows:
+        score = float(row["score"])
+        if (score >= rule.threshold) != (row["accepted"].strip().lower() == "true"):
+            raise ValueError(
+                f"{path} has the answers of another rejector; name the one that wrote it"
+            )
+        cells.append((row["image"], row["label"], row["check"]))  # a spreadsheet rounds scores
+        if row["check"].strip() == DRAWN:
+            drawn.append(row)
+    empty = sum(not row["truth"].strip() for row in drawn)
+    if empty or not drawn:
+        raise ValueError(
+            f"{path}: truth is empty for {empty} of {len(drawn)} images with check = {DRAWN}; "
+            "write a class into each of these rows, or -1 for no known class"
+        )
+    names = list(map(str, rule.provenance.get("class_names") or range(rule.classes)))
+    classes = [[_class_of(row[cell], names, path) for row in drawn] for cell in ("truth", "label")]
+    wrong = np.array([truth != answer for truth, answer in zip(*classes, strict=True)])
+    name = hashlib.sha256(repr(cells).encode()).hexdigest()[:16]
+    return name, np.array([float(row["score"]) for row in drawn]), wrong
+
+
+def _class_of(text: str, names: list[str], path: Path) -> str:
+    """Return the class in a cell; a spreadsheet may have made 3.0 of 3.
+
+    The mark that keeps a spreadsheet from computing a text is left out.
+    """
+    text = text.strip().removeprefix("'")
+    if re.fullmatch(r"-?\d+\.0*", text) and text not in names:
+        text = text.partition(".")[0]
+    if text not in (*names, str(NO_CLASS)):
+        raise ValueError(
+            f"{path}: one of {len(names)} classes ({', '.join(names[:5])} …) or {NO_CLASS} "
+            f"expected as truth, got {text!r}"
+        )
+    return text

@@ -1,0 +1,175 @@
+"""Labels of new images come back: a random draw, numbers that hold, a table to fill in."""
+
+import re
+import shlex
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from known_unknowns.auditing import audit, figures, read_outputs
+from known_unknowns.auditing.command import HOLDS, REFUSED, main
+from known_unknowns.auditing.labelling import LABELS, draw
+from known_unknowns.few_labels import labelled_share
+
+SHARE = 0.3  # of unknown images
+
+
+def outputs(labels, generator):
+    """Return made-up logits; images with the label −1 are like no class."""
+    known = np.eye(5)[labels, :4] * (labels >= 0)[:, None]
+    return 6 * known + 2 * generator.normal(size=known.shape)
+
+
+@pytest.fixture
+def truth(tmp_path, monkeypatch):
+    """The labels of 2,000 new images, whose outputs are in outputs.npz without them."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(figures, "draw_report", lambda *_: {})
+    generator = np.random.default_rng(0)
+    labels = generator.integers(4, size=2400)
+    new = np.where(generator.random(2000) < SHARE, -1, generator.integers(4, size=2000))
+    np.savez(
+        "outputs.npz",
+        logits=outputs(labels, generator),
+        labels=labels,
+        class_names=["ant", "bee", "cow", "dog"],
+        production_logits=outputs(new, generator),
+    )
+    return new
+
+
+def fill(truth, names=("ant", "bee", "cow", "dog")):
+    """Fill in the table of an audit, and return its path."""
+    table = pd.read_csv("my audit/to_label.csv", dtype=str, keep_default_na=False)
+    words = np.append(names, "-1")
+    table["label"] = words[truth[table["image"].astype(int)]]
+    table.to_csv("my audit/to_label.csv", index=False)
+    return table
+
+
+def test_the_loop_closes(truth, capsys):
+    """Audit, label 60 images, audit again, and again: the numbers hold, the intervals shrink."""
+    data = np.load("outputs.npz")
+    right = data["production_logits"].argmax(axis=1) == truth
+    command = ["audit", "outputs.npz", "--risk", "0.1", "--out", "my audit"]
+    assert main(command) == HOLDS
+    low, high = audit("outputs.npz", risk=0.1).unlabelled["accuracy"]
+    widths = [high - low]
+    for labels in (LABELS, 2 * LABELS):
+        fill(truth)
+        printed = capsys.readouterr().out
+        (again,) = re.findall(r"`known-unknowns (audit .*?)`", printed)
+        assert main(shlex.split(again)) == HOLDS
+        given = np.full(len(truth), -2)
+        drawn = draw(truth, 0)[:labels]
+        given[drawn] = truth[drawn]
+        arrays = {name: data[name] for name in data.files} | {"production_labels": given}
+        audited = audit(arrays, risk=0.1)
+        seen = audited.unlabelled["labelled"]
+        assert (seen["images"], seen["drawn"]) == (labels, True)
+        accepted = audited.rejector.accepts(data["production_logits"])
+        for name, value in (
+            ("accuracy", right.mean()),
+            ("unknown", SHARE),
+            ("risk", (~right[accepted]).mean()),
+        ):
+            assert seen[name].low <= value <= seen[name].high
+        widths.append(seen["accuracy"].high - seen["accuracy"].low)
+        assert audited.sentences("unlabelled")[1].startswith(f"By {labels} labels")
+    assert f"By {2 * LABELS} labels" in capsys.readouterr().out
+    assert widths == sorted(widths, reverse=True)
+    assert widths[1] < 0.85 * widths[0]
+    assert len(pd.read_csv("my audit/to_label.csv")) == 3 * LABELS
+    assert audited.unlabelled["labelled"]["promise"].state == "broken"
+
+
+def test_labels_are_not_lost_and_belong_to_their_images(truth, capsys):
+    command = ["audit", "outputs.npz", "--risk", "0.1", "--out", "my audit"]
+    assert main(command) == HOLDS
+    table = fill(truth)
+    assert main([*command, "--force"]) == REFUSED
+    assert "has labels, which would be lost" in capsys.readouterr().err
+    table["outputs"] = table["outputs"].iloc[::-1].to_numpy()
+    table.to_csv("mixed.csv", index=False)
+    again = ["audit", "outputs.npz", "--risk", "0.1", "--out", "b", "--labels"]
+    assert main([*again, "mixed.csv"]) == REFUSED
+    assert "with outputs that this file does not have" in capsys.readouterr().err
+    for old, new, message in (
+        ("cow", "cwo", "the nearest of class_names: 'cow'"),
+        ("-1", "unknown", "names of 4 classes expected, got 'unknown'"),
+        ("label", "answer", "has no column 'label'"),
+    ):
+        text = open("my audit/to_label.csv").read()
+        open("wrong.csv", "w").write(text.replace(f",{old}\n", f",{new}\n"))
+        assert main([*again, "wrong.csv"]) == REFUSED
+        assert message in capsys.readouterr().err
+    np.savez("known.npz", logits=np.load("outputs.npz")["logits"], labels=np.arange(2400) % 4)
+    assert main(["audit", "known.npz", "--labels", "my audit/to_label.csv"]) == REFUSED
+    assert "there are none" in capsys.readouterr().err
+
+
+def test_images_that_somebody_chose_are_no_random_draw(truth):
+    """The audit says so; from all labels, it counts."""
+    data = dict(np.load("outputs.npz"))
+    surest = np.sort(data["production_logits"], axis=1)[:, -1].argsort()[-60:]
+    chosen = np.full(len(truth), -2)
+    chosen[surest] = truth[surest]
+    audited = audit(data | {"production_labels": chosen}, risk=0.1)
+    assert not audited.unlabelled["labelled"]["drawn"]
+    assert "require that the labelled images are a random draw" in " ".join(
+        audited.sentences("unlabelled")
+    )
+    whole = audit(data | {"production_labels": truth}, risk=0.1).unlabelled
+    assert whole["to_label"] == []
+    right = data["production_logits"].argmax(axis=1) == truth
+    assert whole["labelled"]["accuracy"].value == pytest.approx(right.mean())
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [0, -1, -2, 3],
+        ["ant", "-1", "", "dog"],
+        [0.0, -1.0, np.nan, 3.0],
+        np.array([0, -1, -2, 3], np.int8),
+    ],
+)
+def test_labels_of_some_images_have_several_forms(truth, labels):
+    arrays = dict(np.load("outputs.npz"))
+    arrays["production_logits"] = arrays["production_logits"][:4]
+    read = read_outputs(arrays | {"production_labels": labels})
+    assert read.production_labels.tolist() == [0, -1, -2, 3]
+
+
+def test_a_table_may_have_labels_of_some_production_images(tmp_path):
+    generator = np.random.default_rng(0)
+    rows = pd.DataFrame(generator.normal(size=(44, 2)), columns=["logit_ant", "logit_bee"])
+    rows["set"] = ["validation"] * 40 + ["production"] * 4
+    rows["label"] = ["ant", "bee"] * 20 + ["bee", "", "-1", "ant"]
+    rows["file"] = [f"{number}.png" for number in range(44)]
+    rows.to_csv(tmp_path / "table.csv", index=False)
+    read = read_outputs(tmp_path / "table.csv")
+    assert read.production_labels.tolist() == [1, -2, -1, 0]
+    assert read.production_files == ("40.png", "41.png", "42.png", "43.png")
+
+
+@pytest.mark.parametrize(("share", "images"), [(0.0, 1000), (0.05, 200), (0.2, 1000), (0.8, 1000)])
+@pytest.mark.parametrize("labels", [20, 60, 200])
+def test_the_interval_holds_and_uses_the_confidences(share, images, labels):
+    """In 1,000 draws; the interval of PPI++ alone holds in 87 % without unknown images."""
+    generator = np.random.default_rng(0)
+    held = []
+    worth = []
+    for _ in range(1000):
+        sure = generator.beta(6, 1, size=images)
+        known = generator.random(images) >= share
+        happened = known & (generator.random(images) < sure)
+        sure = np.where(known, sure, 0.6 * sure)
+        drawn = generator.permutation(images)[:labels]
+        found = labelled_share(happened[drawn], sure, drawn)
+        held.append(found.low <= (1 - share) * 6 / 7 <= found.high)
+        worth.append(found.worth)
+    assert np.mean(held) >= 0.94
+    if labels == 60 and share:
+        assert np.mean(worth) > 66
