@@ -14,11 +14,13 @@ from helpers.papers.unknown_detection.composition import PAPER_UNION
 from helpers.papers.unknown_detection.methods import training_of
 from helpers.papers.unknown_detection.parameters import METHODS
 from synthesis.effects import CELL, Effect, Wording, number
-from synthesis.reasons import Kind, Reason
+from synthesis.reasons import Kind, Reason, join_texts
 from synthesis.spread import Trainings
 from synthesis.verdicts import Claims, Second
 
 _FAR = ("SVHN", "LSUN-FIX", "DTD")
+#: What Outlier Exposure learns from, by tier, if the paper's external images have no such traces.
+_EXTERNAL = {"small": "Outlier Exposure learns from images with traces of their resize"}
 
 
 def derive(table: pd.DataFrame) -> pd.DataFrame:
@@ -40,6 +42,10 @@ def derive(table: pd.DataFrame) -> pd.DataFrame:
     among = [text for name, text in words.items() if name in present]
     words["far"] = f"among the far images, {' and '.join(among)}" if among else ""
     words["fixed"] = "other photographs in place of LSUN-FIX"
+    tier = table["tier"].iloc[0] if "tier" in table and len(table) else ""
+    if tier in _EXTERNAL:  # only sentences on Outlier Exposure name far sets
+        far = ["far", *(name for name in present if PAPER.test_sets.get(name, name) in _FAR)]
+        words |= {name: join_texts(words.get(name, ""), _EXTERNAL[tier]) for name in far}
     named = table.assign(
         test_set=table["test_set"].replace(titles[~titles.duplicated(keep=False)].to_dict()),
         stand_in=table["test_set"].map(words).fillna(""),

@@ -24,6 +24,16 @@ def test_a_stand_in_contradicts_no_sentence_about_the_set_itself(svhn, low):
         assert bool(len(named)) == (svhn == LETTERS)
 
 
+def test_external_images_with_traces_of_a_resize_contradict_no_sentence_on_outlier_exposure():
+    """At tier `small`, they stand for the paper's, which have none; each note on far sets says so."""
+    table = made_up({("outlier_exposure", "auroc", LETTERS): 0.6})
+    table = table.assign(test_set=table["test_set"].replace({LETTERS: "SVHN"}), tier="small")
+    checks = CLAIMS.check(table)
+    assert verdicts("unknown_detection", table, checks)["outlier-exposure-sets"] == "undecided"
+    named = checks[checks["note"].map(str).str.contains("traces of their resize")]
+    assert {*named["claim"]} == {"outlier-exposure", "outlier-exposure-sets"}
+
+
 def test_a_set_of_the_paper_replaces_its_stand_in():
     """Rows of both: the sentence about SVHN is about SVHN; the far images contain the letters."""
     table = made_up({("outlier_exposure", "auroc", LETTERS): 0.6})
