@@ -25,7 +25,7 @@ def test_a_stand_in_contradicts_no_sentence_about_the_set_itself(svhn, low):
 
 
 def test_external_images_with_traces_of_a_resize_contradict_no_sentence_on_outlier_exposure():
-    """At tier `small`, they stand for the paper's, which have none; each note on far sets says so."""
+    """They stand for the paper's, which have none; each note on far sets says so."""
     table = made_up({("outlier_exposure", "auroc", LETTERS): 0.6})
     table = table.assign(test_set=table["test_set"].replace({LETTERS: "SVHN"}), tier="small")
     checks = CLAIMS.check(table)
