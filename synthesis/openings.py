@@ -5,7 +5,7 @@ tier that can test it, and the main table of the largest tier.
 """
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -78,18 +78,18 @@ def findings(claims: pd.DataFrame) -> pd.DataFrame:
     return lines.loc[[(paper, load_claims(paper).main) for paper in TITLES]].reset_index(drop=True)
 
 
-def write(claims: pd.DataFrame, tables: Mapping, folder: Path) -> dict[str, str]:
+def write(claims: pd.DataFrame, folder: Path) -> dict[str, str]:
     """Return the opening of each page as Markdown, and draw the figures into `folder`.
 
-    `claims` and `tables`, from `judge`, are the ledger and its results tables.  Tier ``mini`` is
-    left out: every book has the verdicts of the committed results.
+    `claims` is the ledger that `judge` returns.  Tier ``mini`` is left out: every book has the
+    verdicts of the committed results.
     """
     claims = claims[claims["tier"] != "mini"]
     lines = largest(claims)
     texts = {}
     for line in findings(claims).itertuples():
         paper = PAPERS[line.paper]
-        words = evidence(line, tables)
+        words = evidence(line)
         texts[line.paper] = render(
             "opening.md",
             line=line,
@@ -101,7 +101,7 @@ def write(claims: pd.DataFrame, tables: Mapping, folder: Path) -> dict[str, str]
     return texts | {"synthesis": together(lines, folder)}
 
 
-def main_claims(claims: pd.DataFrame, tables: Mapping, chapter: str) -> str:
+def main_claims(claims: pd.DataFrame, chapter: str) -> str:
     """Return a table of the main claims: verdict and evidence of the largest tier with data.
 
     `chapter` is a link to a paper's chapter with the fields ``title`` and ``paper``.
@@ -111,7 +111,7 @@ def main_claims(claims: pd.DataFrame, tables: Mapping, chapter: str) -> str:
         link = chapter.format(title=TITLES[line.paper], paper=line.paper)
         verdict = f"**{line.verdict}**"
         words = "no tier has results yet"
-        if parts := evidence(line, tables):
+        if parts := evidence(line):
             words = "{measured} (`{tier}`: {scale}){missing}".format(tier=line.tier, **parts)
         others = claims[(claims["paper"] == line.paper) & (claims["claim"] == line.claim)]
         others = others[(others["tier"] != PUBLISHED) & (others["verdict"] != line.verdict)]
@@ -122,7 +122,7 @@ def main_claims(claims: pd.DataFrame, tables: Mapping, chapter: str) -> str:
     return markdown_table(["chapter", "main claim of the paper", "verdict", "evidence"], rows)
 
 
-def evidence(line, tables: Mapping) -> dict[str, str]:
+def evidence(line) -> dict[str, str]:
     """Return the sentences about a row of `findings`; {} if no tier has data."""
     if line.verdict == Verdict.NO_DATA:
         return {}

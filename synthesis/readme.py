@@ -37,7 +37,7 @@ def details() -> str:
         for tier in reversed(TIERS)  # the largest first
         if (tier, paper) in tables
     ]
-    main = openings.main_claims(judged, tables, "{title}")
+    main = openings.main_claims(judged, "{title}")
     return render("results.md", main=main, sections=sections)
 
 

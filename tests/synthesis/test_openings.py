@@ -3,7 +3,6 @@
 from types import SimpleNamespace
 
 import numpy as np
-import pandas as pd
 import pytest
 from pytest import approx
 
@@ -62,13 +61,11 @@ def test_the_largest_tier_that_can_test_a_claim_judges_it(judged):
 
 
 def test_a_table_of_main_claims_names_other_tiers_with_another_verdict(judged, tmp_path):
-    table = pd.DataFrame({"data_set": ["digits"], "backbone": "resnet8", "run": 0})
-    tables = {("small", "openset_calibration"): table}
-    shown = openings.main_claims(judged, tables, "{paper}")
+    shown = openings.main_claims(judged, "{paper}")
     assert "| **contradicted**; supported at `mini` |" in shown
-    shown = openings.main_claims(judged[judged["tier"] != "mini"], tables, "{paper}")
+    shown = openings.main_claims(judged[judged["tier"] != "mini"], "{paper}")
     assert "| **contradicted** |" in shown
-    assert "0 supported" in openings.write(judged, tables, tmp_path)["synthesis"]
+    assert "0 supported" in openings.write(judged, tmp_path)["synthesis"]
 
 
 @pytest.mark.parametrize("sentence", SENTENCES)
