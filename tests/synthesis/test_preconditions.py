@@ -180,6 +180,16 @@ def test_the_committed_schedule_was_measured_with_the_committed_networks():
     assert load_claims("uimnet").schedules["small"].longer == longer("small", "uimnet")
 
 
+@pytest.mark.parametrize(("elsewhere", "expected"), [(True, "undecided"), (False, "supported")])
+def test_networks_of_another_data_set_do_not_count(elsewhere, expected):
+    """A claim about one data set counts the networks on it, of one family or of several."""
+    networks = dict.fromkeys(["a8", "a14", "b8", "c8", "c14"], 0.9)
+    here = made_up({"a8": 0.9} if elsewhere else networks)
+    others = made_up(networks).assign(data_set="other")
+    claims = changed(about=("models",), scope=lambda data_set: data_set == "d")
+    assert verdict(pd.concat([here, others]), claims) == expected
+
+
 @pytest.mark.parametrize(("gain", "free"), GAINS)
 def test_a_claim_about_models_needs_two_families_and_three_architectures(gain, free):
     claim = {"about": ("models",)}
