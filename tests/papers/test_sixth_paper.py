@@ -27,7 +27,7 @@ assert not {"numpy", "torch", "synthesis.claims.toy"} & set(sys.modules)
 import book, plan
 from helpers.papers import run
 from helpers.tables import results
-from synthesis import openings, readme
+from synthesis import ledger, openings, readme
 from synthesis.counterparts import counterparts
 
 table = run.rows(papers.load("toy", "mini"), progress=False)
@@ -40,13 +40,15 @@ assert "toy/evaluation" in steps["synthesis/ledger"].needs
 ready = plan.for_snakemake({"toy/evaluation": steps["toy/evaluation"]})
 assert "helpers/papers/toy/parameters.py" in ready["toy/evaluation"].reads
 results.write(table, readme.RESULTS / "mini" / "toy.parquet")
+ledger.write()
 found = openings.judge("results", "mini")[0].query("verdict != 'no data'")
 toy = found[found["paper"] == "toy"].set_index("tier")
 assert toy["verdict"].map(str).to_dict() == {"mini": "not testable", "published": "supported"}
 assert toy["effect"].round(2).to_dict() == {"mini": 0.12, "published": 0.01}
 beside = counterparts(PAPERS, {("mini", "toy"): table})
 assert beside["stand_ins"].unique().tolist() == ["digits for MNIST, resnet8 for LeNet"]
-assert "| a | 0.75" in readme.details() and "B is more accurate than A." in readme.block()
+text = readme.details()
+assert "| a | 0.75" in text and "B is more accurate than A." in text
 (part,) = (part for part in book.contents()["parts"] if part["caption"] == "The papers")
 sections = [{"file": "notebooks/toy/evaluation"}, {"file": "notebooks/toy/figures"}]
 assert part["chapters"][-1] == {"file": "book/toy", "sections": sections}

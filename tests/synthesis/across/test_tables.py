@@ -12,7 +12,7 @@ from helpers.papers import PAPERS
 from synthesis.across import tables
 from synthesis.across.measures import MEASURES
 from synthesis.claims import load_claims
-from synthesis.ledger import ledger, tally
+from synthesis.ledger import ledger, tally, write
 from tests.mistakes import beside
 
 GIVEN = beside(__file__, "mistakes.yaml")
@@ -41,6 +41,7 @@ def test_the_headline_counts_the_claims_of_all_papers(monkeypatch, tmp_path, roo
     (folder := tmp_path / "results" / "small").mkdir(parents=True)
     (folder / committed.name).symlink_to(committed)
     monkeypatch.setattr("synthesis.ledger.project_root", lambda: tmp_path)
+    write()
     counts = tables.headline().data.pivot(index="tier", columns="verdict", values="claims")
     claims = {name: len(load_claims(p.name).claims) for name, p in PAPERS.items()}
     assert counts.sum(axis=1).tolist() == [sum(claims.values())] * 2
