@@ -17,10 +17,7 @@ BARS = {"hide-output", "hide-cell", "hide-input"}
 REMOVED = {"remove-cell", "remove-input"}
 TEACHING = {"dataset", "training", "evaluation", "figures"}
 # the rest of this set is on its way
-WAITING = {
-    "synthesis/ledger",
-    "synthesis/published",
-}
+WAITING = {"synthesis/published"}
 each = pytest.mark.parametrize("path", NOTEBOOKS, ids=name_of)
 finished = pytest.mark.parametrize(
     "path",

@@ -50,7 +50,7 @@ def test_pages_are_made_from_every_record_and_listed():
     there = {path.relative_to(ROOT).with_suffix("").as_posix() for path in sources}
     prose = "".join(path.read_text("utf-8") for path in (ROOT / "book").glob("*.md"))
     there -= {f"book/{name}" for name in re.findall(r"^```\{include\} (\w+)\.md$", prose, re.M)}
-    assert len(listed) <= 43 and listed == sorted(there | {f"book/reference/{n}" for n in texts})
+    assert len(listed) <= 45 and listed == sorted(there | {f"book/reference/{n}" for n in texts})
 
 
 @pytest.fixture
@@ -61,6 +61,7 @@ def small_book(tmp_path, monkeypatch):
     files = ("book/extra", "book/reference/api", "notebooks/openset_calibration/dataset")
     toc = {"format": "jb-book", "root": "book/intro", "chapters": [{"file": f} for f in files]}
     opening = "```{include} reference/toy_found.txt\n```\n"
+    shutil.copytree(ROOT / "book" / "_templates", root / "book" / "_templates")
     for name in ("_config.yml", "book/references.bib", "book/_static/book.css"):
         shutil.copy(ROOT / name, root / name)
     (root / "book/intro.md").write_text(f"# Intro\n\n{opening}\nTo the {{doc}}`next <extra>`.\n")
@@ -96,6 +97,9 @@ def test_build(small_book, runs, capsys, tmp_path, monkeypatch):
     index = Path(capsys.readouterr().out.splitlines()[-1])
     assert index == html / "index.html" and "book/intro.html" in index.read_text()
     assert "What was found of toys." in (html / "book" / "intro.html").read_text()
+    shown = re.findall(r'"og:(title|image)" content="(.*?)"', index.read_text())
+    site = yaml.safe_load((ROOT / "_config.yml").read_text())["html"]["baseurl"]
+    assert shown == [("title", "Intro"), ("image", f"{site}/_static/front.png")]
 
     page = html / "notebooks" / "openset_calibration" / "dataset.html"
     links = re.findall(r'href="([^"]+)"', page.read_text())

@@ -12,10 +12,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from helpers.papers.human_centric.parameters import FRESH
+from helpers.papers.human_centric.tables import weighted_cases
 from helpers.tables import printed_numbers
 from synthesis import front
 from synthesis.findings.intervals import Interval, correlation, over_both, over_images, over_runs
 from synthesis.spread import WITHOUT_RUN, jackknife
+from synthesis.without_score import compare
 
 Read = Callable[..., pd.DataFrame]
 Numbers = dict[str, Any]
@@ -27,7 +30,7 @@ KINDS = {
     "far": ("far", "auroc", False),
 }
 #: The variants of human-centric evaluation with a threshold from training and from fresh images.
-THRESHOLDS = {"training": "primary", "fresh": "fresh threshold"}
+THRESHOLDS = {"training": "primary", "fresh": FRESH}
 
 
 def effect(function: Callable[[Read], Numbers]) -> Callable[[Read], Numbers]:
@@ -131,6 +134,10 @@ def better_than_msp(read: Read) -> Numbers:
         for score in ("nci", "fdbd"):
             numbers[f"{score}_{threshold}"] = difference(methods[score], methods["msp"])
             changes += [*(networks[score] - networks["msp"])]
+    cases = weighted_cases(read("pretrained/human_centric", data_set="cifar10", variant=FRESH))
+    normal = cases[~cases.index.str.contains("+", regex=False)].dropna(axis=1)
+    compared = compare(normal)
+    numbers |= {"rule": compared.rule, "lowest": compared.lowest_rate, "every": compared.networks}
     return numbers | {"smallest": -100 * max(changes)}
 
 
