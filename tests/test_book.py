@@ -13,6 +13,7 @@ import yaml
 import book
 from helpers import data, metrics, scores
 from helpers.networks import zoo_records
+from pictures import FAMILIES
 from synthesis import openings
 from tests.mistakes import beside
 from tests.workflow.test_store_outputs import notebook
@@ -51,6 +52,23 @@ def test_pages_are_made_from_every_record_and_listed():
     prose = "".join(path.read_text("utf-8") for path in (ROOT / "book").glob("*.md"))
     there -= {f"book/{name}" for name in re.findall(r"^```\{include\} (\w+)\.md$", prose, re.M)}
     assert len(listed) <= 45 and listed == sorted(there | {f"book/reference/{n}" for n in texts})
+
+
+def test_the_contact_sheet_has_a_picture_and_an_area_of_each_available_set():
+    tiles = pages.thumbnails()
+    slices = {card.name: card.slice_of for card in data.cards() if card.slice_of}
+    assert {*FAMILIES, *slices, *slices.values()} <= {*tiles}
+    assert all(tile.startswith("data:image/webp;base64,") for tile in tiles.values())
+    areas = pages.areas_of_sets()
+    assert areas["road_potholes_mini"] == areas["road_potholes"] > areas["chess"] > 0.5
+
+
+def test_the_table_of_methods_has_the_means_of_the_committed_results():
+    measured = pages.measured_scores()
+    assert measured["mahalanobis_pp"]["far"] > measured["msp"]["far"] > 50
+    assert measured["msp"]["test"] < measured["mahalanobis_pp"]["test"] < 10
+    assert "jacobian" not in measured
+    assert f"| {measured['msp']['far']:.1f} |" in pages.reference()["methods"]
 
 
 @pytest.fixture

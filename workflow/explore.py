@@ -6,7 +6,7 @@ matplotlib draws the curves; the script in the template moves a line and changes
 import io
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import cycle
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -64,8 +64,8 @@ def draw(name: str, figure: Figure) -> dict:
         if figure.moving:
             grid, images = figure.moving
             ax.fill_between(grid, images, alpha=0.5, label="known images")
-            look = {"alpha": 0.5, "label": "unknown images", "gid": "cursor"}
-            ax.fill_between(grid + figure.positions[start], images, **look)
+            look: dict[str, Any] = {"alpha": 0.5, "label": "unknown images", "gid": "cursor"}
+            ax.fill_between(np.add(grid, figure.positions[start]), images, **look)
             reach = np.ptp(grid) / 2 + np.abs(figure.positions).max()
             ax.set(xlim=(-reach, reach), ylim=0)
         else:
@@ -162,7 +162,7 @@ def gscore(_: FeaturePack) -> Figure:
     rates = np.array([metrics.fpr_at_tpr(known, known + shift) for shift in shifts])
     usual = shifts < 0
     line = labelfree.fit_regression(gscores[usual][:, None], rates[usual], [0.5])
-    curves = {
+    curves: dict[str, Values] = {
         "Gscore": gscores,
         "AUROC": [metrics.auroc(known, known + shift) for shift in shifts],
         "FPR95": rates,

@@ -95,7 +95,7 @@ def measured_scores() -> dict[str, dict[str, float]]:
     table = table.query(
         "data_set == 'cifar10' and variant == 'primary' and calibration == 'before'"
     )
-    numbers = {}
+    numbers: dict[str, dict[str, float]] = {}
     for metric, test_set in (("aurc", "test"), ("auroc", "near"), ("auroc", "far")):
         rows = table[(table["metric"] == metric) & (table["test_set"] == test_set)]
         means = 100 * rows.groupby("method")["value"].mean()

@@ -61,7 +61,7 @@ def rmse(compared: pd.DataFrame) -> Table:
 
 
 def main_table(table: pd.DataFrame, parameters) -> Table:
-    """Return the errors of predictions for one detector, with the paper's Table 1 in brackets."""
+    """Return the errors of predictions for one detector, next to the paper's Table 1."""
     table = table[table["data_set"] == parameters.data_set]
     primary = table[table["variant"] == "primary"]
     detector = parameters.detectors[0]
@@ -89,23 +89,25 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
     errors = errors[(errors["detector"] == detector) & errors["evaluator"].isin(_MAIN)]
     errors = errors.assign(std=float("nan"), paper_std=float("nan"))
     titles = {name: f"RMSE of {METRIC_TITLES[name.removeprefix('rmse_')]}" for name in _RMSE}
-    texts = comparisons.numbers_beside(errors, 100, ".1f")
-    cells = errors.assign(
-        text=[text.removesuffix(" (–)") for text in texts],
-        evaluator=categories(errors["evaluator"], EVALUATOR_TITLES),
-        metric=categories(errors["metric"], titles),
+    rows = comparisons.stack_sources(errors)
+    cells = rows.assign(
+        text=numbers(rows, 100, ".1f"),
+        evaluator=categories(rows["evaluator"], EVALUATOR_TITLES),
+        metric=categories(rows["metric"], titles),
+        source=categories(rows["source"], ["ours", "paper"]),
     )
     sets = table.loc[(table["variant"] == "test") & (table["metric"] == "auroc"), "test_set"]
     caption = (
         f"{networks} "
-        f"({accuracies.min():.0f} to {accuracies.max():.0f} % right), mixed with each of "
+        f"({accuracies.min():.0f} to {accuracies.max():.0f} % correct), mixed with each of "
         f"{sets.nunique()} unlabelled data sets; {tier}. Error (RMSE, points) of the predicted "
         f"FPR95 and AUROC of the detector {detector} on sets that the regression has not seen: "
-        f"means over networks and {parameters.repeats} divisions of the sets; in brackets the "
-        "paper's, for one network and 200 sets (its Table 1)."
+        f"means over networks and {parameters.repeats} divisions of the sets. The paper has one "
+        "network and 200 sets (its Table 1)."
     )
     name = f"gscore-{parameters.tier}-main"
-    return Table(cells, ["evaluator"], ["metric"], name=name, caption=caption, data=errors)
+    across = ["metric", "source"]
+    return Table(cells, ["evaluator"], across, name=name, caption=caption, data=errors)
 
 
 def _constant(table: pd.DataFrame, detector: str) -> pd.DataFrame:
