@@ -12,6 +12,7 @@ from torch import nn
 
 from helpers.networks import safe_convolutions, spectral
 from helpers.networks.heads import Backbone, ClassMaps, Native, equip
+from helpers.networks.mc_dropout import Dropout
 from helpers.networks.normalisation import channel_statistics
 from helpers.networks.recipe import FOUR_STAGES, Recipe
 from helpers.outputs import Head
@@ -66,10 +67,10 @@ def _drop_in_blocks(model: ResNet, share: float) -> None:
 
     for block in model.modules():
         if isinstance(block, BasicBlock | Bottleneck):
-            block.drop_block = nn.Dropout(share)  # timm's places: inside the block, and at its end
-            block.drop_path = nn.Dropout(share)
+            block.drop_block = Dropout(share)  # timm's places: inside the block, and at its end
+            block.drop_path = Dropout(share)
         if isinstance(block, Bottleneck):
-            block.act1 = nn.Sequential(block.act1, nn.Dropout(share))
+            block.act1 = nn.Sequential(block.act1, Dropout(share))
 
 
 def _densenet(recipe: Recipe, num_classes: int) -> nn.Module:
@@ -140,7 +141,7 @@ class Classifier(nn.Module):
         self.backbone = backbone
         self.native = native
         self.keeps_normalisation = False  # True for a network that others trained, fine-tuned here
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.register_buffer("mean", torch.zeros(3, 1, 1))
         self.register_buffer("std", torch.ones(3, 1, 1))
 
