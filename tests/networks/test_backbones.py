@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from helpers.data import Images
-from helpers.networks import backbones
+from helpers.networks import backbones, mc_dropout
 from helpers.networks.heads import EQUIPPED
 from helpers.networks.model import Model
 from helpers.networks.recipe import Recipe
@@ -102,6 +102,24 @@ def test_dropout_comes_after_every_normalisation_of_a_block_and_before_the_head(
     dropped(PIXELS)
     kept = [name for name in order if not name.startswith("aa")]
     assert kept == ["conv1", "bn1", "drop_block", "act1", "conv2", "bn2", "drop_path", "act2"]
+
+
+@pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16])
+def test_dropout_drops_its_share_and_keeps_the_mean(precision):
+    layer = mc_dropout.Dropout(0.1)
+    units = torch.ones(64, 16, 16, 16, dtype=precision).to(memory_format=torch.channels_last)
+    units.requires_grad_()
+    torch.manual_seed(0)
+    dropped = layer(units)
+    assert dropped.is_contiguous(memory_format=torch.channels_last)
+    # four standard deviations of the share of 262,144 units
+    assert (dropped == 0).float().mean().item() == pytest.approx(0.1, abs=0.0024)
+    assert dropped.max().item() == torch.tensor(1 / 0.9, dtype=precision).item()
+    dropped.float().sum().backward()
+    assert torch.equal(units.grad, dropped)
+    torch.manual_seed(0)
+    assert torch.equal(layer(units), dropped)
+    assert torch.equal(layer.eval()(units), units)
 
 
 def stand_in(seed):
