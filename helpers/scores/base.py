@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _TITLES = {"cifar10": "CIFAR-10", "cifar100": "CIFAR-100", "imagenet": "ImageNet"}
 _REGISTRY: dict[str, type[Score]] = {}
+#: Logits of a block without products.
+_NUMBERS = 2**16
 
 
 class Score(Protocol):
@@ -221,7 +223,11 @@ class BlockwiseScore:
                     raise ValueError(
                         f"outputs: {name} of width {width} expected, as at the fit, got {got}"
                     )
-        return in_blocks(outputs, self._scores, self.block, filled=self.filled)
+        return in_blocks(outputs, self._scores, self._block_size(outputs), filled=self.filled)
+
+    def _block_size(self, outputs: Outputs) -> int:
+        """Return the number of images to score at once."""
+        return self.block
 
     def _learn(self, train_outputs: Outputs, head: Head | None) -> None:
         """Fit the parameters of `_scores`; there are none by default."""
@@ -296,6 +302,18 @@ def norms_of(features: np.ndarray) -> np.ndarray:
 def unit_rows(features: np.ndarray) -> np.ndarray:
     """Return the rows divided by their Euclidean norms, float64 [N, D]; zeros stay zeros."""
     return features / norms_of(features)[:, None]
+
+
+class RowwiseScore(BlockwiseScore):
+    """Base of scores of each row of logits or probabilities, without products.
+
+    They do not depend on the size of a block, so a block fills the processor's cache.
+    """
+
+    filled = False
+
+    def _block_size(self, outputs: Outputs) -> int:
+        return max(1, _NUMBERS // outputs.num_classes)
 
 
 def check_classes(counts: np.ndarray) -> None:

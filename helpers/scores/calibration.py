@@ -9,6 +9,7 @@ from scipy.optimize import brentq
 
 from helpers.checks import float_array, label_array, positive_number
 from helpers.outputs import Outputs
+from helpers.rows import row_maximum
 from helpers.scores.info import record
 
 info = record("temperature_scaling")
@@ -36,12 +37,9 @@ def softmax(logits, temperature: float = 1.0) -> np.ndarray:
     positive_number("temperature", temperature)
     probabilities = np.empty(logits.shape)
     for rows in row_blocks(logits.shape):
-        exponentials = probabilities[rows]
-        with np.errstate(over="ignore"):  # minus infinity has the probability 0, the exact limit
-            np.subtract(logits[rows], logits[rows].max(axis=1, keepdims=True), out=exponentials)
-            exponentials /= temperature
-        np.exp(exponentials, out=exponentials)
-        exponentials /= exponentials.sum(axis=1, keepdims=True)
+        exponentials = _exponentials(logits[rows], temperature)
+        sums = exponentials.sum(axis=1, keepdims=True)
+        np.divide(exponentials, sums, out=probabilities[rows])
     return probabilities
 
 
@@ -52,8 +50,20 @@ def confidences(logits, temperature: float = 1.0) -> np.ndarray:
     array([0.5 , 0.75])
     """
     logits = np.asarray(logits)
-    blocks = [softmax(logits[rows], temperature).max(axis=1) for rows in row_blocks(logits.shape)]
-    return np.concatenate(blocks)
+    positive_number("temperature", temperature)
+    largest = []
+    for rows in row_blocks(logits.shape):
+        block = float_array("logits", logits[rows], ndim=2)
+        largest.append(1 / _exponentials(block, temperature).sum(axis=1))
+    return np.concatenate(largest)
+
+
+def _exponentials(logits: np.ndarray, temperature: float) -> np.ndarray:
+    """Return the exponentials of the differences to each row's largest logit, which has 1."""
+    with np.errstate(over="ignore"):  # minus infinity has the probability 0, the exact limit
+        exponentials = logits - row_maximum(logits)[:, None]
+        exponentials /= temperature
+    return np.exp(exponentials, out=exponentials)
 
 
 def row_blocks(shape: tuple[int, ...]) -> list[slice]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from helpers.scores.base import BlockwiseScore, recorded
+from helpers.rows import row_maximum
+from helpers.scores.base import RowwiseScore, recorded
 
 
 def log_sum_exp(logits: np.ndarray) -> np.ndarray:
@@ -13,16 +14,15 @@ def log_sum_exp(logits: np.ndarray) -> np.ndarray:
     >>> log_sum_exp(np.log([[1.0, 2.0, 5.0]])).round(6)  # log(8)
     array([2.079442])
     """
-    largest = logits.max(axis=1).astype(np.float64)
-    shifted = logits.astype(np.float64)
-    shifted -= largest[:, None]
+    largest = row_maximum(logits)
+    shifted = np.subtract(logits, largest[:, None], dtype=np.float64)
     # In place: for arrays of this size the allocation of memory takes longer than the exponentials.
     np.exp(shifted, out=shifted)
     return largest + np.log(shifted.sum(axis=1))
 
 
 @recorded("energy")
-class Energy(BlockwiseScore):
+class Energy(RowwiseScore):
     """Minus the energy: the log of the sum of the exponentials of the logits.
 
     Liu et al. 2020, equation 7 with T = 1, without fine-tuning.  It depends on the level of the

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from helpers.scores.base import BlockwiseScore, recorded
+from helpers.scores.base import RowwiseScore, recorded
 
 
 def negative_entropy(probabilities: np.ndarray) -> np.ndarray:
@@ -20,7 +20,7 @@ def negative_entropy(probabilities: np.ndarray) -> np.ndarray:
 
 
 @recorded("entropy")
-class Entropy(BlockwiseScore):
+class Entropy(RowwiseScore):
     """Minus the entropy of the probabilities, of the mean over members; in [−log K, 0]."""
 
     def _scores(self, block):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from helpers.scores.base import BlockwiseScore, recorded
+from helpers.scores.base import RowwiseScore, recorded
 
 
 @recorded("gap")
-class Gap(BlockwiseScore):
+class Gap(RowwiseScore):
     """Largest minus second largest probability, of the mean over members; in [0, 1]."""
 
     def _scores(self, block):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from helpers.checks import positive_number, whole_number
-from helpers.scores.base import BlockwiseScore, recorded
+from helpers.scores.base import RowwiseScore, recorded
 
 
 @recorded("gen")
-class GeneralisedEntropy(BlockwiseScore):
+class GeneralisedEntropy(RowwiseScore):
     r"""Minus a generalised entropy of the largest probabilities; at most 0.
 
     The smaller :math:`\gamma`, the more small probabilities count. Source: Liu et al. 2023, with

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from helpers.scores.base import BlockwiseScore, recorded
+from helpers.rows import row_maximum
+from helpers.scores.base import RowwiseScore, recorded
 
 
 @recorded("max_logit")
-class MaximumLogit(BlockwiseScore):
+class MaximumLogit(RowwiseScore):
     """Largest logit.
 
     Unlike the largest probability, it separates an image of several classes from one of no class.
@@ -17,4 +18,4 @@ class MaximumLogit(BlockwiseScore):
     """
 
     def _scores(self, block):
-        return block.logits.max(axis=1).astype(np.float64)
+        return row_maximum(block.logits).astype(np.float64)

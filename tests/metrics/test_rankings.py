@@ -110,3 +110,19 @@ def test_one_sort_and_bounded_memory(name, monkeypatch):
     tracemalloc.stop()
     assert len(sorts) == 2  # in two calls
     assert peak < size * replicates  # bytes: a single copy of the weights has 2 a count
+
+
+@pytest.mark.parametrize("digits", [0, 1, 8])
+def test_short_ways_to_auroc_and_fpr_equal_the_sorted_pass(digits):
+    """With many ties, few ties and infinite scores, to the bit."""
+    generator = np.random.default_rng(digits)
+    known = np.round(generator.normal(0.5, 1, 1000), digits)
+    unknown = np.round(generator.normal(size=300), digits)
+    known[0] = np.inf
+    unknown[0] = -np.inf
+    assert metrics.auroc(known, unknown) == metrics.RankedGroups.of(known, unknown).area
+    for positive in ("known", "unknown"):
+        groups = metrics.RankedGroups.of(known, unknown, positive)
+        for tpr in (0.07, 0.95, 1):
+            rate = metrics.fpr_at_tpr(known, unknown, tpr=tpr, positive=positive)
+            assert rate == groups.false_positive_rate(tpr)
