@@ -185,8 +185,8 @@ def fpr_at_tpr(known, unknown, *, tpr: float = 0.95, positive: str = "known") ->
     0.5
     """
     hits, others = _groups(known, unknown, positive)
-    place = len(hits) - required_count("tpr", tpr, len(hits))
-    threshold = np.partition(hits, place)[place]
+    index = len(hits) - required_count("tpr", tpr, len(hits))
+    threshold = np.partition(hits, index)[index]
     return float(np.count_nonzero(others >= threshold) / len(others))
 
 
