@@ -56,7 +56,7 @@ class Audit(stages.Estimates):
         Whether each image of the measuring half is classified correctly.
     thresholds : dict of str to Threshold
         Thresholds by kind: ``risk``, ``coverage``, and if there is none for the risk, perhaps
-        ``smallest`` and ``average``.
+        ``smallest`` and ``average``; with enough labels of unlike new images, ``production``.
     deployed, threshold, rejector : str, Threshold, Rejector
         Kind and threshold of the rejector, and the rejector; empty and None without a threshold.
     hard : dict of str to ndarray

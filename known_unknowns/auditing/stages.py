@@ -27,6 +27,7 @@ from known_unknowns.auditing.doubts import Doubt
 from known_unknowns.auditing.inputs import Inputs
 from known_unknowns.auditing.ranking import ID, Half
 from known_unknowns.auditing.thresholds import Threshold
+from known_unknowns.without_labels import share_bound
 
 #: Largest number of images for temperature, directions and calibration; more change no number.
 FITTED = 10_000
@@ -287,14 +288,12 @@ def guarantee(measured: Measurement) -> Guarantee:
             unknown=settings.unknown_share,
             sets=list(measured.hard),
         )
-    deployed = next(
-        (
-            kind
-            for kind in (settings.wish, settings.fallback)
-            if kind in thresholds and not thresholds[kind].problem
-        ),
-        "",
-    )
+    kinds = [settings.wish, settings.fallback]
+    if settings.wish == "risk":
+        thresholds |= _for_production(measured)
+        kinds.insert(0, "production")
+    possible = (kind for kind in kinds if kind in thresholds and not thresholds[kind].problem)
+    deployed = next(possible, "")
     threshold = thresholds.get(deployed)
     accepted = known >= (threshold.value if threshold else np.inf)
     answers = inputs.validation.predictions[measured.measuring]
@@ -344,6 +343,28 @@ def threshold_for_risk(measured: Measurement, risk: float) -> Threshold:
     )
 
 
+def _for_production(measured: Measurement) -> dict[str, Threshold]:
+    """Return the threshold that labels of new images guarantee, if these are unlike the others."""
+    labels = labelling.labels_of(measured.inputs)
+    settings = measured.settings
+    production = measured.inputs.production
+    labelled = labelling.labelled_of(labels)
+    if production is None or not labelling.is_drawn(labels, settings.seed):
+        return {}
+    scores = measured.samples["production"]
+    if not share_bound(measured.samples["validation"][: len(measured.held_out)], scores):
+        return {}
+    threshold = rules.promise_production(
+        measured.samples["validation"],
+        measured.correct,
+        measured.unknown,
+        settings.risk,
+        settings.confidence,
+        labelled=(scores[labelled], (labels == production.predictions)[labelled]),
+    )
+    return {} if threshold is None else {"production": threshold}
+
+
 def estimate(guaranteed: Guarantee) -> Estimates:
     """Estimate what changes on the unlabelled images, if there are any."""
     inputs = guaranteed.inputs
@@ -367,6 +388,7 @@ def estimate(guaranteed: Guarantee) -> Estimates:
     seed = guaranteed.settings.seed
     unlabelled = look_at(guaranteed, production, scores)
     unlabelled["to_label"] = labelling.to_label(labels, seed)
+    checkable = ("risk", *rules.FALLBACKS)  # by labels that did not set the threshold
     unlabelled["labelled"] = labelling.look_at_labels(
         labels,
         production,
@@ -374,7 +396,7 @@ def estimate(guaranteed: Guarantee) -> Estimates:
         guaranteed.samples["validation"],
         confidences(production.logits, guaranteed.temperature),
         threshold.value if threshold else np.inf,
-        threshold.wished if threshold and threshold.wish != "coverage" else None,
+        threshold.wished if threshold and guaranteed.deployed in checkable else None,
         seed,
     )
     if unlabelled["labelled"] and inputs.ood:

@@ -171,6 +171,26 @@ def fall_back(
     return thresholds
 
 
+def promise_production(
+    scores,
+    correct,
+    ood: Mapping[str, np.ndarray],
+    risk: float,
+    confidence: float,
+    *,
+    labelled: tuple[np.ndarray, np.ndarray],
+) -> Threshold | None:
+    """Return the threshold that a random draw of new images guarantees for them, or None.
+
+    `labelled` has the scores and the correctness of these images, False for unknown classes.
+    """
+    with suppress(ValueError):
+        rule = guarantees.risk_threshold(*labelled, risk=risk, confidence=confidence)
+        (promise,) = render("promise_of_production", risk=risk, confidence=confidence)
+        return Threshold("risk", risk, promise, **_effects(rule.threshold, scores, correct, ood))
+    return None
+
+
 def promise_coverage(scores, correct, ood, coverage: float, confidence: float = 0.95) -> Threshold:
     """Return the threshold that guarantees a coverage, or the reason why none exists."""
     try:

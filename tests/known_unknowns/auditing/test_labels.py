@@ -173,3 +173,29 @@ def test_the_interval_holds_and_uses_the_confidences(share, images, labels):
     assert np.mean(held) >= 0.94
     if labels == 60 and share:
         assert np.mean(worth) > 66
+
+
+def test_enough_labels_guarantee_a_threshold_for_the_new_images(truth):
+    """The old threshold has a risk of 30 % on these images, and the new one of at most 10 %."""
+    data = dict(np.load("outputs.npz"))
+    right = data["production_logits"].argmax(axis=1) == truth
+    given = np.full(len(truth), -2)
+    drawn = draw(truth, 0)[:300]
+    given[drawn] = truth[drawn]
+    audited = audit(data | {"production_labels": given}, risk=0.1)
+    assert audited.deployed == "production"
+    accepted = audited.rejector.accepts(data["production_logits"])
+    assert accepted.mean() > 0.4
+    assert (~right[accepted]).mean() <= 0.1
+    old = audited.samples["production"] >= audited.thresholds["risk"].value
+    assert (~right[old]).mean() > 0.25
+    assert "for images like the unlabelled ones" in audited.sentences("promise")[0]
+    words = f"keeps {100 * accepted.mean():.1f} % of the unlabelled"
+    assert words in audited.sentences("accept")[0]
+        f"keeps {100 * accepted.mean():.1f} % of the unlabelled" in audited.sentences("accept")[0]
+    )
+    assert audited.unlabelled["labelled"]["promise"] is None
+    chosen = given[np.random.default_rng(1).permutation(len(given))]  # labels of other images
+    assert "production" not in audit(data | {"production_labels": chosen}, risk=0.1).thresholds
+    alike = data | {"production_logits": data["logits"], "production_labels": data["labels"]}
+    assert audit(alike, risk=0.1).deployed == "risk"
