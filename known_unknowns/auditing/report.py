@@ -61,7 +61,7 @@ def as_dict(audit: Audit) -> dict:
     numbers = vars(audit) | {
         "version": __version__,
         "model": inputs.source,
-        "summary": findings.summary(audit),
+        "summary": audit.summary(),
         "sha256": inputs.sha256,
         "images": _images(audit),
         "unreadable": inputs.unreadable,

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from helpers import metrics
-from helpers.checks import known_name, open_share, whole_number
+from helpers.checks import known_name, open_share, positive_number, whole_number
 from helpers.metrics.bootstrap import weighted_calibration_error
 from helpers.outputs import Outputs
 from helpers.scores import Score
@@ -51,6 +51,7 @@ class Settings:
     seed: int
     require: list[str]
     score: str = ""
+    costs: tuple[float, float] | None = None
 
     def __post_init__(self):
         known_name("wish", self.wish, rules.WISHES)
@@ -58,6 +59,8 @@ class Settings:
             known_name("fallback", self.fallback, rules.FALLBACKS)
         for name in ("risk", "coverage", "confidence"):
             open_share(name, getattr(self, name))
+        for cost in self.costs or ():
+            positive_number("costs", cost)
         whole_number("replicates", self.replicates)
         whole_number("seed", self.seed, least=0)
 
@@ -292,6 +295,18 @@ def guarantee(measured: Measurement) -> Guarantee:
     if settings.wish == "risk":
         thresholds |= _for_production(measured)
         kinds.insert(0, "production")
+    if settings.costs:
+        count = len(measured.held_out)  # the first of the measuring images
+        chosen = measured.chosen, inputs.validation.correct[measured.choosing]
+        thresholds["cost"] = rules.promise_cost(
+            chosen,
+            known[:count],
+            correct[:count],
+            measured.unknown,
+            settings.costs,
+            settings.confidence,
+        )
+        kinds = ["cost"]
     possible = (kind for kind in kinds if kind in thresholds and not thresholds[kind].problem)
     deployed = next(possible, "")
     threshold = thresholds.get(deployed)

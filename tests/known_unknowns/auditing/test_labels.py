@@ -192,8 +192,6 @@ def test_enough_labels_guarantee_a_threshold_for_the_new_images(truth):
     assert "for images like the unlabelled ones" in audited.sentences("promise")[0]
     words = f"keeps {100 * accepted.mean():.1f} % of the unlabelled"
     assert words in audited.sentences("accept")[0]
-        f"keeps {100 * accepted.mean():.1f} % of the unlabelled" in audited.sentences("accept")[0]
-    )
     assert audited.unlabelled["labelled"]["promise"] is None
     chosen = given[np.random.default_rng(1).permutation(len(given))]  # labels of other images
     assert "production" not in audit(data | {"production_labels": chosen}, risk=0.1).thresholds
