@@ -113,7 +113,7 @@ def test_a_drift_is_rarely_reported_for_equal_distributions(images, others, deci
 
 
 def test_the_lowest_cost_is_found_and_its_bound_holds():
-    """An error costs 50 and a review 2: accept if the probability of an error is below 4 %."""
+    """An error costs 20 and a review 2: accept if the probability of an error is below 10 %."""
     generator = np.random.default_rng(0)
     held = []
     values = []
@@ -122,12 +122,13 @@ def test_the_lowest_cost_is_found_and_its_bound_holds():
         for _ in range(2):
             scores = generator.random(1000)
             halves.append((scores, generator.random(1000) >= 0.2 * (1 - scores)))
-        rule = promise_cost(halves[0], *halves[1], {}, (50, 2), 0.95)
+        rule = promise_cost(halves[0], *halves[1], {}, (20, 2), 0.95)
+        assert not rule.problem
         left = 1 - rule.value
-        held.append(50 * 0.2 * left**2 / 2 + 2 * (1 - left) <= rule.wished)
+        held.append(20 * 0.2 * left**2 / 2 + 2 * (1 - left) <= rule.wished)
         values.append(rule.value)
     assert np.mean(held) >= 0.95
-    assert abs(np.median(values) - 0.8) < 0.08
+    assert abs(np.median(values) - 0.5) < 0.08
     wrong = np.zeros(100, bool)
     assert promise_cost((scores[:100], wrong), *halves[1], {}, (50, 2), 0.95).problem
 
@@ -148,4 +149,5 @@ def test_costs_and_reviews_are_targets_of_an_audit(tmp_path, monkeypatch, capsys
     assert main(["audit", "o.npz", "--costs", "1", "900", "--out", "d"]) == 0
     assert "this keeps 100.0 % of such images" in capsys.readouterr().out
     assert main(["audit", "o.npz", "--costs", "9e5", "1", "--out", "e"]) == 0
-    assert "No rejector is written: no threshold certainly costs less than 1" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "No rejector is written: no threshold certainly costs less than 1" in printed
