@@ -10,6 +10,7 @@ import pytest
 from known_unknowns.auditing import audit, figures, read_outputs
 from known_unknowns.auditing.command import HOLDS, REFUSED, main
 from known_unknowns.auditing.labelling import LABELS, draw
+from known_unknowns.auditing.report import bars
 from known_unknowns.few_labels import labelled_share
 
 SHARE = 0.3  # of unknown images
@@ -197,3 +198,17 @@ def test_enough_labels_guarantee_a_threshold_for_the_new_images(truth):
     assert "production" not in audit(data | {"production_labels": chosen}, risk=0.1).thresholds
     alike = data | {"production_logits": data["logits"], "production_labels": data["labels"]}
     assert audit(alike, risk=0.1).deployed == "risk"
+
+
+def test_the_picture_shows_the_new_images_with_and_without_a_rejector(truth):
+    data = dict(np.load("outputs.npz"))
+    right = data["production_logits"].argmax(axis=1) == truth
+    for risk in (0.1, 1e-4):
+        (*_, without) = bars(audit(data, risk=risk))
+        assert without["unsure"] + without["left"] == 1
+        (*_, new) = bars(audit(data | {"production_labels": truth}, risk=risk, replicates=2))
+        assert new["images"] == "unlabelled images"
+        assert new["unsure"] == 0
+        if risk < 0.1:
+            assert new["right"] == pytest.approx(right.mean())
+            assert new["wrong"] == pytest.approx((~right).mean())
