@@ -153,28 +153,8 @@ def _add_audit(parser: argparse.ArgumentParser) -> None:
     parser.epilog = inspect.getdoc(_audit)
     add = parser.add_argument
     add("file", nargs="?", type=Path, help="outputs of the classifier, see below")
-    target = parser.add_mutually_exclusive_group()
     share: dict[str, Any] = {"type": float, "metavar": "SHARE"}
-    target.add_argument(
-        "--risk",
-        help="keep as many answers as possible with at most this share wrong (0.05)",
-        **share,
-    )
-    target.add_argument(
-        "--coverage", help="or accept at least this share of images like those in FILE", **share
-    )
-    target.add_argument(
-        "--reviews",
-        metavar="R/N",
-        help="or give at most R of N images to people, on average, as 200/2000",
-    )
-    target.add_argument(
-        "--costs",
-        nargs=2,
-        type=float,
-        metavar=("ERROR", "REVIEW"),
-        help="or the lowest cost, if an accepted error costs ERROR and a review REVIEW",
-    )
+    _add_target(parser, share)
     add(
         "--confidence",
         default=0.95,
@@ -219,6 +199,30 @@ def _add_audit(parser: argparse.ArgumentParser) -> None:
     )
     _add_network(parser)
     _add_out(parser, "folder of the report (default: the file's name and the command's)")
+
+
+def _add_target(parser: argparse.ArgumentParser, share: dict[str, Any]) -> None:
+    target = parser.add_mutually_exclusive_group()
+    target.add_argument(
+        "--risk",
+        help="keep as many answers as possible with at most this share wrong (0.05)",
+        **share,
+    )
+    target.add_argument(
+        "--coverage", help="or accept at least this share of images like those in FILE", **share
+    )
+    target.add_argument(
+        "--reviews",
+        metavar="R/N",
+        help="or give at most R of N images to people, on average, as 200/2000",
+    )
+    target.add_argument(
+        "--costs",
+        nargs=2,
+        type=float,
+        metavar=("ERROR", "REVIEW"),
+        help="or the lowest cost, if an accepted error costs ERROR and a review REVIEW",
+    )
 
 
 def _add_network(parser: argparse.ArgumentParser) -> None:

@@ -271,44 +271,10 @@ def guarantee(measured: Measurement) -> Guarantee:
     settings = measured.settings
     known = measured.samples["validation"]
     correct = measured.correct
-    thresholds = {
-        "risk": threshold_for_risk(measured, settings.risk),
-        "coverage": rules.promise_coverage(
-            known, correct, measured.unknown, settings.coverage, settings.confidence
-        ),
-    }
     mixture = rules.draw_mixture(
         known, correct, measured.hard, settings.unknown_share, seed=settings.seed
     )
-    if settings.wish == "risk" and thresholds["risk"].problem:
-        thresholds |= rules.fall_back(
-            known,
-            correct,
-            measured.unknown,
-            settings.risk,
-            settings.confidence,
-            mixture=mixture,
-            unknown=settings.unknown_share,
-            sets=list(measured.hard),
-        )
-    kinds = [settings.wish, settings.fallback]
-    if settings.wish == "risk":
-        thresholds |= _for_production(measured)
-        kinds.insert(0, "production")
-    if settings.costs:
-        count = len(measured.held_out)  # the first of the measuring images
-        chosen = measured.chosen, inputs.validation.correct[measured.choosing]
-        thresholds["cost"] = rules.promise_cost(
-            chosen,
-            known[:count],
-            correct[:count],
-            measured.unknown,
-            settings.costs,
-            settings.confidence,
-        )
-        kinds = ["cost"]
-    possible = (kind for kind in kinds if kind in thresholds and not thresholds[kind].problem)
-    deployed = next(possible, "")
+    thresholds, deployed = _thresholds(measured, mixture)
     threshold = thresholds.get(deployed)
     accepted = known >= (threshold.value if threshold else np.inf)
     answers = inputs.validation.predictions[measured.measuring]
@@ -341,6 +307,53 @@ def guarantee(measured: Measurement) -> Guarantee:
         strata=of_strata,
         images_needed_by_stratum=needed_by_stratum,
     )
+
+
+def _thresholds(
+    measured: Measurement, mixture: tuple[np.ndarray, np.ndarray]
+) -> tuple[dict[str, Threshold], str]:
+    """Return all thresholds by kind, and the kind to deploy, empty if there is none.
+
+    `mixture` has the images behind the guarantee of a risk.
+    """
+    settings = measured.settings
+    known = measured.samples["validation"]
+    correct = measured.correct
+    thresholds = {
+        "risk": threshold_for_risk(measured, settings.risk),
+        "coverage": rules.promise_coverage(
+            known, correct, measured.unknown, settings.coverage, settings.confidence
+        ),
+    }
+    if settings.wish == "risk" and thresholds["risk"].problem:
+        thresholds |= rules.fall_back(
+            known,
+            correct,
+            measured.unknown,
+            settings.risk,
+            settings.confidence,
+            mixture=mixture,
+            unknown=settings.unknown_share,
+            sets=list(measured.hard),
+        )
+    kinds = [settings.wish, settings.fallback]
+    if settings.wish == "risk":
+        thresholds |= _for_production(measured)
+        kinds.insert(0, "production")
+    if settings.costs:
+        count = len(measured.held_out)  # the first of the measuring images
+        chosen = measured.chosen, measured.inputs.validation.correct[measured.choosing]
+        thresholds["cost"] = rules.promise_cost(
+            chosen,
+            known[:count],
+            correct[:count],
+            measured.unknown,
+            settings.costs,
+            settings.confidence,
+        )
+        kinds = ["cost"]
+    possible = (kind for kind in kinds if kind in thresholds and not thresholds[kind].problem)
+    return thresholds, next(possible, "")
 
 
 def threshold_for_risk(measured: Measurement, risk: float) -> Threshold:

@@ -83,6 +83,8 @@ def test_the_loop_closes(truth, capsys):
     assert widths[1] < 0.85 * widths[0]
     assert len(pd.read_csv("my audit/to_label.csv")) == 3 * LABELS
     assert audited.unlabelled["labelled"]["promise"].state == "broken"
+    assert "Do not use the rejector for images like the unlabelled ones" in audited.summary()[-2]
+    assert audited.summary()[-1].startswith("Label 60 more images")
 
 
 def test_labels_are_not_lost_and_belong_to_their_images(truth, capsys):
