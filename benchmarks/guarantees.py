@@ -22,7 +22,7 @@ from known_unknowns.guarantees import images_needed, risk_threshold
 STORED = Path(__file__).with_name("results") / "guarantees.parquet"
 CONFIDENCE = 0.95
 RISKS = (0.01, 0.05, 0.1)
-SIZES = (300, 1000, 3000, 10_000, 100_000)
+SIZES = (100, 200, 300, 1000, 3000, 5000, 10_000, 100_000)
 NETWORKS = {"CIFAR-10": "densenet100.dice_cifar10", "CIFAR-100": "densenet100.dice_cifar100"}
 SCORES = {"smooth": 15, "two digits": 2, "one digit": 1}
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import logsumexp
-from scipy.stats import t as student
+from scipy.special import logsumexp, ndtri, stdtrit
 
 from helpers.checks import float_array, open_share
 from helpers.metrics.inputs import correct_array
@@ -84,7 +83,7 @@ def labelled_share(happened, predictor, labelled, *, confidence: float = 0.95) -
     unexplained += slope**2 * predictor.var() / len(predictor) * count / spread
     worth = count / min(1.0, unexplained)
     tail = (1 + open_share("confidence", confidence)) / 2
-    effective = worth * (student.ppf(tail, np.inf) / student.ppf(tail, count - 1)) ** 2
+    effective = worth * (ndtri(tail) / stdtrit(count - 1, tail)) ** 2
     if worth == count:  # then the exact interval needs no correction
         value = values.mean()
         effective = count

@@ -84,7 +84,7 @@ def test_the_audit_of_the_readme(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     generator = np.random.default_rng(0)
     labels = generator.integers(5, size=600)
-    features = generator.normal(size=(600, 8)) + 4 * np.eye(5, 8)[labels]
+    features = generator.normal(size=(600, 8)) + 3 * np.eye(5, 8)[labels]
     names = {"features": features, "logits": features[:, :5], "labels": labels}
     write, apply = blocks("README.md", "Audit your own model")
     exec(write + '\nnp.savez("new_outputs.npz", logits=logits, features=features)', names)

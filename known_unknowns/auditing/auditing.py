@@ -14,14 +14,14 @@ from helpers.outputs import Outputs
 from known_unknowns.auditing import findings, ranking, report, stages
 from known_unknowns.auditing.inputs import Inputs, read_outputs
 from known_unknowns.auditing.rejector import Rejector
-from known_unknowns.auditing.sentences import render
+from known_unknowns.auditing.sentences import render, to_html
 from known_unknowns.auditing.thresholds import check_share
 
 #: Largest number of scores of known images that a rejector keeps for its p-values.
 KNOWN = 10_000
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Audit(stages.Estimates):
     """Numbers of an audit, its sentences and its files.
 
@@ -56,7 +56,7 @@ class Audit(stages.Estimates):
         Whether each image of the measuring half is classified correctly.
     thresholds : dict of str to Threshold
         Thresholds by kind: ``risk``, ``coverage``, and if there is none for the risk, perhaps
-        ``smallest`` and ``average``.
+        ``smallest`` and ``average``; with enough labels of unlike new images, ``production``.
     deployed, threshold, rejector : str, Threshold, Rejector
         Kind and threshold of the rejector, and the rejector; empty and None without a threshold.
     hard : dict of str to ndarray
@@ -85,6 +85,17 @@ class Audit(stages.Estimates):
     rejector: Rejector | None
     folder: str = ""
     command: str = ""
+
+    def summary(self) -> list[str]:
+        """Return the first sentences of the report."""
+        return findings.summary(self)
+
+    def __repr__(self) -> str:
+        rejector = repr(self.rejector) if self.rejector else "no rejector"
+        return f"Audit({len(self.inputs.validation)} images, {rejector})"
+
+    def _repr_html_(self) -> str:
+        return f"<ol>{''.join(f'<li>{to_html(each)}</li>' for each in self.summary())}</ol>"
 
     def sentences(self, name: str) -> list[str]:
         """Return the sentences of one macro of the template."""
@@ -116,6 +127,7 @@ def audit(
     seed: int = 0,
     require: Sequence[str] = (),
     score: str = "",
+    costs: tuple[float, float] | None = None,
     tell: Callable[[str], object] = lambda line: None,
 ) -> Audit:
     """Audit a model.
@@ -147,6 +159,9 @@ def audit(
     score : str
         Name of a score that is fixed in advance; by default, the audit chooses it, and takes
         ``msp`` for fewer than 1,000 images.
+    costs : (float, float), optional
+        Costs of an accepted wrong answer and of a review.  The threshold with the lowest cost is
+        deployed, with a guarantee of the cost.
     tell : callable
         Function that receives the name of each step.
 
@@ -176,6 +191,7 @@ def audit(
         seed=seed,
         require=list(require),
         score=score,
+        costs=costs,
     )
     if not isinstance(inputs, Inputs):
         inputs = read_outputs(inputs)
@@ -220,6 +236,7 @@ def _rejector(audited: stages.Estimates) -> Rejector | None:
         classes=validation.num_classes,
         width=validation.features.shape[1] if needs_features else None,
         given="logits" if inputs.level else "probabilities",
+        by_answer=_thresholds_by_answer(audited),
         known=np.sort(audited.samples["validation"][:KNOWN]),  # in random order before
         provenance={
             "model": inputs.source,
@@ -235,3 +252,11 @@ def _rejector(audited: stages.Estimates) -> Rejector | None:
             "class_names": list(inputs.class_names),
         },
     )
+
+
+def _thresholds_by_answer(audited: stages.Estimates) -> np.ndarray | None:
+    """Return the guaranteed threshold of each answer, infinite without one; None without any."""
+    values = np.array([row["value"] for row in audited.answers], float)
+    if np.isnan(values).all():
+        return None
+    return np.where(np.isnan(values), np.inf, values)

@@ -153,16 +153,8 @@ def _add_audit(parser: argparse.ArgumentParser) -> None:
     parser.epilog = inspect.getdoc(_audit)
     add = parser.add_argument
     add("file", nargs="?", type=Path, help="outputs of the classifier, see below")
-    target = parser.add_mutually_exclusive_group()
     share: dict[str, Any] = {"type": float, "metavar": "SHARE"}
-    target.add_argument(
-        "--risk",
-        help="keep as many answers as possible with at most this share wrong (0.05)",
-        **share,
-    )
-    target.add_argument(
-        "--coverage", help="or accept at least this share of images like those in FILE", **share
-    )
+    _add_target(parser, share)
     add(
         "--confidence",
         default=0.95,
@@ -209,6 +201,30 @@ def _add_audit(parser: argparse.ArgumentParser) -> None:
     _add_out(parser, "folder of the report (default: the file's name and the command's)")
 
 
+def _add_target(parser: argparse.ArgumentParser, share: dict[str, Any]) -> None:
+    target = parser.add_mutually_exclusive_group()
+    target.add_argument(
+        "--risk",
+        help="keep as many answers as possible with at most this share wrong (0.05)",
+        **share,
+    )
+    target.add_argument(
+        "--coverage", help="or accept at least this share of images like those in FILE", **share
+    )
+    target.add_argument(
+        "--reviews",
+        metavar="R/N",
+        help="or give at most R of N images to people, on average, as 200/2000",
+    )
+    target.add_argument(
+        "--costs",
+        nargs=2,
+        type=float,
+        metavar=("ERROR", "REVIEW"),
+        help="or the lowest cost, if an accepted error costs ERROR and a review REVIEW",
+    )
+
+
 def _add_network(parser: argparse.ArgumentParser) -> None:
     network = parser.add_argument_group("or a network of timm and folders, instead of FILE")
     network.add_argument("--model", help="its name (extra torch)")
@@ -236,6 +252,11 @@ def _add_accept(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         default=0,
         help="draw N images at random, whose answers somebody checks in the column truth",
+    )
+    parser.add_argument(
+        "--by-answer",
+        action="store_true",
+        help="use the separate threshold of each answer; answers without one are rejected",
     )
     _add_out(parser, "CSV file to write (default: the screen)")
 
@@ -296,6 +317,18 @@ def _gathered(given: argparse.Namespace) -> Inputs:
     if any((given.validation, given.train, given.ood, given.production, given.classes)):
         raise ValueError("a folder or --classes: only with --model; FILE has arrays for these")
     return read_outputs(given.file, treat_as=given.treat_as)
+
+
+def _coverage_of(reviews: str) -> float:
+    """Return the coverage that leaves this number of reviews.
+
+    >>> _coverage_of("200/2000")
+    0.9
+    """
+    left, _, images = reviews.partition("/")
+    if not (left.isdecimal() and images.isdecimal() and 0 < int(left) < int(images)):
+        raise ValueError(f"--reviews: R/N expected, as 200/2000, with R below N, got {reviews!r}")
+    return 1 - int(left) / int(images)
 
 
 def _check_labels(given: argparse.Namespace, folder: Path) -> None:
@@ -421,11 +454,15 @@ def _audit(given: argparse.Namespace) -> int:
         from known_unknowns.auditing.labelling import with_labels
 
         inputs = with_labels(inputs, given.labels)
-    target = {}
+    target: dict[str, Any] = {}
     if given.risk is not None:
         target["risk"] = given.risk
+    if given.reviews is not None:
+        given.coverage = _coverage_of(given.reviews)
     if given.coverage is not None:
         target["coverage"] = given.coverage
+    if given.costs is not None:
+        target["costs"] = tuple(given.costs)
     audited = audit(
         inputs,
         wish="risk" if given.coverage is None else "coverage",
@@ -447,15 +484,13 @@ def _audit(given: argparse.Namespace) -> int:
 
 def _report(audited: Audit, folder: dict, tell: Callable, command: str = "") -> None:
     """Write the files of an audit; print probable problems, summary and paths."""
-    from known_unknowns.auditing.findings import summary
-
     # the commands in the report work from the folder in which the audit was started
     audited = replace(audited, folder=str(folder["path"]), command=command)
     tell("writes the report")
     written = _written(audited.save, folder)
     tell("is done")
     doubts = [f"Check this first: {doubt}" for doubt in audited.doubts]
-    lines = ["", *doubts, *summary(audited), "", *map(str, written)]
+    lines = ["", *doubts, *audited.summary(), "", *map(str, written)]
     print("\n".join(lines))
 
 
@@ -553,7 +588,7 @@ def _accept(given: argparse.Namespace) -> int:
     rejector = Rejector.load(given.rejector)
     names = rejector.provenance.get("class_names") or ()
     logits, features, files = read_new(given.file, names)
-    judged = rejector.judge(logits, features)
+    judged = rejector.judge(logits, features, by_answer=given.by_answer)
     judged.insert(0, "image", files)
     if given.check:
         judged["check"], judged["truth"] = draw_checked(len(judged), given.check, given.file)

@@ -156,7 +156,11 @@ def score_ranking(audit: Audit) -> Axes:
 
 def _guaranteed(audit: Audit) -> dict[str, Threshold]:
     """Return the thresholds that exist, by their names in a legend."""
-    names = {"average": "risk on average", "smallest": "guaranteed larger risk"}
+    names = {
+        "average": "risk on average",
+        "smallest": "guaranteed larger risk",
+        "production": "guaranteed for unlabelled images",
+    }
     return {
         names.get(name, f"guaranteed {name}"): threshold
         for name, threshold in audit.thresholds.items()

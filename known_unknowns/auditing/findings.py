@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 
 #: File of the rejector.
 REJECTOR = "rejector.safetensors"
-SUMMARY = ("right", "by_answer", "sure", "accept", "promise", "unlabelled", "next_step")
+SUMMARY = (
+    "right", "by_answer", "sure", "accept", "promise", "unlabelled", "label_before", "next_step",
+    "label_after",
+)  # fmt: skip
 FINDINGS = ("right", "sure", "score", "accept", "unlabelled", "drift", "limits")
 #: Largest number of answers with precision and recall in the first sentences.
 NAMED = 5

@@ -37,6 +37,17 @@ def labels_of(inputs: Inputs) -> np.ndarray:
     return np.full(len(inputs.production or ()), NOT_LABELLED)
 
 
+def labelled_of(labels: np.ndarray) -> np.ndarray:
+    """Return the indices of the images with a label."""
+    return np.flatnonzero(labels != NOT_LABELLED)
+
+
+def is_drawn(labels: np.ndarray, seed: int) -> bool:
+    """Return whether the images with a label are the first of the draw, and there are some."""
+    labelled = labelled_of(labels).tolist()
+    return bool(labelled) and {*labelled} == {*draw(labels, seed)[: len(labelled)].tolist()}
+
+
 def to_label(labels: np.ndarray, seed: int) -> list[int]:
     """Return the next images of the draw without a label."""
     drawn = draw(labels, seed)
@@ -78,7 +89,7 @@ def look_at_labels(
         of no class.  ``accepted``: the number of labelled accepted answers.  ``promise``: see
         `few_labels.check_promise`; None without a promised risk.
     """
-    labelled = np.flatnonzero(labels != NOT_LABELLED)
+    labelled = labelled_of(labels)
     count = len(labelled)
     if not count:
         return None
@@ -97,7 +108,7 @@ def look_at_labels(
         promise = few_labels.check_promise([errors.sum()], [len(errors)], risk)
     return {
         "images": count,
-        "drawn": {*labelled} == {*draw(labels, seed)[:count]},
+        "drawn": is_drawn(labels, seed),
         "accuracy": few_labels.labelled_share(right, sure, labelled),
         "accepted": len(errors),
         "risk": wrong,

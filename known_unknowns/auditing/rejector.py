@@ -41,7 +41,7 @@ _VERSION = 1  # of the files
 _SAVED = ("threshold", "classes", "width", "given", "provenance")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Rejector:
     """A rule that accepts an image if its score is at least the threshold.
 
@@ -60,6 +60,8 @@ class Rejector:
         Origin as plain JSON: sizes, checksums, the guarantee in words.
     known : ndarray of float64, shape [V], optional
         Scores of known images, sorted, for p-values.
+    by_answer : ndarray of float64, shape [K], optional
+        A threshold for each answer, infinite for an answer that is never accepted.
 
     Raises
     ------
@@ -82,7 +84,8 @@ class Rejector:
     width: int | None = None
     given: str = "logits"
     provenance: Mapping = field(default_factory=dict)
-    known: np.ndarray | None = field(default=None, compare=False)
+    known: np.ndarray | None = None
+    by_answer: np.ndarray | None = None
 
     def __post_init__(self):
         known_name("kind of input that a rejector is given", self.given, GIVEN)
@@ -106,6 +109,10 @@ class Rejector:
             known = float_array("known", self.known)
             if not (np.diff(known) >= 0).all():
                 raise ValueError("known: scores of known images in rising order expected")
+        if self.by_answer is not None:
+            shape = np.shape(self.by_answer)
+            if shape != (self.classes,) or np.isnan(self.by_answer).any():
+                raise ValueError(f"by_answer: {self.classes} thresholds expected, got {shape}")
 
     def _check_provenance(self) -> None:
         """Refuse a provenance that is no plain JSON, or does not fit the model."""
@@ -186,13 +193,30 @@ class Rejector:
         return logits
 
     def accepts(
-        self, outputs: Outputs | ArrayLike, features: ArrayLike | None = None
+        self,
+        outputs: Outputs | ArrayLike,
+        features: ArrayLike | None = None,
+        *,
+        by_answer: bool = False,
     ) -> np.ndarray:
         """Return whether the score of each image is at least the threshold, bool [N].
 
-        Parameters and errors are as in `score_samples`.
+        With `by_answer`, each answer has a separate threshold.  Parameters and errors are as in
+        `score_samples`.
         """
-        return self.score_samples(outputs, features) >= self.threshold
+        scores = self.score_samples(outputs, features)
+        logits = outputs.logits if isinstance(outputs, Outputs) else np.asarray(outputs)
+        return scores >= self._thresholds(logits, by_answer)
+
+    def _thresholds(self, logits: np.ndarray, by_answer: bool) -> np.ndarray:
+        """Return the threshold of each image."""
+        if not by_answer:
+            return np.full(len(logits), float(self.threshold))
+        if self.by_answer is None:
+            raise ValueError(
+                "by_answer: this rejector does not contain a threshold for each answer; audit again"
+            )
+        return self.by_answer[logits.argmax(axis=1)]
 
     def p_values(self, scores: ArrayLike) -> np.ndarray:
         """Return the share of known images with a score as low or lower, float64 [N].
@@ -214,19 +238,22 @@ class Rejector:
             )
         return self.known
 
-    def judge(self, logits: ArrayLike, features: ArrayLike | None = None) -> pd.DataFrame:
+    def judge(
+        self, logits: ArrayLike, features: ArrayLike | None = None, *, by_answer: bool = False
+    ) -> pd.DataFrame:
         """Return the verdict on each image: accepted, label, confidence, score, p_value, reason.
 
         The confidence is the largest probability at the temperature of the audit.  `p_value`
         exists if the rejector has scores of known images.  Parameters and errors are as in
-        `score_samples`, without `Outputs`.
+        `accepts`, without `Outputs`.
         """
         import pandas as pd  # scores alone do not need it
 
         scores = self.score_samples(logits, features)
         logits = self._as_made(np.asarray(logits, np.float32))
         names = self.provenance.get("class_names") or range(self.classes)
-        accepted = scores >= self.threshold
+        thresholds = self._thresholds(logits, by_answer)
+        accepted = scores >= thresholds
         title = self.score.info.title
         temperature = self.provenance.get("temperature", 1.0)
         judged = pd.DataFrame({"accepted": accepted})
@@ -236,8 +263,8 @@ class Rejector:
         if self.known is not None:
             judged["p_value"] = self.p_values(scores)
         judged["reason"] = [
-            f"{title} {score:.6g} is {'at least' if kept else 'below'} {self.threshold:.6g}"
-            for score, kept in zip(scores, accepted, strict=True)
+            f"{title} {score:.6g} is {'at least' if kept else 'below'} {threshold:.6g}"
+            for score, kept, threshold in zip(scores, accepted, thresholds, strict=True)
         ]
         return judged
 
@@ -246,13 +273,34 @@ class Rejector:
         name = self.score.info.name
         if self.score.info.fits and getattr(self.score, "_shape", ()) is None:
             raise ValueError(f"score: '{name}' is not fitted yet, call fit first")
+        tensors, information = self._packed()
+        checkpoints.save(path, tensors, **information)
+
+    def _packed(self) -> tuple[dict[str, np.ndarray], dict]:
+        """Return the arrays of a file by name, and all other values in plain JSON."""
+        name = self.score.info.name
         packing = Packing()
-        state = packing.pack(vars(self.score), name)
-        known = packing.pack(self.known, "known")
-        saved = {field: getattr(self, field) for field in _SAVED}
-        saved["threshold"] = float(self.threshold)  # JSON has no numbers of NumPy
-        information = {"rejector": _VERSION, "score": name, "state": state, "known": known}
-        checkpoints.save(path, packing.tensors, **information, **saved)
+        information = {"rejector": _VERSION, "score": name}
+        information["state"] = packing.pack(vars(self.score), name)
+        for array in ("known", "by_answer"):
+            information[array] = packing.pack(getattr(self, array), array)
+        for saved in _SAVED:
+            information[saved] = getattr(self, saved)
+        information["threshold"] = float(self.threshold)  # JSON has no numbers of NumPy
+        return packing.tensors, information
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Rejector):
+            return NotImplemented
+        tensors, information = self._packed()
+        other_tensors, other_information = other._packed()
+        same = information == other_information and tensors.keys() == other_tensors.keys()
+        return same and all(np.array_equal(tensors[name], other_tensors[name]) for name in tensors)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Rejector({self.score.info.title} >= {self.threshold:.6g}, {self.classes} classes)"
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> Rejector:
@@ -285,6 +333,7 @@ class Rejector:
             rejector = cls(
                 score,
                 known=unpack(saved.get("known"), tensors),
+                by_answer=unpack(saved.get("by_answer"), tensors),
                 **{field: saved[field] for field in _SAVED},
             )
             if not {"members", "native"}.intersection(score.info.needs):

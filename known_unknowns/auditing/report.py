@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, is_dataclass
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 WRITTEN = ("report.html", "audit.json", findings.REJECTOR, labelling.TABLE)
 #: Numbers in ``audit.json``, in their order; most are attributes of `Audit`.
 KEYS = (
-    "version model doubts summary requirements settings sha256 images unreadable accuracy "
+    "version date command model doubts summary requirements settings sha256 images unreadable "
+    "accuracy "
     "temperature sureness calibration ranking left_out recommended as_good confirmed thresholds "
     "deployed classes answers images_needed_by_answer strata images_needed_by_stratum curve "
     "picture unlabelled drift most_wrongly_sure suspected_labels findings notes"
@@ -60,8 +62,9 @@ def as_dict(audit: Audit) -> dict:
     files = inputs.files or range(len(inputs.validation))
     numbers = vars(audit) | {
         "version": __version__,
+        "date": f"{date.today():%Y-%m-%d}",
         "model": inputs.source,
-        "summary": findings.summary(audit),
+        "summary": audit.summary(),
         "sha256": inputs.sha256,
         "images": _images(audit),
         "unreadable": inputs.unreadable,
@@ -137,23 +140,31 @@ def thresholds(audit: Audit) -> list[dict]:
 def bars(audit: Audit) -> list[dict]:
     """Return the shares of each group of images by outcome; without a rejector all are accepted.
 
-    ``right``, ``wrong`` (accepted; an unknown image is wrong), ``unsure`` (accepted, without a
-    label) and ``left`` (to a person) add up to 1.  Validation images are the measuring half.
+    ``right``, ``wrong`` (accepted; an unknown image is wrong), ``unsure`` (accepted, without any
+    label) and ``left`` (to a person) add up to 1.  Validation images are the measuring half.  If
+    some unlabelled images have labels, these give the shares of all.
     """
     deployed = audit.threshold
     samples = audit.samples
+    unlabelled = audit.unlabelled or {}
     value = deployed.value if deployed else -np.inf
     accepted = samples["validation"] >= value
     right = (accepted & audit.correct).mean()
     wrong = (accepted & ~audit.correct).mean()
     rows = [_bar("images like yours", right=right, wrong=wrong, left=(~accepted).mean())]
-    if deployed is None:
-        return rows
-    unknown = sorted(deployed.ood_accepted.items(), key=lambda pair: -pair[1])
+    accepted_sets = deployed.ood_accepted if deployed else {}
+    unknown = sorted(accepted_sets.items(), key=lambda pair: -pair[1])
     rows += [_bar(f"unknown: {name}", wrong=part, left=1 - part) for name, part in unknown[:BARS]]
     if "production" in samples:
         part = float((samples["production"] >= value).mean())
-        rows.append(_bar("unlabelled images", unsure=part, left=1 - part))
+        seen = unlabelled.get("labelled") or {}
+        # without a rejector, all answers are accepted
+        risk = seen.get("risk") if deployed else seen and 1 - seen["accuracy"].value
+        shares = {"unsure": part}
+        if risk:
+            wrong = risk.value if deployed else risk
+            shares = {"wrong": part * wrong, "right": part * (1 - wrong)}
+        rows.append(_bar("unlabelled images", **shares, left=1 - part))
     return rows
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from helpers import metrics
-from helpers.checks import known_name, open_share, whole_number
+from helpers.checks import known_name, open_share, positive_number, whole_number
 from helpers.metrics.bootstrap import weighted_calibration_error
 from helpers.outputs import Outputs
 from helpers.scores import Score
@@ -27,6 +27,7 @@ from known_unknowns.auditing.doubts import Doubt
 from known_unknowns.auditing.inputs import Inputs
 from known_unknowns.auditing.ranking import ID, Half
 from known_unknowns.auditing.thresholds import Threshold
+from known_unknowns.without_labels import share_bound
 
 #: Largest number of images for temperature, directions and calibration; more change no number.
 FITTED = 10_000
@@ -50,6 +51,7 @@ class Settings:
     seed: int
     require: list[str]
     score: str = ""
+    costs: tuple[float, float] | None = None
 
     def __post_init__(self):
         known_name("wish", self.wish, rules.WISHES)
@@ -57,6 +59,8 @@ class Settings:
             known_name("fallback", self.fallback, rules.FALLBACKS)
         for name in ("risk", "coverage", "confidence"):
             open_share(name, getattr(self, name))
+        for cost in self.costs or ():
+            positive_number("costs", cost)
         whole_number("replicates", self.replicates)
         whole_number("seed", self.seed, least=0)
 
@@ -267,34 +271,10 @@ def guarantee(measured: Measurement) -> Guarantee:
     settings = measured.settings
     known = measured.samples["validation"]
     correct = measured.correct
-    thresholds = {
-        "risk": threshold_for_risk(measured, settings.risk),
-        "coverage": rules.promise_coverage(
-            known, correct, measured.unknown, settings.coverage, settings.confidence
-        ),
-    }
     mixture = rules.draw_mixture(
         known, correct, measured.hard, settings.unknown_share, seed=settings.seed
     )
-    if settings.wish == "risk" and thresholds["risk"].problem:
-        thresholds |= rules.fall_back(
-            known,
-            correct,
-            measured.unknown,
-            settings.risk,
-            settings.confidence,
-            mixture=mixture,
-            unknown=settings.unknown_share,
-            sets=list(measured.hard),
-        )
-    deployed = next(
-        (
-            kind
-            for kind in (settings.wish, settings.fallback)
-            if kind in thresholds and not thresholds[kind].problem
-        ),
-        "",
-    )
+    thresholds, deployed = _thresholds(measured, mixture)
     threshold = thresholds.get(deployed)
     accepted = known >= (threshold.value if threshold else np.inf)
     answers = inputs.validation.predictions[measured.measuring]
@@ -329,6 +309,53 @@ def guarantee(measured: Measurement) -> Guarantee:
     )
 
 
+def _thresholds(
+    measured: Measurement, mixture: tuple[np.ndarray, np.ndarray]
+) -> tuple[dict[str, Threshold], str]:
+    """Return all thresholds by kind, and the kind to deploy, empty if there is none.
+
+    `mixture` has the images behind the guarantee of a risk.
+    """
+    settings = measured.settings
+    known = measured.samples["validation"]
+    correct = measured.correct
+    thresholds = {
+        "risk": threshold_for_risk(measured, settings.risk),
+        "coverage": rules.promise_coverage(
+            known, correct, measured.unknown, settings.coverage, settings.confidence
+        ),
+    }
+    if settings.wish == "risk" and thresholds["risk"].problem:
+        thresholds |= rules.fall_back(
+            known,
+            correct,
+            measured.unknown,
+            settings.risk,
+            settings.confidence,
+            mixture=mixture,
+            unknown=settings.unknown_share,
+            sets=list(measured.hard),
+        )
+    kinds = [settings.wish, settings.fallback]
+    if settings.wish == "risk":
+        thresholds |= _for_production(measured)
+        kinds.insert(0, "production")
+    if settings.costs:
+        count = len(measured.held_out)  # the first of the measuring images
+        chosen = measured.chosen, measured.inputs.validation.correct[measured.choosing]
+        thresholds["cost"] = rules.promise_cost(
+            chosen,
+            known[:count],
+            correct[:count],
+            measured.unknown,
+            settings.costs,
+            settings.confidence,
+        )
+        kinds = ["cost"]
+    possible = (kind for kind in kinds if kind in thresholds and not thresholds[kind].problem)
+    return thresholds, next(possible, "")
+
+
 def threshold_for_risk(measured: Measurement, risk: float) -> Threshold:
     """Return the threshold that guarantees a risk, for the stated share of unknown images."""
     settings = measured.settings
@@ -342,6 +369,28 @@ def threshold_for_risk(measured: Measurement, risk: float) -> Threshold:
         hard=measured.hard,
         seed=settings.seed,
     )
+
+
+def _for_production(measured: Measurement) -> dict[str, Threshold]:
+    """Return the threshold that labels of new images guarantee, if these are unlike the others."""
+    labels = labelling.labels_of(measured.inputs)
+    settings = measured.settings
+    production = measured.inputs.production
+    labelled = labelling.labelled_of(labels)
+    if production is None or not labelling.is_drawn(labels, settings.seed):
+        return {}
+    scores = measured.samples["production"]
+    if not share_bound(measured.samples["validation"][: len(measured.held_out)], scores):
+        return {}
+    threshold = rules.promise_production(
+        measured.samples["validation"],
+        measured.correct,
+        measured.unknown,
+        settings.risk,
+        settings.confidence,
+        labelled=(scores[labelled], (labels == production.predictions)[labelled]),
+    )
+    return {} if threshold is None else {"production": threshold}
 
 
 def estimate(guaranteed: Guarantee) -> Estimates:
@@ -367,6 +416,7 @@ def estimate(guaranteed: Guarantee) -> Estimates:
     seed = guaranteed.settings.seed
     unlabelled = look_at(guaranteed, production, scores)
     unlabelled["to_label"] = labelling.to_label(labels, seed)
+    checkable = ("risk", *rules.FALLBACKS)  # by labels that did not set the threshold
     unlabelled["labelled"] = labelling.look_at_labels(
         labels,
         production,
@@ -374,7 +424,7 @@ def estimate(guaranteed: Guarantee) -> Estimates:
         guaranteed.samples["validation"],
         confidences(production.logits, guaranteed.temperature),
         threshold.value if threshold else np.inf,
-        threshold.wished if threshold and threshold.wish != "coverage" else None,
+        threshold.wished if threshold and guaranteed.deployed in checkable else None,
         seed,
     )
     if unlabelled["labelled"] and inputs.ood:

@@ -171,6 +171,64 @@ def fall_back(
     return thresholds
 
 
+def promise_production(
+    scores,
+    correct,
+    ood: Mapping[str, np.ndarray],
+    risk: float,
+    confidence: float,
+    *,
+    labelled: tuple[np.ndarray, np.ndarray],
+) -> Threshold | None:
+    """Return the threshold that a random draw of new images guarantees for them, or None.
+
+    `labelled` has the scores and the correctness of these images, False for unknown classes.
+    """
+    with suppress(ValueError):
+        rule = guarantees.risk_threshold(*labelled, risk=risk, confidence=confidence)
+        (promise,) = render("promise_of_production", risk=risk, confidence=confidence)
+        return Threshold("risk", risk, promise, **_effects(rule.threshold, scores, correct, ood))
+    return None
+
+
+def promise_cost(
+    chosen: tuple[np.ndarray, np.ndarray],
+    scores,
+    correct,
+    ood: Mapping[str, np.ndarray],
+    costs: tuple[float, float],
+    confidence: float,
+) -> Threshold:
+    """Return the threshold with the lowest cost, and a bound of this cost.
+
+    Scores and correctness of the images `chosen` choose the threshold, and other images give the
+    bound.  `costs` are of an accepted wrong answer and of a review.  The exact bounds of the shares
+    of both share the error.
+    """
+    error, review = costs
+    falling = np.argsort(-chosen[0], kind="stable")
+    ranked = chosen[0][falling]
+    accepted = np.arange(1, len(ranked) + 1)
+    total = error * np.cumsum(~chosen[1][falling]) + review * (len(ranked) - accepted)
+    total = np.where(np.append(ranked[:-1] > ranked[1:], True), total, np.inf)
+    value = float(ranked[total.argmin()])
+    kept = scores >= value
+    shares = share(kept & ~correct, confidence), share(~kept, confidence)
+    mean, _, bound = (error * wrong + review * left for wrong, left in zip(*shares, strict=True))
+    if bound >= review:
+        problem = f"no threshold certainly costs less than {review:g}, as if people see all images"
+        return Threshold("cost", review, problem=problem)
+    (promise,) = render(
+        "promise_of_cost",
+        mean=mean,
+        bound=bound,
+        review=review,
+        whole=error * (~correct).mean(),
+        confidence=confidence,
+    )
+    return Threshold("cost", bound, promise, **_effects(value, scores, correct, ood))
+
+
 def promise_coverage(scores, correct, ood, coverage: float, confidence: float = 0.95) -> Threshold:
     """Return the threshold that guarantees a coverage, or the reason why none exists."""
     try:

@@ -15,6 +15,8 @@ LEVEL = 0.9  # of the intervals
 #: Largest expected share of known images among those listed as unlike the validation images.
 RATE = 0.1
 SETS = 9  # smallest number of sets for an interval
+#: Standard deviations of chance in a bracket, for 5 % of the draws at each end.
+MARGIN = 1.64
 #: Smallest number of unlabelled images for a bracket without evidence of unlike images: with fewer,
 #: many unlike images may go unnoticed.
 ENOUGH = 200
@@ -77,11 +79,12 @@ def look_at_unlabelled(
             production_probabilities,
             share=without_labels.cautious_share(known, production),
         )
-        accuracy = bracket()
+        accuracy = _with_sampling(bracket(), correct, images)
         kept = known >= threshold
         kept_production = production >= threshold
         if kept.any() and kept_production.sum() >= FEWEST:
-            accepted = bracket(accepted=(kept, kept_production))
+            narrow = bracket(accepted=(kept, kept_production))
+            accepted = _with_sampling(narrow, correct[kept], int(kept_production.sum()))
         if len(unknown) >= SETS:
             meta = without_labels.MetaSets(chosen, unknown)
             estimator = without_labels.DetectionEstimator(known, meta)
@@ -100,6 +103,13 @@ def look_at_unlabelled(
         "accepted": accepted,
         "detection": detection,
     }
+
+
+def _with_sampling(bracket: tuple[float, float], correct, images: int) -> tuple[float, float]:
+    """Return a bracket with the margin of chance among both groups of images."""
+    accuracy = correct.mean()
+    margin = MARGIN * np.sqrt(accuracy * (1 - accuracy) * (1 / len(correct) + 1 / images))
+    return max(0.0, float(bracket[0] - margin)), min(1.0, float(bracket[1] + margin))
 
 
 def find_drift(

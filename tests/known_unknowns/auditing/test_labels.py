@@ -10,6 +10,7 @@ import pytest
 from known_unknowns.auditing import audit, figures, read_outputs
 from known_unknowns.auditing.command import HOLDS, REFUSED, main
 from known_unknowns.auditing.labelling import LABELS, draw
+from known_unknowns.auditing.report import bars
 from known_unknowns.few_labels import labelled_share
 
 SHARE = 0.3  # of unknown images
@@ -82,6 +83,8 @@ def test_the_loop_closes(truth, capsys):
     assert widths[1] < 0.85 * widths[0]
     assert len(pd.read_csv("my audit/to_label.csv")) == 3 * LABELS
     assert audited.unlabelled["labelled"]["promise"].state == "broken"
+    assert "Do not use the rejector for images like the unlabelled ones" in audited.summary()[-2]
+    assert audited.summary()[-1].startswith("Label 60 more images")
 
 
 def test_labels_are_not_lost_and_belong_to_their_images(truth, capsys):
@@ -173,3 +176,41 @@ def test_the_interval_holds_and_uses_the_confidences(share, images, labels):
     assert np.mean(held) >= 0.94
     if labels == 60 and share:
         assert np.mean(worth) > 66
+
+
+def test_enough_labels_guarantee_a_threshold_for_the_new_images(truth):
+    """The old threshold has a risk of 30 % on these images, and the new one of at most 10 %."""
+    data = dict(np.load("outputs.npz"))
+    right = data["production_logits"].argmax(axis=1) == truth
+    given = np.full(len(truth), -2)
+    drawn = draw(truth, 0)[:300]
+    given[drawn] = truth[drawn]
+    audited = audit(data | {"production_labels": given}, risk=0.1)
+    assert audited.deployed == "production"
+    accepted = audited.rejector.accepts(data["production_logits"])
+    assert accepted.mean() > 0.4
+    assert (~right[accepted]).mean() <= 0.1
+    old = audited.samples["production"] >= audited.thresholds["risk"].value
+    assert (~right[old]).mean() > 0.25
+    assert "for images like the unlabelled ones" in audited.sentences("promise")[0]
+    words = f"keeps {100 * accepted.mean():.1f} % of the unlabelled"
+    assert words in audited.sentences("accept")[0]
+    assert audited.unlabelled["labelled"]["promise"] is None
+    chosen = given[np.random.default_rng(1).permutation(len(given))]  # labels of other images
+    assert "production" not in audit(data | {"production_labels": chosen}, risk=0.1).thresholds
+    alike = data | {"production_logits": data["logits"], "production_labels": data["labels"]}
+    assert audit(alike, risk=0.1).deployed == "risk"
+
+
+def test_the_picture_shows_the_new_images_with_and_without_a_rejector(truth):
+    data = dict(np.load("outputs.npz"))
+    right = data["production_logits"].argmax(axis=1) == truth
+    for risk in (0.1, 1e-4):
+        (*_, without) = bars(audit(data, risk=risk))
+        assert without["unsure"] + without["left"] == 1
+        (*_, new) = bars(audit(data | {"production_labels": truth}, risk=risk, replicates=2))
+        assert new["images"] == "unlabelled images"
+        assert new["unsure"] == 0
+        if risk < 0.1:
+            assert new["right"] == pytest.approx(right.mean())
+            assert new["wrong"] == pytest.approx((~right).mean())

@@ -5,7 +5,8 @@ import pytest
 from scipy.stats import binom
 
 from helpers.metrics import auroc
-from known_unknowns.auditing.thresholds import promise_risk
+from known_unknowns.auditing.command import main
+from known_unknowns.auditing.thresholds import promise_cost, promise_risk
 from known_unknowns.auditing.unlabelled_images import DRIFT_LEVEL, find_drift, look_at_unlabelled
 
 RISK = 0.2
@@ -74,7 +75,7 @@ def test_unlabelled_images_get_answers_where_there_are_enough(sets, images):
     assert (told["accuracy"] is None) == (told["accepted"] is None) == (images < 50)
     if images >= 50:
         low, high = told["accuracy"]
-        assert low < 0.6 < high == pytest.approx(0.85)
+        assert low < 0.6 < high == pytest.approx(0.85 + 1.64 * np.sqrt(0.09 * 2 / 400))
         assert told["accepted"][0] > low
     for count in (199, 200):  # without evidence of unlike images
         few = known[:count], probabilities[0], probabilities[0][:count]
@@ -109,3 +110,46 @@ def test_a_drift_is_rarely_reported_for_equal_distributions(images, others, deci
     assert named <= binom.ppf(0.999, draws, DRIFT_LEVEL)
     if decimals == 8 and images > 40:  # the test has power
         assert named >= binom.ppf(0.001, draws, 0.4 * DRIFT_LEVEL)
+
+
+def test_the_lowest_cost_is_found_and_its_bound_holds():
+    """An error costs 20 and a review 2: accept if the probability of an error is below 10 %."""
+    generator = np.random.default_rng(0)
+    held = []
+    values = []
+    for _ in range(400):
+        halves = []
+        for _ in range(2):
+            scores = generator.random(1000)
+            halves.append((scores, generator.random(1000) >= 0.2 * (1 - scores)))
+        rule = promise_cost(halves[0], *halves[1], {}, (20, 2), 0.95)
+        if rule.problem:
+            continue
+        left = 1 - rule.value
+        held.append(20 * 0.2 * left**2 / 2 + 2 * (1 - left) <= rule.wished)
+        values.append(rule.value)
+    assert len(held) > 300
+    assert np.mean(held) >= 0.95
+    assert abs(np.median(values) - 0.5) < 0.08
+    wrong = np.zeros(100, bool)
+    assert promise_cost((scores[:100], wrong), *halves[1], {}, (50, 2), 0.95).problem
+
+
+def test_costs_and_reviews_are_targets_of_an_audit(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    generator = np.random.default_rng(0)
+    labels = np.arange(1200) % 3
+    logits = 2 * np.eye(3)[labels] + generator.normal(size=(1200, 3))
+    np.savez("o.npz", logits=logits, labels=labels)
+    assert main(["audit", "o.npz", "--costs", "50", "2", "--out", "a"]) == 0
+    printed = capsys.readouterr().out
+    assert "Guarantee: the mean cost of an image like the validation images is at most" in printed
+    assert "and 2 if people see all images" in printed
+    assert main(["audit", "o.npz", "--reviews", "300/1200", "--out", "b"]) == 0
+    assert "at least 75 % of images like these are accepted" in capsys.readouterr().out
+    assert main(["audit", "o.npz", "--reviews", "300", "--out", "c"]) == 2
+    assert main(["audit", "o.npz", "--costs", "1", "900", "--out", "d"]) == 0
+    assert "this keeps 100.0 % of such images" in capsys.readouterr().out
+    assert main(["audit", "o.npz", "--costs", "9e5", "1", "--out", "e"]) == 0
+    printed = capsys.readouterr().out
+    assert "No rejector is written: no threshold certainly costs less than 1" in printed

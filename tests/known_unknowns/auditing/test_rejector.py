@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from safetensors.numpy import save_file
@@ -12,6 +13,8 @@ from helpers import checkpoints
 from helpers.outputs import Head, Outputs
 from helpers.scores import create, names
 from helpers.scores.calibration import log_probabilities
+from known_unknowns.auditing import audit
+from known_unknowns.auditing.command import main
 from known_unknowns.auditing.rejector import Rejector
 
 CLASSES = 20
@@ -177,3 +180,39 @@ def test_a_threshold_in_single_precision_is_saved(path):
     rule = replace(rejector("msp"), threshold=np.float32(0.5))
     rule.save(path)
     assert Rejector.load(path).threshold == 0.5
+
+
+def test_each_answer_can_have_a_threshold(tmp_path, monkeypatch, capsys):
+    """Many answers 1 are wrong, so that only the surest are accepted, and 2 is too rare."""
+    monkeypatch.chdir(tmp_path)
+    generator = np.random.default_rng(0)
+    answers = generator.choice(3, p=[0.6, 0.39, 0.01], size=6000)
+    sure = generator.random(6000)
+    false = generator.random(6000) < np.where(answers == 1, 0.25 * (1 - sure), 0.01)
+    logits = np.where(np.arange(3) == answers[:, None], 1 + 3 * sure[:, None], 0.0)
+    labels = np.where(false, (answers + 1) % 3, answers)
+    audited = audit({"logits": logits, "labels": labels}, risk=0.05, score="msp", replicates=5)
+    rule = audited.rejector
+    assert np.isinf(rule.by_answer).tolist() == [False, False, True]
+    accepted = rule.accepts(logits, by_answer=True)
+    assert false[accepted & (answers == 1)].mean() <= 0.05
+    assert false[rule.accepts(logits) & (answers == 1)].mean() > 0.06
+    assert not accepted[answers == 2].any()
+    assert accepted[answers == 0].mean() > 0.99
+    rule.save("r.safetensors")
+    assert Rejector.load("r.safetensors") == rule
+    assert replace(rule, threshold=0.5) != rule != replace(rule, by_answer=None)
+    assert repr(rule).startswith("Rejector(Maximum softmax probability (MSP) >= ")
+    assert len(repr(rule)) < 80
+    np.savez("new.npz", logits=logits)
+    command = ["accept", "r.safetensors", "new.npz", "--out", "a.csv", "--by-answer"]
+    assert main(command) == 0
+    assert f"{accepted.sum()} of 6000 images are accepted" in capsys.readouterr().out
+    rows = pd.read_csv("a.csv")
+    assert rows["accepted"].tolist() == accepted.tolist()
+    assert "`accept --by-answer`" in " ".join(audited.sentences("answers"))
+    old = Rejector(rule.score, rule.threshold, 3)
+    with pytest.raises(ValueError, match="a threshold for each answer; audit again"):
+        old.accepts(logits, by_answer=True)
+    with pytest.raises(ValueError, match="by_answer: 3 thresholds expected"):
+        Rejector(rule.score, rule.threshold, 3, by_answer=np.ones(2))

@@ -48,3 +48,11 @@ def test_precision_and_recall_are_on_the_first_screen_if_one_class_exceeds_80_pe
     balanced = np.arange(1000) % 2
     arrays = {"logits": np.eye(2)[balanced] + 0.1, "labels": balanced}
     assert not any("labels are" in each for each in summary(audit(arrays, replicates=20)))
+
+
+def test_an_audit_in_a_notebook_is_short_and_its_sentences_are_shown(inputs):
+    audited = audit(inputs, risk=0.2, replicates=5)
+    assert repr(audited).startswith("Audit(300 images, Rejector(Maximum softmax")
+    assert len(repr(audited)) < 120
+    assert audited.summary() == summary(audited) == audited.as_dict()["summary"]
+    assert audited._repr_html_().count("<li>") == len(audited.summary())
