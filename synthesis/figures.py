@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from textwrap import fill
 from typing import Any
 
@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 import helpers.tables.figures.style as style
-from synthesis.effects import ALL, Verdict
+from synthesis.effects import Verdict
 
 #: Marker, colour and hatch of each verdict.
 VERDICTS = {
@@ -26,7 +26,6 @@ VERDICTS = {
     Verdict.NO_DATA: ("", "none", ""),
 }
 
-_LINE = 0.2  # inches of a line of text in a figure of claims
 _CLAIMED: dict[str, Any] = {"color": style.GREEN, "alpha": 0.12, "linewidth": 0}
 _PRINTED: dict[str, Any] = {
     "marker": "D",
@@ -35,68 +34,6 @@ _PRINTED: dict[str, Any] = {
     "linestyle": "none",
     "markersize": 8,
 }
-
-
-def claim_effects(checks: pd.DataFrame) -> np.ndarray:
-    """Draw the effects of each claim with their intervals and the claimed side of the margin.
-
-    Effects are over all data sets and backbones, one panel for each claim.
-    """
-    columns = ["claim", "check", "data_set", "backbone", "effect", "low", "high", "relation",
-               "margin", "decides", "verdict"]  # fmt: skip
-    style.check_columns("checks", checks, columns)
-    shown = checks[checks["data_set"] == ALL]
-    blocks = [b for _, b in shown.groupby(["claim", "relation", "margin"], sort=False)]
-    heads = [_names(block) for block in blocks]
-    heights = [_LINE * _ends(names)[-1] + 0.55 for names, _ in heads]
-    axes = style.axes_grid(len(blocks), 1, sum(heights) + 0.7, height_ratios=heights)[:, 0]
-    for block, (names, title), ax in zip(blocks, heads, axes, strict=True):
-        ends = _ends(names)
-        middles = (ends[:-1] + ends[1:]) / 2
-        _intervals(block, middles, ax)
-        ax.set_ylim(ends[-1], 0)
-        ax.set_title(title, loc="left", weight="bold", fontsize="small")
-        ax.set_yticks(middles, names, fontsize="small")
-        ax.tick_params(axis="y", length=0)
-        ax.tick_params(axis="x", labelsize="small")
-        ax.locator_params(axis="x", nbins=5)  # long names leave it little width
-    axes[-1].set_xlabel("effect and 95 % interval" if checks["low"].notna().any() else "effect")
-    handles = [*_marks([*Verdict]), Patch(**_CLAIMED, label="claimed side")]
-    axes[0].figure.legend(handles=handles, loc="outside upper center", ncols=4)
-    return axes
-
-
-def _names(block: pd.DataFrame) -> tuple[list[str], str]:
-    """Return names of a claim's effects without their common part, and a title with that part."""
-    names = block["check"].where(block["decides"], block["check"] + " (reported only)")
-    parts = [name.partition(", ") for name in names]
-    shared = len({first for first, _, _ in parts}) == 1 and all(rest for *_, rest in parts)
-    short = [rest if shared else name for name, (*_, rest) in zip(names, parts, strict=True)]
-    title = block["claim"].iloc[0] + (f": {parts[0][0]}" if shared else "")
-    return [fill(name, 37) for name in short], title
-
-
-def _ends(names: Sequence[str]) -> np.ndarray:
-    """Return where rows begin and end, in lines of text, so that no name covers another."""
-    return np.cumsum([0.0, *(name.count("\n") + 1.4 for name in names)])
-
-
-def _intervals(block: pd.DataFrame, middles: np.ndarray, ax: Axes) -> None:
-    """Draw effects that share a margin, one below another."""
-    first = block.iloc[0]
-    for y, row in zip(middles, block.to_dict("records"), strict=True):
-        if row["verdict"] == Verdict.NO_DATA:
-            ax.text(first["margin"], y, " no data", color=style.GREY, va="center", fontsize="small")
-            continue
-        marker, colour, _ = VERDICTS[row["verdict"]]
-        ax.plot([row["low"], row["high"]], [y, y], color=colour, linewidth=2.5)
-        ax.plot(row["effect"], y, marker, color=colour, markersize=8)
-    ax.axvline(first["margin"], linestyle=":", color=style.GREY, linewidth=1)
-    ax.margins(x=0.1)
-    left, right = ax.get_xlim()
-    claimed = (left, first["margin"]) if first["relation"] == "<" else (first["margin"], right)
-    ax.axvspan(*claimed, **_CLAIMED, zorder=0)
-    ax.set_xlim(left, right)
 
 
 def _marks(verdicts: Collection[Verdict]) -> list[Line2D]:

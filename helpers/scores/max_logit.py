@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from helpers.rows import row_maximum
 from helpers.scores.base import RowwiseScore, recorded
+from helpers.scores.calibration import row_maximum
 
 
 @recorded("max_logit")

@@ -76,14 +76,6 @@ def comparison(
     return joined.fillna({"table": ""})[COLUMNS]
 
 
-def printed_alone(printed: pd.DataFrame) -> pd.DataFrame:
-    """Return a paper's printed numbers in the form of a `comparison` without our numbers."""
-    alone = _renamed(printed)
-    alone[_PLACE] = alone[_PAPER_PLACE]
-    alone[["mean", "std", "difference"]] = float("nan")
-    return alone.assign(tier="", rows="", runs=0)[COLUMNS].reset_index(drop=True)
-
-
 def stack_sources(cells: pd.DataFrame) -> pd.DataFrame:
     """Return our numbers of a `comparison` and below them the paper's: one ``source`` per row.
 
@@ -92,14 +84,6 @@ def stack_sources(cells: pd.DataFrame) -> pd.DataFrame:
     ours = cells.assign(source="ours")
     paper = _side_of_paper(cells).assign(source="paper", rows="")
     return pd.concat([ours, paper]).dropna(subset="mean", ignore_index=True)
-
-
-def head_stand_ins(cells: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """Return numbers from `stack_sources` with the names of the test sets that ours replace."""
-    replaced = _stand_ins(cells)
-    titles = dict(zip(replaced["test_set"], "for " + replaced["paper_test_set"], strict=True))
-    cells = cells.assign(beside=cells["test_set"].map(lambda name: titles.get(name, "")))
-    return cells, ["test_set", "beside"] if titles else ["test_set"]
 
 
 def difference_in_deviations(cells: pd.DataFrame) -> pd.Series:

@@ -49,13 +49,10 @@ def test_a_comparison_is_in_the_order_of_the_paper():
     assert (both["method"] + " " + both["test_set"]).tolist() == order
     assert both["difference"][:2].tolist() == pytest.approx([0.0, -0.2])
     assert both["paper"].isna().tolist() == [False, False, True, True]
-    stacked, across = comparisons.head_stand_ins(comparisons.stack_sources(both))
-    assert across == ["test_set", "beside"] and stacked["source"].value_counts()["paper"] == 2
-    assert set(stacked["beside"][stacked["test_set"] == "letters"]) == {"for SVHN"}
+    stacked = comparisons.stack_sources(both)
+    assert stacked["source"].value_counts()["paper"] == 2
     start = "cifar10 with resnet20, tier small: mean ± standard dev"
     assert comparisons.caption_of(both).startswith(start)
-    alone = comparisons.printed_alone(printed)
-    assert alone["paper"].tolist() == [0.3, 0.5] and alone["mean"].isna().all()
     for changes in ({"families": {"x": "VGG"}}, {"published_as": {"x": "MNIST"}}):
         with pytest.raises(ValueError, match="of the paper"):
             comparisons.comparison(ours, printed, **names | changes)

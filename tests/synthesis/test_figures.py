@@ -1,40 +1,10 @@
 """Figures of claims and verdicts show the given numbers."""
 
-from itertools import pairwise
-
 import numpy as np
 import pandas as pd
 
-from helpers.tables import results
-from synthesis.claims.openset_calibration import CLAIMS
 from synthesis.effects import Verdict
-from synthesis.figures import claim_effects, decisive_effects, tally_bars
-
-
-def test_claims_are_drawn_with_their_intervals():
-    checks = CLAIMS.check_published()
-    checks = checks.assign(low=checks["effect"] - 0.01, high=checks["effect"] + 0.02)
-    rows = checks[checks["data_set"] == "all"]
-    lines = [line for ax in claim_effects(checks) for line in ax.lines]
-    drawn = {tuple(line.get_xdata()) for line in lines if len({*line.get_xdata()}) == 2}
-    assert drawn == set(rows[["low", "high"]].itertuples(index=False, name=None))
-    empty = CLAIMS.check(results.SCHEMA.empty_table().to_pandas())
-    shown = [text for ax in claim_effects(empty) for text in ax.texts]
-    assert [text.get_text() for text in shown] == [" no data"] * len(empty)
-
-
-def test_long_names_of_effects_do_not_cover_one_another():
-    """Names of three lines once began above the end of the name before."""
-    names = [
-        f"{number} " + "words of a name " * (1 + 6 * (number % 4 == 3)) for number in range(16)
-    ]
-    effect = {"data_set": "all", "backbone": "all", "effect": 0.15, "low": 0.1, "high": 0.2}
-    checks = pd.DataFrame({"claim": "claim", "check": names, **effect, "relation": ">"})
-    checks = checks.assign(margin=0.0, decides=True, verdict=Verdict.SUPPORTED)
-    (ax,) = claim_effects(checks)
-    ax.figure.draw_without_rendering()
-    boxes = [label.get_window_extent() for label in ax.get_yticklabels()]
-    assert all(below.y1 <= above.y0 + 1 for above, below in pairwise(boxes))
+from synthesis.figures import decisive_effects, tally_bars
 
 
 def test_the_claimed_side_of_a_decisive_effect_is_right():

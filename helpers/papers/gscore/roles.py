@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from helpers import data
-from helpers.checks import known_name
 from helpers.data import Images
 from helpers.data.class_lists import shared_classes
 from helpers.data.corruptions import corrupt_set
@@ -30,12 +28,6 @@ def gbench() -> dict[str, str]:
     """Return the addresses of the paper's sets by name: 147 of 200, as its printed list is cut."""
     with open(Path(__file__).with_name("gbench.csv"), newline="", encoding="utf-8") as opened:
         return {row["name"]: row["url"] for row in csv.DictReader(opened)}
-
-
-def pack_name(name: str) -> str:
-    """Return the name of the pack with a set of the paper."""
-    known_name("set of Gbench", name, gbench())
-    return "gbench_" + re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
 
 
 @dataclass(frozen=True)
