@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def digest(tensors: Mapping[str, Tensor]) -> str:
     """Return the SHA-256 of names, types, shapes and values: the identity of a set of weights.
 
-    That of an array is that of the tensor with its values.
+    An array has the same one as the tensor with its values.
     """
     total = hashlib.sha256()
     for name in sorted(tensors):

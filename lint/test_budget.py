@@ -1,7 +1,8 @@
 """The size and density of each part, and of the committed files in bytes.
 
-Limits only fall, with one exception so far: four rose when the default build began to evaluate
-finished networks, with `make data` and with the rules for verdicts of November 2026.
+Limits only fall, with two exceptions so far, both of November 2026: they rose when the default build
+began to evaluate finished networks, and with the findings, the leaderboard and the labels that come
+back to the tool.
 """
 
 import ast
@@ -31,13 +32,13 @@ class Limit(NamedTuple):
 #: Lines of code of a function; ruff limits its complexity (`pyproject.toml`).
 LINES = 60
 LIMITS = {
-    "helpers": Limit(141_700, 10, 1),
-    "synthesis": Limit(43_100, 10.8, 1),
-    "known_unknowns": Limit(47_000, 9.5, 1),
-    "workflow": Limit(24_500, 10.4, 1),
+    "helpers": Limit(141_600, 10, 1),
+    "synthesis": Limit(50_200, 10.8, 1),
+    "known_unknowns": Limit(54_800, 9.5, 1),
+    "workflow": Limit(25_900, 10.4, 1),
     "pictures": Limit(15_700, 14.5, 1),
-    "benchmarks": Limit(5_000, 10.6, 1),
-    "tests": Limit(170_400, 12.5, 4.5),
+    "benchmarks": Limit(6_700, 10.8, 1),
+    "tests": Limit(182_500, 12.5, 4.5),
 }
 #: The checks of this folder are tests.
 FOLDERS = {"tests": ("tests", "lint")}

@@ -50,7 +50,7 @@ class Card:
     as_it_comes : bool
         Whether that folder is the unpacked archive of the authors.
     slice_of : str or None
-        The whole set, if this one is an embedded slice of it.
+        The whole set, if the data set is an embedded slice of it.
     rule : str or None
         Which images of each split of the whole set the slice contains: `FIRST` or `SPACED`.
     """

@@ -17,7 +17,7 @@ class GaussianMixture(BlockwiseScore):
     computed from the outputs given to `fit`, which are held-out images in the paper. One of the
     measures in Belghazi and Lopez-Paz 2021, with the ridge of their code, which omits the minus
     sign.  A class of n images varies in at most min(n, D) directions.  Only these are stored, so
-    the memory equals that of the features in double precision.
+    it needs as much memory as the features in double precision.
 
     Parameters
     ----------
