@@ -315,6 +315,11 @@ def some_labels(
         values = whole if (whole == filled).all() else values
     if values.shape != (len(logits),) or values.dtype.kind not in "iuU":
         return labels({**arrays, name: values}, name, logits, given)  # which refuses them
+    if values.dtype.kind != "U" and values.min() < NOT_LABELLED:
+        raise ValueError(
+            f"{name}: a class, {NO_CLASS} for no known class, or {NOT_LABELLED} for no label "
+            f"expected, got {values.min()}; write {NOT_LABELLED} for an image without a label"
+        )
     result = np.full(len(values), NOT_LABELLED)
     if values.dtype.kind == "U":
         known = arrays.get("class_names", ())

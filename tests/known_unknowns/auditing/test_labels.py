@@ -143,6 +143,16 @@ def test_labels_of_some_images_have_several_forms(truth, labels):
     arrays["production_logits"] = arrays["production_logits"][:4]
     read = read_outputs(arrays | {"production_labels": labels})
     assert read.production_labels.tolist() == [0, -1, -2, 3]
+    for wrong, message in (
+        ([0, -1, -3, 3], "-2 for no label expected, got -3; write -2"),
+        ([0, -1, 4, 3], "0 to 3 expected, got 0 to 4"),
+        ([0, -1], "one for each of the 4 rows of production_logits"),
+    ):
+        with pytest.raises(ValueError, match=f"production_labels: .*{message}"):
+            read_outputs(arrays | {"production_labels": wrong})
+    del arrays["production_logits"]
+    with pytest.raises(ValueError, match="production_logits: missing, though there is"):
+        read_outputs(arrays | {"production_labels": labels})
 
 
 def test_a_table_may_have_labels_of_some_production_images(tmp_path):
