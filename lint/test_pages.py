@@ -111,7 +111,8 @@ def test_a_page_is_short(path):
     for table in re.findall("<table.*?</table>", html, re.S):
         rows = re.findall("<tr.*?</tr>", table.split("</thead>")[-1], re.S)
         tables.append((len(rows), max((len(re.findall("<t[hd]", row)) for row in rows), default=0)))
-    assert words <= 1000 and len(tables) <= 5
+    # six since pages show their tables: five counted those beside folded ones
+    assert words <= 1000 and len(tables) <= 6
     # nine scores, and two rules without a score
     assert all(rows <= 11 and columns <= 7 for rows, columns in tables)
 
