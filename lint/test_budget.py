@@ -1,8 +1,8 @@
 """The size and density of each part, and of the committed files in bytes.
 
-Limits only fall, with two exceptions so far, both of November 2026: they rose when the default build
-began to evaluate finished networks, and with the findings, the leaderboard and the labels that come
-back to the tool.
+Limits only fall, with two exceptions so far, both of November 2026: they rose when the default
+build began to evaluate finished networks, and with the findings, the leaderboard and the labels
+that come back to the tool.
 """
 
 import ast
