@@ -35,7 +35,7 @@ from known_unknowns.auditing import Inputs, audit
 from tests.test_findings import OUTPUTS
 
 assert scores.create("median_gap").score_samples(OUTPUTS).min() >= 0
-assert "### Gap to the median" in pages.render("methods.md", **pages.infos())
+assert "{dropdown} Gap to the median" in pages.render("methods.md", **pages.infos(), measured={})
 ranked = audit(Inputs("a toy", OUTPUTS, tuple("abcd")), replicates=10).ranking
 assert "median_gap" in set(ranked["score"])
 assert doctest.testmod(coverage) == (0, 2)

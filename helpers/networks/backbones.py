@@ -11,8 +11,8 @@ import torch
 from torch import nn
 
 from helpers.networks import safe_convolutions, spectral
+from helpers.networks.dropout import Dropout
 from helpers.networks.heads import Backbone, ClassMaps, Native, equip
-from helpers.networks.mc_dropout import Dropout
 from helpers.networks.normalisation import channel_statistics
 from helpers.networks.recipe import FOUR_STAGES, Recipe
 from helpers.outputs import Head

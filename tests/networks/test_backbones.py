@@ -9,7 +9,8 @@ import torch
 from torch import nn
 
 from helpers.data import Images
-from helpers.networks import backbones, mc_dropout
+from helpers.networks import backbones
+from helpers.networks.dropout import Dropout
 from helpers.networks.heads import EQUIPPED
 from helpers.networks.model import Model
 from helpers.networks.recipe import Recipe
@@ -106,7 +107,7 @@ def test_dropout_comes_after_every_normalisation_of_a_block_and_before_the_head(
 
 @pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16])
 def test_dropout_drops_its_share_and_keeps_the_mean(precision):
-    layer = mc_dropout.Dropout(0.1)
+    layer = Dropout(0.1)
     units = torch.ones(64, 16, 16, 16, dtype=precision).to(memory_format=torch.channels_last)
     units.requires_grad_()
     torch.manual_seed(0)
