@@ -30,17 +30,15 @@ NEEDS = {">": "more than", "<": "less than", ">=": "at least", "<=": "at most"}
 
 
 @functools.cache
-def judge(runs: str | Path, tier: str) -> tuple[pd.DataFrame, dict[tuple, pd.DataFrame]]:
-    """Return the ledger of all papers, and its results tables.
+def judge(runs: str | Path, tier: str) -> pd.DataFrame:
+    """Return the ledger of all papers.
 
-    The tables of `tier` are read from the folder `runs`, and the tables of other tiers from
-    ``results``.  All tables are committed tables if `runs` is the folder ``results``, or if `tier`
-    is ``mini``, which has slices of their test sets.
+    The tables of `tier` are read from the folder `runs`, and judged; verdicts on committed tables
+    are stored.  Tier ``mini`` has only these, since it has slices of the test sets.
     """
     tiers = [tier] * (tier not in TIERS) + [*TIERS]
-    tables = read(TITLES, "results" if tier == "mini" else runs, tiers)
-    of_runs = {pair: table for pair, table in tables.items() if pair[0] == Path(runs).name}
-    return with_committed(of_runs, tiers), tables
+    tables = {} if tier == "mini" else read(TITLES, runs, [])
+    return with_committed(tables, tiers)
 
 
 def largest(claims: pd.DataFrame) -> pd.DataFrame:

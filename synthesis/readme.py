@@ -13,6 +13,7 @@ from helpers.tables.table import markdown_table
 from known_unknowns.bench import packs
 from synthesis import front, openings
 from synthesis.findings import find, front_page
+from synthesis.ledger import read
 from synthesis.rendering import render
 
 RESULTS = ROOT / "results"
@@ -30,7 +31,8 @@ def pictures() -> str:
 
 def details() -> str:
     """Return the README of ``results/``: each chapter's main table, and its claims' verdicts."""
-    judged, tables = openings.judge("results", "mini")
+    judged = openings.judge("results", "mini")
+    tables = read(openings.TITLES, "results", TIERS)
     sections = [
         section(paper, tier, tables[tier, paper], judged)
         for paper in openings.TITLES

@@ -91,7 +91,7 @@ def assemble(tree: Path, runs: Path, tier: str) -> None:
             add_notebook(tree, file.removeprefix("notebooks/"), runs, tier, of_tier)
     folder = tree / "book" / "reference"
     folder.mkdir()
-    findings = openings.write(openings.judge(runs, tier)[0], folder)
+    findings = openings.write(openings.judge(runs, tier), folder)
     parts = front_page.parts() | agreement.whole_build(runs) | {"speed": pages.speed()}
     parts["reproducibility"] = pages.reproducibility(runs, tier, downloads=folder)
     endings = {".md": pages.reference(), ".txt": parts}

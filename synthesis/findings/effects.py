@@ -14,7 +14,7 @@ import pandas as pd
 
 from helpers.papers.human_centric.parameters import FRESH
 from helpers.papers.human_centric.tables import weighted_cases
-from helpers.tables import printed_numbers
+from helpers.tables import printed_numbers, results
 from synthesis import front
 from synthesis.findings.intervals import Interval, correlation, over_both, over_images, over_runs
 from synthesis.spread import WITHOUT_RUN, jackknife
@@ -41,7 +41,8 @@ def effect(function: Callable[[Read], Numbers]) -> Callable[[Read], Numbers]:
 
 def mean_over(rows: pd.DataFrame) -> Interval:
     """Return the mean of some rows in per cent, with its interval for other test images."""
-    return over_images(100 * rows["value"].mean(), 100 * replicates_of(rows))
+    low, high = results.interval_of_mean(rows)
+    return Interval(100 * rows["value"].mean(), 100 * low, 100 * high)
 
 
 def replicates_of(rows: pd.DataFrame) -> np.ndarray:

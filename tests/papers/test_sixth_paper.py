@@ -41,7 +41,7 @@ ready = plan.for_snakemake({"toy/evaluation": steps["toy/evaluation"]})
 assert "helpers/papers/toy/parameters.py" in ready["toy/evaluation"].reads
 results.write(table, readme.RESULTS / "mini" / "toy.parquet")
 ledger.write()
-found = openings.judge("results", "mini")[0].query("verdict != 'no data'")
+found = openings.judge("results", "mini").query("verdict != 'no data'")
 toy = found[found["paper"] == "toy"].set_index("tier")
 assert toy["verdict"].map(str).to_dict() == {"mini": "not testable", "published": "supported"}
 assert toy["effect"].round(2).to_dict() == {"mini": 0.12, "published": 0.01}
