@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.files import atomic_path, project_root
-from helpers.papers.parameters import Parameters
+from helpers.papers.parameters import Parameters, load
 from helpers.tables import results
 from helpers.tables.table import markdown_table
 from synthesis.chapters import CHAPTERS
@@ -34,7 +34,7 @@ CHANCE = 0.05
 FILE = "agreement.parquet"
 #: Columns that make a group of exceptions, and the largest number of groups in a table.
 GROUP = ["method", "metric", "test_set"]
-MOST_GROUPS = 10
+MOST_GROUPS = 5
 
 
 def agreement(
@@ -112,7 +112,8 @@ def report(
     Returns
     -------
     str
-        How many numbers agree, a table of the exceptions, and what is not compared.
+        How many numbers agree, which parameters were changed, a table of the exceptions, and what
+        is not compared.
     """
     (folder / FILE).unlink(missing_ok=True)
     common = pd.DataFrame()
@@ -126,12 +127,29 @@ def report(
     return render(
         "agreement.md",
         sentence=sentence(common),
+        changes=changes(parameters),
         chance=round(CHANCE * len(common)),
         groups=len(tables),
         exceptions=markdown_table([*tables.columns], tables.head(MOST_GROUPS).to_numpy()),
         most=MOST_GROUPS,
         excluded=sorted(excluded),
     )
+
+
+def changes(parameters: Parameters) -> list[str]:
+    """Return the parameters that differ from the file of their tier, each with both values.
+
+    >>> from helpers import papers
+    >>> changes(papers.load("openset_calibration", "mini", keep=0.8))
+    ['`keep` from 0.95 to 0.8']
+    """
+    usual = load(parameters.paper, parameters.tier).model_dump()
+    values = parameters.model_dump()
+    return [
+        f"`{name}` from {usual[name]} to {value}"
+        for name, value in values.items()
+        if value != usual[name]
+    ]
 
 
 def committed_tables(parameters: Parameters) -> pd.DataFrame:

@@ -60,6 +60,15 @@ def test_a_report_names_the_exceptions_and_what_is_not_compared(parameters, tmp_
     assert len(pd.read_parquet(tmp_path / agreement.FILE)) == 2
 
 
+def test_a_report_names_the_parameters_that_a_reader_changed(parameters, tmp_path):
+    changed = parameters.replace(passes=3, tails=[5])
+    text = agreement.report(changed, BUILD, tmp_path)
+    assert "You changed" in text and "`passes` from 5 to 3" in text
+    assert "`tails` from [2] to [5]" in text
+    usual = papers.load("unknown_detection", "mini")
+    assert agreement.changes(usual) == []
+
+
 @pytest.mark.parametrize("case", ["trained in the build", "other data", "other tier"])
 def test_a_build_without_committed_numbers_says_so(parameters, tmp_path, case):
     agreement.report(parameters, BUILD, tmp_path)
