@@ -123,14 +123,17 @@ def report(
         return "No number of this build can be compared with a committed number."
     with atomic_path(folder / FILE) as temporary:
         common.to_parquet(temporary)
-    tables = exceptions(common, reasons or {})
+    tables = exceptions(common)
+    shown = tables.head(MOST_GROUPS)
+    names = {*shown[["method", "metric", "test set"]].to_numpy().ravel()}
     return render(
         "agreement.md",
         sentence=sentence(common),
         changes=changes(parameters),
         chance=round(CHANCE * len(common)),
         groups=len(tables),
-        exceptions=markdown_table([*tables.columns], tables.head(MOST_GROUPS).to_numpy()),
+        exceptions=markdown_table([*shown.columns], shown.to_numpy()),
+        reasons={name: reason for name, reason in (reasons or {}).items() if name in names},
         most=MOST_GROUPS,
         excluded=sorted(excluded),
     )
@@ -168,7 +171,7 @@ def committed_tables(parameters: Parameters) -> pd.DataFrame:
     return pd.concat(tables).drop_duplicates(SAME).astype({"value": float})
 
 
-def exceptions(common: pd.DataFrame, reasons: Mapping[str, str]) -> pd.DataFrame:
+def exceptions(common: pd.DataFrame) -> pd.DataFrame:
     """Return the numbers that do not agree, in groups; the largest group is first.
 
     ``distance`` is the largest distance of a committed number from the interval.
@@ -183,11 +186,6 @@ def exceptions(common: pd.DataFrame, reasons: Mapping[str, str]) -> pd.DataFrame
         columns={"test_set": "test set", "size": "numbers", "max": "largest distance"}
     )
     shown["largest distance"] = groups["max"].map("{:.2g}".format)
-    if reasons:
-        shown["reason"] = [
-            next((reasons[name] for name in names if name in reasons), "")
-            for names in groups[GROUP].to_numpy()
-        ]
     return shown
 
 

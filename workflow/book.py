@@ -49,6 +49,9 @@ ROOT = Path(__file__).resolve().parent.parent
 TOC = "book/_toc.yml"
 STORED = ROOT / "notebooks"
 WRITTEN_FOR = "mini"  # the tier that the notebooks' sentences describe
+#: Code, whose spaces stay, and the space between a number and a per cent sign.
+_CODE = re.compile(r"(<(?:script|style|pre|code)\b.*?</(?:script|style|pre|code)>)", re.DOTALL)
+_PER_CENT = re.compile(r"(?<=[\d>])\s%")
 _SCRIPT = re.compile(r"(<script\b[^>]*>).*?</script>", re.S)
 _TAG = re.compile(r"<(\w+)\b((?:[^>\"]|\"[^\"]*\")*)>")
 _ADDRESS = re.compile(r'\b(?:href|src|poster|data)="([^"]+)"')
@@ -155,9 +158,22 @@ def render(tree: Path) -> Path:
     index.write_text(
         "\n".join([*_SHOWN.findall(first.read_text("utf-8")), index.read_text("utf-8")])
     )
+    for page in html.rglob("*.html"):
+        page.write_text(with_units(page.read_text("utf-8")), "utf-8")
     if lines := problems(html):
         sys.exit("\n".join(["the book was not built: in its pages", *lines]))
     return html
+
+
+def with_units(page: str) -> str:
+    """Return a page in which no line ends between a number and its per cent sign.
+
+    >>> with_units("<p>In 95 % of <strong>31.0</strong> %, <code>95 %</code>")
+    '<p>In 95&nbsp;% of <strong>31.0</strong>&nbsp;%, <code>95 %</code>'
+    """
+    texts = _CODE.split(page)
+    texts[::2] = [_PER_CENT.sub("&nbsp;%", text) for text in texts[::2]]
+    return "".join(texts)
 
 
 def problems(folder: Path) -> list[str]:

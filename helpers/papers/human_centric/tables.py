@@ -109,7 +109,7 @@ def zoo(table: pd.DataFrame, *, methods: Mapping[str, str] = METHODS) -> Table:
 
 
 def main_table(table: pd.DataFrame, parameters) -> Table:
-    """Return the scores' error rates over normally trained networks, the paper's in brackets."""
+    """Return the scores' error rates over normally trained networks, next to the paper's."""
     table = table[table["data_set"] == parameters.data_set]
     primary = table[table["variant"] == "primary"]
     every = weighted_cases(primary)
@@ -117,10 +117,13 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
     every = every[[*scores, ACCEPT, REJECT]].dropna()
     ours = every[[ModelName.parse(name).strategy == "normal" for name in every.index]]
     paper_values = printed_cases()
-    wide = over_networks(ours[scores]) + " (" + over_networks(paper_values[scores]) + ")"
-    paper_rule = f"{100 * paper_values[REJECT].mean():.1f}"
-    for rule, text in {ACCEPT: "", REJECT: f" ({paper_rule})"}.items():
-        wide.loc[rule] = [f"{100 * ours[rule].mean():.1f}{text}", *[""] * (wide.shape[1] - 1)]
+    of_paper = over_networks(paper_values[scores]).add_suffix(" (paper)")
+    wide = over_networks(ours[scores])
+    for place, (name, column) in enumerate(of_paper.items()):
+        wide.insert(2 * place + 1, name, column)
+    for rule in (ACCEPT, REJECT):
+        wide.loc[rule] = [f"{100 * ours[rule].mean():.1f}", *[""] * (wide.shape[1] - 1)]
+    wide.loc[REJECT, of_paper.columns[0]] = f"{100 * paper_values[REJECT].mean():.1f}"
     if table["variant"].eq(FRESH).any():
         fresh = weighted_cases(table[table["variant"] == FRESH]).loc[ours.index, [*ours]]
         wide[FRESH] = (100 * fresh.mean()).map("{:.1f}".format)

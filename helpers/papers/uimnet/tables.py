@@ -64,15 +64,15 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
         text=numbers(means, 100, ".1f"),
         algorithm=categories(means["algorithm"], ALGORITHMS | {"erm": "ERM, RND"}),
         head=categories(heads[shown], columns),
+        networks=categories(means["variant"], {"primary": "chosen trial", "ensemble": "ensemble"}),
     )
     return Table(
         cells,
-        ["algorithm"],
+        ["algorithm", "networks"],
         ["head"],
         name=f"uimnet-{parameters.tier}-main",
         caption=caption.rstrip(),
         data=means,
-        separator="; ",
     )
 
 

@@ -117,7 +117,7 @@ def reliability_grid(panels: Mapping[tuple[str, str], ReliabilityCurve]) -> np.n
     """Draw a reliability diagram for each method (rows) and calibration (columns).
 
     Bars show the accuracy of each bin, and hatched boxes the gap to the mean confidence of the
-    bin. The ECE is in the corner. Below is the share of the images in each bin.
+    bin. The title has the ECE. Below is the share of the images in each bin.
     """
     methods = list(dict.fromkeys(method for method, _ in panels))
     calibrations = list(dict.fromkeys(calibration for _, calibration in panels))
@@ -130,7 +130,6 @@ def reliability_grid(panels: Mapping[tuple[str, str], ReliabilityCurve]) -> np.n
     top = max(np.ceil(10 * share.max()) / 10 for share in shares.values())  # one scale
     bars = {"align": "edge", "linewidth": 0.6}
     face = mpl.colors.to_rgba(RED, 0.25)
-    box = {"facecolor": "white", "alpha": 0.85, "edgecolor": "none", "pad": 2}
     for (row, column), ax in np.ndenumerate(axes):
         key = methods[row], calibrations[column]
         curve = panels[key]
@@ -151,10 +150,9 @@ def reliability_grid(panels: Mapping[tuple[str, str], ReliabilityCurve]) -> np.n
             **bars,
         )
         ax.plot([0, 1], [0, 1], "--", color=GREY, linewidth=1, label="perfect")
-        error = f"ECE {share @ np.abs(gap):.3f}"
-        ax.text(0.04, 0.96, error, transform=ax.transAxes, va="top", bbox=box)
+        error = share @ np.abs(gap)
         ax.set(xlim=(0, 1), ylim=(0, 1), xticks=[0, 0.5, 1], yticks=[0, 0.5, 1], aspect="equal")
-        ax.set(ylabel="accuracy", title=f"{key[0]}\n{key[1]} scaling")
+        ax.set(ylabel="accuracy", title=f"{key[0]}\n{key[1]} scaling: ECE {error:.3f}")
         ax.tick_params(labelbottom=False)
         ax.label_outer()
         below = ax.inset_axes((0, -0.36, 1, 0.28), sharex=ax)

@@ -64,9 +64,12 @@ def test_the_main_table_leaves_out_missing_scores_and_has_both_constant_rules(ta
     rows = shown.frame()
     assert rows.index.tolist() == ["MSP", "KNN", "accept everything", "reject everything"]
     # the two networks with both scores are correct on 62.5 % of the test images
-    column = [text.partition(" ")[0] for text in rows.iloc[:, 0]]
+    column = rows["average DER99, %"].tolist()
     rejecting = (62.5 + 3 * 25) / 8
     assert column == ["25.0", "12.5", f"{100 - rejecting:.1f}", f"{rejecting:.1f}"]
+    # the paper's number is in the next column, and each cell has one number
+    assert rows.columns[1] == "average DER99, % (paper)"
+    assert not rows.apply(lambda cells: cells.str.contains(r"[ (;]")).any(axis=None)
     assert shown.caption.startswith("Average DER99 (detection error rate) of 2 networks")
     assert shown.caption.endswith("Failed: knn of vit2 (it failed).")
     assert len(tables.each_network(table)["primary"].frame()) == 3

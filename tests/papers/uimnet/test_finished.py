@@ -132,8 +132,12 @@ def test_the_main_table_has_the_calibration_error_before_and_after_scaling():
         "ECE, %",
         "ECE after temperature scaling, %",
     ]
-    assert frame.index[0] == "ERM, RND" and "RND" not in frame.index
-    assert frame.loc["Mixup"].iloc[1].startswith("5.7") and frame.loc["Mixup"].iloc[2][0] == "2"
+    assert frame.index[0] == ("ERM, RND", "chosen trial")
+    assert "RND" not in frame.index.get_level_values("algorithm")
+    mixup = frame.loc["Mixup", "chosen trial"]
+    assert mixup["ECE, %"].startswith("5.7")
+    assert mixup["ECE after temperature scaling, %"].startswith("2")
+    assert not frame.apply(lambda cells: cells.str.contains(";")).any(axis=None)
 
 
 def test_no_probability_of_rbf_exceeds_its_bound():
