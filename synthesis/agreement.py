@@ -126,6 +126,10 @@ def report(
     tables = exceptions(common)
     shown = tables.head(MOST_GROUPS)
     names = {*shown[["method", "metric", "test set"]].to_numpy().ravel()}
+    explained: dict[str, list[str]] = {}
+    for name, reason in (reasons or {}).items():
+        if name in names:
+            explained.setdefault(reason, []).append(f"`{name}`")
     return render(
         "agreement.md",
         sentence=sentence(common),
@@ -133,7 +137,7 @@ def report(
         chance=round(CHANCE * len(common)),
         groups=len(tables),
         exceptions=markdown_table([*shown.columns], shown.to_numpy()),
-        reasons={name: reason for name, reason in (reasons or {}).items() if name in names},
+        reasons=explained,
         most=MOST_GROUPS,
         excluded=sorted(excluded),
     )

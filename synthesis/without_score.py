@@ -117,6 +117,9 @@ def _draw_networks(ax: Axes, cases: pd.DataFrame) -> None:
     ax.plot(cases["msp"], places, "D", color=ORANGE, markersize=6, label="MSP")
     rule: Mapping = {"color": RED, "markersize": 13, "markeredgewidth": 3}
     ax.plot(cases[REJECT], places, "|", **rule, label=REJECT)
-    names = [name.removesuffix("_cifar10").replace(".", ", ") for name in cases.index]
+    names = [
+        name.removesuffix("_cifar10").replace("openset_calibration", "ours").replace(".", ", ")
+        for name in cases.index
+    ]
     ax.set_yticks(places, names, fontsize="small")
     ax.tick_params(axis="y", length=0)
