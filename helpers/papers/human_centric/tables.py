@@ -119,8 +119,8 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
     paper_values = printed_cases()
     of_paper = over_networks(paper_values[scores]).add_suffix(" (paper)")
     wide = over_networks(ours[scores])
-    for number, (name, column) in enumerate(of_paper.items()):
-        wide.insert(2 * number + 1, name, column)
+    for index, (name, column) in enumerate(of_paper.items()):
+        wide.insert(2 * index + 1, name, column)
     for rule in (ACCEPT, REJECT):
         wide.loc[rule] = [f"{100 * ours[rule].mean():.1f}", *[""] * (wide.shape[1] - 1)]
     wide.loc[REJECT, of_paper.columns[0]] = f"{100 * paper_values[REJECT].mean():.1f}"
