@@ -166,6 +166,12 @@ def test_a_page_of_another_tier_names_its_tier(small_book, runs, tmp_path, monke
     assert page.cells[0].source.startswith(start) and "$$" in page.cells[0].source
 
 
+def test_no_line_ends_between_a_number_and_its_per_cent_sign():
+    page = "<p>In 95 % of <strong>31.0</strong>\n%, <code>95 %</code>"
+    expected = "<p>In 95&nbsp;% of <strong>31.0</strong>&nbsp;%, <code>95 %</code>"
+    assert book.with_units(page) == expected
+
+
 @pytest.mark.parametrize("message", LINKS["added"])
 def test_what_is_broken_is_named(tmp_path, message):
     added = LINKS["added"][message]
