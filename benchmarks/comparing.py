@@ -69,13 +69,9 @@ class Comparison:
     def write(self) -> None:
         """Write the rows with the machine and the versions of the packages."""
         versions = ", ".join(f"{one} {importlib.metadata.version(one)}" for one in self.packages)
-        table = pd.DataFrame(self.rows).assign(machine=machine(), versions=versions)
+        machine = f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores"
+        table = pd.DataFrame(self.rows).assign(machine=machine, versions=versions)
         table.to_parquet(RESULTS / f"{self.name}.parquet", index=False)
-
-
-def machine() -> str:
-    """Return the processor of this machine, as far as the system names it, and its cores."""
-    return f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores"
 
 
 def check_equal(ours, theirs, *, within: float = 1e-6) -> None:

@@ -43,7 +43,7 @@ def code_cells(notebook: str) -> list[tuple[str, list[str]]]:
 
 
 def declared(notebook: str) -> list[str]:
-    """Return the names that a notebook's parameters cell assigns; some pages have no such cell."""
+    """Return the names that a notebook's parameters cell assigns, if there is one."""
     sources = [source for source, tags in code_cells(notebook) if "parameters" in tags]
     if len(sources) > 1:
         raise ValueError(f"{notebook}: one cell tagged 'parameters' expected, got {len(sources)}")

@@ -30,8 +30,8 @@ _OPTIONS = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding
 def interactive(frame: pd.DataFrame, *, caption: str = "", decimals: int = 3) -> HTML:
     """Return a table that its reader can search, filter and sort, without a network.
 
-    `decimals` are those of the shown numbers.  Columns of text have lists as filters, columns of numbers comparisons. Without scripts, the
-    page shows the first ten rows.
+    Columns of text have lists as filters, columns of numbers comparisons; `decimals` are shown.
+    Without scripts, the page shows the first ten rows.
 
     Examples
     --------

@@ -102,6 +102,7 @@ def parts() -> dict[str, str]:
     numbers = front.stored()
     shown = {"findings": [find(name) for name in PICTURES], "describe": front.describe(numbers)}
     names = {"kinds": front.KINDS, "scores": front.SCORES, "percent": percent}
+    names |= {"ranked": find("all_rounders").numbers, "title": short_title}
     return {
         "front": render("front.md", picture=front.PICTURE.name, **shown, **numbers),
         "accepted": render("accepted.md", keep=front.KEEP, **names, **numbers),
