@@ -86,7 +86,8 @@ def test_the_audit_of_the_readme(tmp_path, monkeypatch):
     labels = generator.integers(5, size=600)
     features = generator.normal(size=(600, 8)) + 3 * np.eye(5, 8)[labels]
     names = {"features": features, "logits": features[:, :5], "labels": labels}
-    write, apply = blocks("README.md", "Audit your own model")
+    (write,) = blocks("README.md", "Audit your own model")
+    (apply,) = blocks("book/audit.md", "Use the threshold")
     exec(write + '\nnp.savez("new_outputs.npz", logits=logits, features=features)', names)
     (commands,) = blocks("README.md", "Audit your own model", "console")
     for line in commands.splitlines():

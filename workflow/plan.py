@@ -43,11 +43,11 @@ def code_cells(notebook: str) -> list[tuple[str, list[str]]]:
 
 
 def declared(notebook: str) -> list[str]:
-    """Return the names that a notebook's parameters cell assigns."""
+    """Return the names that a notebook's parameters cell assigns, if there is one."""
     sources = [source for source, tags in code_cells(notebook) if "parameters" in tags]
-    if len(sources) != 1:
+    if len(sources) > 1:
         raise ValueError(f"{notebook}: one cell tagged 'parameters' expected, got {len(sources)}")
-    return re.findall(r"^(\w+)\b.*=", sources[0], re.M)
+    return re.findall(r"^(\w+)\b.*=", "".join(sources), re.M)
 
 
 def notebooks_of(paper: str) -> list[str]:
@@ -136,6 +136,8 @@ def steps_of(tier: str, paper: str) -> list[Step]:
 def _injected(notebook: str, parameters: Parameters, knobs: Mapping[str, object]) -> dict:
     """Return the values that papermill injects, after a check that the notebook declares them."""
     names = declared(notebook)
+    if not names:  # it shows committed results only
+        return {}
     values = {"tier": parameters.tier, **knobs}
     for name in values:
         known_name(f"parameter of {notebook}", name, names)
@@ -194,7 +196,7 @@ def for_snakemake(steps: Mapping[str, Step]) -> dict[str, Step]:
 def resources_of(step: Step) -> dict[str, int]:
     """Return a step's cluster resources, by the names that Snakemake's executors know."""
     table = yaml.safe_load((ROOT / "workflow" / "resources.yaml").read_text(encoding="utf-8"))
-    values = table[known_name("tier of workflow/resources.yaml", step.parameters["tier"], table)]
+    values = table[known_name("tier of workflow/resources.yaml", step.settings["tier"], table)]
     values |= values.get(step.name.partition("/")[0], {})
     cpus = max(values["cpus"], step.settings.get("training", {}).get("threads", 1))
     gpu = values["gpu"] if Path(step.notebook).stem in ASKING else 0

@@ -11,7 +11,7 @@ from helpers.papers import parameters as of_papers
 #: First line of the cell that papermill inserts after the cell with the tag `parameters`.
 _INJECTED = "# Parameters\n"
 #: Start of the last line of the cell with the tag.
-_LAST = "\noverrides = {}"
+_LAST = "\noverrides = "
 #: The tier whose values the cell shows.
 _SHOWN = TIERS[0]
 
@@ -30,12 +30,21 @@ def check_given(cells: Sequence[str] | None = None) -> None:
         ...
     ValueError: unknown parameter 'epoch'; did you mean 'epochs'? There are: epochs, overrides. \
 Other values of the file of the tier: -y '{overrides: {NAME: VALUE}}'
+    >>> check_given(["# Parameters\\ntier = 'small'"])  # a page without parameters
+    Traceback (most recent call last):
+        ...
+    ValueError: parameter 'tier': this notebook has no parameters, since it shows committed \
+results; leave out -p, and change values in its cells
     """
     injected, tagged = _cells(cells)
-    if not (injected and tagged):
-        return
-    declared = _assigned(tagged[-1])
-    for name in _assigned(injected[-1]):
+    declared = [name for cell in tagged[-1:] for name in _assigned(cell)]
+    given = [name for cell in injected[-1:] for name in _assigned(cell)]
+    if given and not declared:
+        raise ValueError(
+            f"parameter {given[0]!r}: this notebook has no parameters, since it shows committed "
+            "results; leave out -p, and change values in its cells"
+        )
+    for name in given:
         try:
             known_name("parameter", name, declared)
         except ValueError as error:

@@ -24,18 +24,14 @@ _MODULE = f"_itables_{itables.__version__.replace('.', '_').replace('-', '_')}"
 _LOADER = Path(__file__).with_suffix(".html").read_text(encoding="utf-8")
 # the name of a script, where the loader needs its content
 _UNPACKED = re.compile(r'unpacked\("(\.css|\.js)"\)')
-_NUMBER = itables.JavascriptFunction(
-    "function (data, type) { return type !== 'display' ? data"
-    f" : Number.isNaN(data) ? '{ABSENT}' : data.toFixed(3).replace('-', '{MINUS}'); }}"
-)
 _OPTIONS = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 
 
-def interactive(frame: pd.DataFrame, *, caption: str = "") -> HTML:
+def interactive(frame: pd.DataFrame, *, caption: str = "", decimals: int = 3) -> HTML:
     """Return a table that its reader can search, filter and sort, without a network.
 
-    Columns of text have lists as filters, columns of numbers comparisons. Without scripts, the
-    page shows the first ten rows.
+    Columns of text have lists as filters, columns of numbers comparisons; `decimals` are shown.
+    Without scripts, the page shows the first ten rows.
 
     Examples
     --------
@@ -47,13 +43,17 @@ def interactive(frame: pd.DataFrame, *, caption: str = "") -> HTML:
     floats = [column for column, kind in enumerate(frame.dtypes) if kind.kind == "f"]
     numbers = [column for column, kind in enumerate(frame.dtypes) if kind.kind in "fiu"]
     texts = sorted(set(range(frame.shape[1])) - set(numbers))
+    number = itables.JavascriptFunction(
+        "function (data, type) { return type !== 'display' ? data : Number.isNaN(data)"
+        f" ? '{ABSENT}' : data.toFixed({decimals}).replace('-', '{MINUS}'); }}"
+    )
     digest = hashlib.sha256((caption + frame.to_csv()).encode()).hexdigest()
     table = itables.to_html_datatable(
         frame.round(4),  # the displayed decimals, and one more for sorting
         table_id=f"table-{digest[:8]}",  # the same numbers give the same HTML
         fixedColumns={"start": min(2, numbers[0] if numbers else 0)},  # the names of a line
         columnDefs=[
-            {"targets": floats, "render": _NUMBER},
+            {"targets": floats, "render": number},
             {"targets": numbers, "columnControl": ["order", ["search"]]},
             {"targets": texts, "columnControl": ["order", ["searchList"]]},
         ],

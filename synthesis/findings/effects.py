@@ -157,7 +157,10 @@ def fresh_threshold(read: Read) -> Numbers:
         numbers[f"place_{threshold}"] = float(places.loc["msp", variant])
     promised = 100 * (1 - front.KEEP)
     beyond = Interval(*(end - promised for end in rejected["msp_rejects"]))
-    return numbers | rejected | {"promised": promised, "beyond": beyond}
+    msp = errors[errors["method"] == "msp"]
+    training, fresh = (msp[msp["variant"] == variant] for variant in THRESHOLDS.values())
+    numbers |= {"promised": promised, "beyond": beyond, "raised": difference(fresh, training)}
+    return numbers | rejected
 
 
 def trained(read: Read, test_set: str, metric: str) -> pd.DataFrame:

@@ -45,7 +45,7 @@ def half_accepted(ax: Axes, shares: pd.DataFrame) -> None:
         ax.errorbar(x, middle, ends, fmt="o-", elinewidth=1.5, **style)
         text = f"{front.SCORES[score]} {middle.iloc[-1]:.0f} %"
         ax.text(2.15, middle.iloc[-1], text, color=_COLOURS[score], va="center")
-    ax.set_xticks(range(len(front.KINDS)), ["own mistakes", "similar images", "other images"])
+    ax.set_xticks(range(len(front.KINDS)), ["own mistakes", "near images", "far images"])
     ax.set(xlim=(-0.3, 2.75), ylim=(0, 85), yticks=[0, 25, 50, 75], ylabel="accepted (%)")
 
 
@@ -59,7 +59,7 @@ def as_in_the_paper(ax: Axes, gains: pd.DataFrame) -> None:
     ax.plot(paper, rows, "D", color=RED, markersize=8, fillstyle="none", label="in the paper")
     ax.axvline(0, color=GREY, linewidth=1, linestyle=":")
     ax.set_yticks(rows, [short_title(name) for name in gains.index])
-    ax.set_xlabel("fall of the AURC, % of the baseline's")
+    ax.set_xlabel("fall of the mean share of errors (AURC), % of the baseline's")
     ax.legend(loc="lower right", frameon=False)
 
 
@@ -102,6 +102,7 @@ def parts() -> dict[str, str]:
     numbers = front.stored()
     shown = {"findings": [find(name) for name in PICTURES], "describe": front.describe(numbers)}
     names = {"kinds": front.KINDS, "scores": front.SCORES, "percent": percent}
+    names |= {"ranked": find("all_rounders").numbers, "title": short_title}
     return {
         "front": render("front.md", picture=front.PICTURE.name, **shown, **numbers),
         "accepted": render("accepted.md", keep=front.KEEP, **names, **numbers),

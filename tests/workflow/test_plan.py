@@ -1,5 +1,6 @@
 """The plan: what is refused before anything runs, and what depends on what."""
 
+import json
 import re
 import subprocess
 import sys
@@ -36,10 +37,16 @@ def test_every_tier_has_a_plan_whose_steps_exist(tier):
         assert {Path(step.notebook).stem for step in chapter} == kinds
 
 
-def test_a_notebook_without_parameters_cell_is_refused(tmp_path):
-    (tmp_path / "empty.ipynb").write_text('{"cells": []}')
-    with pytest.raises(ValueError, match="one cell tagged 'parameters' expected, got 0"):
-        plan.declared(str(tmp_path / "empty.ipynb"))
+def test_a_notebook_has_one_parameters_cell_or_shows_committed_results(tmp_path):
+    """A page that gets no value from the plan must not seem to have a tier."""
+    cell = {"cell_type": "code", "source": "tier = 1", "metadata": {"tags": ["parameters"]}}
+    (tmp_path / "two.ipynb").write_text(json.dumps({"cells": 2 * [cell]}))
+    with pytest.raises(ValueError, match="one cell tagged 'parameters' expected, got 2"):
+        plan.declared(str(tmp_path / "two.ipynb"))
+    steps = plan.plan("mini")
+    without = {name for name, step in steps.items() if not step.parameters}
+    assert without == {"synthesis/findings", "synthesis/leaderboard"}
+    assert plan.resources_of(steps["synthesis/findings"])["runtime"]
 
 
 def test_a_slip_in_a_parameter_file_is_refused(tmp_path, monkeypatch):
