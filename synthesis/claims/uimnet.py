@@ -54,7 +54,7 @@ _WHAT = ["spectral", "variant", "calibration", "measure", "algorithm"]
 
 
 def derive(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the differences of the claims as rows that `synthesis.effects.evaluate` takes.
+    """Return the differences of the claims as rows that `synthesis.judging.evaluate` takes.
 
     Each difference is within one data set, network and run.  AUROC, OutAsOut and InAsIn are of
     Entropy before temperature scaling, unless measures or temperatures are compared.  A mean is
