@@ -461,7 +461,7 @@ def gmm():
     " schedule an accurate RBF is far from calibrated",
 )
 def rbf():
-    """RBF is not competitive as an algorithm."""
+    """Without temperature scaling, RBF is not competitive as an algorithm."""
     name = "RBF behind ERM, the larger loss of accuracy and ECE"
     yield Effect(name, number("lag", _RBF_LAG), ">", 0.01)
     yield replace(_minus_erm("accuracy", "rbf", "<", -0.01), decides=False)
