@@ -19,7 +19,6 @@ from synthesis.spread import Spread, Trainings
 
 #: Share of an interval's width: no effect is decided if an end is nearer to the margin.
 _NEAR = 0.1
-_NAN = float("nan")
 # of several effects, the first verdict in this order is the verdict of their claim
 _DECISIVE = ["contradicted", "no data", "not testable", "undecided", "supported"]
 _OPPOSITE = {"supported": "contradicted", "contradicted": "supported"}
@@ -184,7 +183,7 @@ def _decide(measured: Judged, intervals: bool) -> Judged:
     if not measured.runs:
         needs = measured.claim.needs
         return replace(measured, reasons=(remark(f"needs {needs}"),)) if needs else measured
-    low = high = _NAN
+    low = high = np.nan
     if intervals and measured.draws is not None:
         ends = np.quantile(measured.draws, [0.025, 0.975])
         ends = measured.size + measured.stretch * (ends - measured.size)

@@ -24,13 +24,6 @@ _EVALUATOR_TITLES = EVALUATORS | {
     "confidence": "confidence",
     "auto_evaluation": "auto-evaluation",
 }
-#: Names of `derive` for the least correlation over networks or variants.
-_LEAST = {
-    "networks": "networks",
-    "sizes": "sizes",
-    "ratios": "ratios",
-    "validation sizes": "validations",
-}
 
 # The tables print correlations of MSP alone (Table 4); the text prints means over detectors and the
 # least over networks (`gscore_in_text.csv`); sizes and ratios are in figures only.
@@ -45,9 +38,6 @@ CLAIMS = Claims(
         variant=np.where(table["metric"] == "fpr95", "test", "primary")
     ),
 )
-
-_ANY = (-np.inf, np.inf)
-
 
 #: The paper's ID set in all its figures and tables except 3 and 5.
 _CIFAR10 = on_data_set("cifar10")
@@ -65,7 +55,9 @@ def _of_sets(
     wording: Wording | None = None,
 ) -> Effect:
     """Return an effect on one of the numbers of `derive`, which are over all sets."""
-    limits = (-1, 1) if metric.startswith(("correlation_", "least_of_", "accuracy_")) else _ANY
+    limits = (
+        (-1, 1) if metric.startswith(("correlation_", "least_of_", "accuracy_")) else Effect.limits
+    )
     of = number(metric, method, "all")
     return Effect(name, of, relation, margin, decides, wording, limits)
 
@@ -148,10 +140,10 @@ def detectors():
             )
 
 
-def _least(what: str) -> Effect:
-    """Return the least correlation over networks, or over a kind of variants."""
+def _least(what: str, short: str = "") -> Effect:
+    """Return the least correlation over networks, or over a kind of variants, by its words."""
     name = f"least correlation with FPR95 of MSP over {what}"
-    return _of_sets(name, f"least_of_{_LEAST[what]}", _MSP, STRONG)
+    return _of_sets(name, f"least_of_{short or what}", _MSP, STRONG)
 
 
 @CLAIMS.add(
@@ -246,7 +238,7 @@ def ratios():
 )
 def validation():
     """At a fixed ratio of ID to OOD, 100 validation images are enough for UDE."""
-    return [_least("validation sizes")]
+    return [_least("validation sizes", "validations")]
 
 
 @CLAIMS.add(
