@@ -21,10 +21,9 @@ from synthesis.effects import (
     Judged,
     Verdict,
     as_table,
-    evaluate,
     refuse_duplicates,
-    summarise,
 )
+from synthesis.judging import evaluate, summarise
 from synthesis.preconditions import Conditions, Schedule, networks_in_words
 from synthesis.reasons import Evidence, Kind, Reason, in_words, join_texts, remark
 from synthesis.spread import WITHOUT_RUN, Trainings

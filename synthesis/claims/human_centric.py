@@ -3,7 +3,7 @@
 The paper's sentences concern many networks at once.  `derive` computes numbers over the networks
 of a data set, for each run and replicate; the ``backbone`` of its rows is "all models".
 
-Minima, maxima and best scores of noisy numbers are too extreme.  `synthesis.effects` removes
+Minima, maxima and best scores of noisy numbers are too extreme.  `synthesis.measuring` removes
 this bias from replicates, since it centres them.  In the value it remains, and favours claims that
 something varies.  The margins allow for it.  For "capacity" no margin would be wide enough: other
 runs choose the step.
@@ -71,7 +71,7 @@ class Quantity(NamedTuple):
 
 
 def derive(table: pd.DataFrame) -> pd.DataFrame:
-    """Return numbers over networks, as rows for `synthesis.effects.evaluate`.
+    """Return numbers over networks, as rows for `synthesis.judging.evaluate`.
 
     Each number is computed within a data set, run and replicate, from average DER99; the FPR of
     each ResNet stays.  A run that lacks a network of a number lacks it; ``networks`` are these.

@@ -54,7 +54,7 @@ _WHAT = ["spectral", "variant", "calibration", "measure", "algorithm"]
 
 
 def derive(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the differences of the claims as rows that `synthesis.effects.evaluate` takes.
+    """Return the differences of the claims as rows that `synthesis.judging.evaluate` takes.
 
     Each difference is within one data set, network and run.  AUROC, OutAsOut and InAsIn are of
     Entropy before temperature scaling, unless measures or temperatures are compared.  A mean is
@@ -461,7 +461,7 @@ def gmm():
     " schedule an accurate RBF is far from calibrated",
 )
 def rbf():
-    """RBF is not competitive as an algorithm."""
+    """Without temperature scaling, RBF is not competitive as an algorithm."""
     name = "RBF behind ERM, the larger loss of accuracy and ECE"
     yield Effect(name, number("lag", _RBF_LAG), ">", 0.01)
     yield replace(_minus_erm("accuracy", "rbf", "<", -0.01), decides=False)

@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthesis.effects import Claim, Effect, Verdict, as_table, combine, evaluate, number, summarise
+from synthesis.effects import Claim, Effect, Verdict, as_table, combine, number
+from synthesis.judging import evaluate, summarise
 from synthesis.reasons import Kind, Reason
 from tests.mistakes import beside
 

@@ -10,7 +10,8 @@ from helpers.papers.unknown_detection.methods import training_of
 from helpers.papers.unknown_detection.parameters import METHODS
 from helpers.tables import results
 from synthesis.claims import load_claims
-from synthesis.effects import Claim, Effect, Verdict, evaluate, number
+from synthesis.effects import Claim, Effect, Verdict, number
+from synthesis.judging import evaluate
 from synthesis.spread import WITHOUT_RUN, Trainings, Values, jackknife, spreads
 from tests.synthesis.claim_tables import MODELS
 from tests.synthesis.claim_tables import gscore as of_sets

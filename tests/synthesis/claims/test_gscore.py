@@ -6,7 +6,8 @@ import pytest
 
 from helpers.metrics.bootstrap import REPLICATES
 from helpers.papers.gscore.parameters import DETECTORS
-from synthesis.claims.gscore import ALL_NETWORKS, CLAIMS, derive
+from synthesis.claims.gscore import CLAIMS
+from synthesis.claims.gscore_numbers import ALL_NETWORKS, derive
 from synthesis.effects import Verdict
 from tests.synthesis.claim_tables import UDE, verdicts
 from tests.synthesis.claim_tables import gscore as made_up

@@ -1,0 +1,219 @@
+"""From measured effects to intervals and verdicts, of an effect and of a claim."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from synthesis import spread
+from synthesis.effects import ALL, CELL, Claim, Judged, Verdict
+from synthesis.measuring import DRAWS, cells_of, measure
+from synthesis.reasons import Kind, Reason, in_words, remark
+from synthesis.spread import Spread, Trainings
+
+#: Share of an interval's width: no effect is decided if an end is nearer to the margin.
+_NEAR = 0.1
+# of several effects, the first verdict in this order is the verdict of their claim
+_DECISIVE = ["contradicted", "no data", "not testable", "undecided", "supported"]
+_OPPOSITE = {"supported": "contradicted", "contradicted": "supported"}
+
+
+def evaluate(
+    claims: Iterable[Claim],
+    table: pd.DataFrame,
+    *,
+    intervals: bool = True,
+    resampled: str = "images",
+    trainings: Trainings | None = None,
+) -> list[Judged]:
+    """Compute the effects of claims, for each data set and backbone and for their mean.
+
+    `table` has one tier and variant, and ``reasons`` as an optional column.  Without `intervals` we
+    compare the effects themselves with their margins.  An interval comes from a hierarchical
+    bootstrap: we draw runs with replacement, and each drawn run contributes one replicate of its
+    numbers over `resampled` units, usually test images.
+
+    * Replicates are paired: within a run, replicate ``b`` of all numbers uses the same resampled
+      images, across test sets, too.  All runs and backbones use the same draws.
+    * Replicates are centred on the number, since the calibration error of resampled images is too
+      high on average.
+    * The variance of n drawn runs is n / (n - 1) times too small and is scaled up by this factor.
+      The interval of two or three runs is still uncertain.
+    * Methods that are different `trainings` are compared by their means over runs, whose spread
+      between runs is in `synthesis.spread`.
+    * With one run we resample only images, and without replicates only runs; a remark states this.
+    * A run in which the effect is not finite lacks it.
+    * A number with a doubt leaves its effect undecided; so does a mean that contains it.
+    * An interval that ends within a tenth of its width of the margin is undecided.
+    * An untestable number has the verdict "not testable" and is left out of the mean.
+    * If one data set and backbone contradicts the mean over all, the mean is undecided.
+    * A claim about "models" also resamples the backbones of the mean, by Student's t.
+    * An existential claim has no mean: the one cell decides that shows all of its effects most
+      clearly, with an interval for the best of so many cells.  Other cells do not count.
+    """
+    cells = cells_of(table)
+    judged = []
+    for claim in claims:
+        measured = {
+            effect.name: [
+                measure(Judged(claim, effect, cell), runs, resampled, trainings)
+                for cell, runs in cells.items()
+            ]
+            for effect in claim.effects
+        }
+        alone = {
+            name: [_decide(each, intervals) for each in every] for name, every in measured.items()
+        }
+        example = _example(alone) if claim.existential else None
+        for effect in claim.effects:
+            if example is not None:
+                over_all = _as_example(measured[effect.name], example)
+            else:
+                over_all = _pool(Judged(claim, effect, (ALL, ALL)), measured[effect.name])
+            over_all = _decide(over_all, intervals)
+            opposite = _OPPOSITE.get(over_all.verdict)
+            against = [each.cell for each in alone[effect.name] if each.verdict == opposite]
+            if against and example is None:
+                over_all = over_all.left_undecided(remark("against:", *against))
+            judged += [*alone[effect.name], over_all]
+    return judged
+
+
+def _example(effects: Mapping[str, Sequence[Judged]]) -> int | None:
+    """Return the position of the cell that shows all effects of a claim most clearly, if any does.
+
+    The clearance of an effect is its distance from the margin in parts of its half interval.
+    """
+    clearances = []
+    for judged in effects.values():
+        row = []
+        for each in judged:
+            sign = -1 if each.effect.relation == "<" else 1
+            half = max((each.high - each.low) / 2, 1e-12)
+            clearance = sign * (each.size - each.effect.margin) / half
+            testable = each.verdict not in (Verdict.NOT_TESTABLE, Verdict.NO_DATA)
+            row.append(clearance if testable and np.isfinite(clearance) else -np.inf)
+        clearances.append(row)
+    least = np.min(clearances, axis=0)
+    if not least.size or np.isneginf(least).all():
+        return None
+    return int(least.argmax())
+
+
+def _as_example(measured: Sequence[Judged], position: int) -> Judged:
+    """Return the effect of one cell as that of the claim.
+
+    The cell was chosen among several, so its interval is as much wider (Bonferroni).
+    """
+    choices = sum(each.runs > 0 for each in measured)
+    chosen = measured[position]
+    shown = (remark("example:", chosen.cell),) if choices > 1 else ()
+    reasons = (*shown, *chosen.reasons)
+    normal = NormalDist()
+    stretch = normal.inv_cdf(1 - 0.025 / choices) / normal.inv_cdf(0.975)
+    return replace(chosen, cell=(ALL, ALL), reasons=reasons, stretch=stretch)
+
+
+def summarise(claims: Sequence[Claim], checks: pd.DataFrame) -> pd.DataFrame:
+    """Return one verdict for each claim, from its deciding effects over all cells.
+
+    `checks` is a table from `as_table`.  An effect that contradicts the claim decides the verdict.
+    Otherwise, a claim is not testable if an effect is not testable or lacks numbers, and supported
+    if every effect is.
+    """
+    deciding = checks[checks["decides"]]
+    rows = []
+    for claim in claims:
+        of_claim = deciding[deciding["claim"] == claim.id]
+        over_all = of_claim["data_set"] == ALL
+        pooled = of_claim[over_all].to_dict("records")
+        cells = of_claim[~over_all].groupby(CELL, sort=False)["verdict"].agg(_combine)
+        row: dict[str, Any] = {"claim": claim.id, "text": claim.text}
+        row |= {"source": claim.source, "check": claim.check}
+        row |= {f"cells {kind}": int((cells == kind).sum()) for kind in _OPPOSITE}
+        verdict = _combine(check["verdict"] for check in pooled)
+        sentence = "; ".join(map(_in_words, pooled)) + "."
+        rows.append(row | {"verdict": verdict, "cells": len(cells), "sentence": sentence})
+    return pd.DataFrame(rows)
+
+
+def _pool(empty: Judged, measured: Sequence[Judged]) -> Judged:
+    """Return the mean effect over the testable cells, or over all if none is testable."""
+    numbers = [each for each in measured if each.runs]
+    untestable = [each.cell for each in numbers if each.note.of(Kind.UNTESTABLE)]
+    counted = [each for each in numbers if each.cell not in untestable] or numbers
+    if not counted:
+        reasons = dict.fromkeys(chain.from_iterable(each.reasons for each in measured))
+        return replace(empty, reasons=(*reasons,) or (remark("the table has no rows"),))
+    draws = [each.draws for each in counted if each.draws is not None]
+    remarks = sorted({each.note.of(Kind.REMARK) for each in counted}, key=in_words)
+    reasons = dict.fromkeys(chain.from_iterable(remarks))
+    if lacking := [each.cell for each in measured if not each.runs]:
+        reasons[remark("no data for", *lacking)] = None
+    if len(counted) < len(numbers):
+        reasons[remark("left out since not testable,", *untestable)] = None
+    for each in counted:
+        for doubt in each.note.of(Kind.DOUBT):
+            reasons[Reason(Kind.DOUBT, f"{doubt.text} of", (each.cell,))] = None
+    for each in counted:
+        reasons |= dict.fromkeys(each.note.of(Kind.UNTESTABLE))
+    sizes = np.array([each.size for each in counted])
+    means = np.mean(draws, axis=0) if len(draws) == len(counted) else None
+    if means is not None and "models" in empty.claim.about and len(counted) > 1:
+        of_cells = Spread(sizes.var(ddof=1) / len(sizes), len(sizes) - 1, "cells")
+        means = means + spread.draw(of_cells, len(sizes), DRAWS)
+    return replace(
+        empty,
+        size=float(sizes.mean()),
+        draws=means,
+        runs=min(each.runs for each in counted),
+        varied=all(each.varied for each in counted),
+        reasons=(*reasons,),
+    )
+
+
+def _decide(measured: Judged, intervals: bool) -> Judged:
+    """Return a measured effect with its interval and verdict."""
+    if not measured.runs:
+        needs = measured.claim.needs
+        return replace(measured, reasons=(remark(f"needs {needs}"),)) if needs else measured
+    low = high = np.nan
+    if intervals and measured.draws is not None:
+        ends = np.quantile(measured.draws, [0.025, 0.975])
+        ends = measured.size + measured.stretch * (ends - measured.size)
+        low, high = np.clip(ends, *measured.effect.limits).tolist()
+    reasons = measured.reasons
+    if not intervals:
+        reasons = tuple(reason for reason in reasons if reason.kind != Kind.REMARK)
+    if measured.note.of(Kind.UNTESTABLE):
+        verdict = Verdict.NOT_TESTABLE
+    elif not intervals:
+        verdict = measured.effect.verdict(measured.size, measured.size)
+    elif measured.draws is None or measured.note.of(Kind.DOUBT):
+        verdict = Verdict.UNDECIDED  # without an interval, or with a doubt
+    else:
+        width = _NEAR * (high - low)
+        verdict = measured.effect.verdict(low - width, high + width)
+    return replace(measured, low=low, high=high, verdict=verdict, reasons=reasons)
+
+
+def _combine(verdicts: Iterable[Verdict]) -> Verdict:
+    every = {*verdicts}
+    first = min(every, key=_DECISIVE.index, default=Verdict.NO_DATA)
+    return Verdict.NOT_TESTABLE if first == Verdict.NO_DATA and len(every) > 1 else first
+
+
+def _in_words(row: dict) -> str:
+    if row["verdict"] == Verdict.NO_DATA:
+        return f"{row['check']}: no data ({row['note']})"
+    interval = "" if np.isnan(row["low"]) else f" [{row['low']:+.3f}, {row['high']:+.3f}]"
+    expected = f"expected {row['relation']} {row['margin']:g}"
+    why = in_words(row["note"].of(Kind.DOUBT, Kind.UNTESTABLE))
+    why = f" ({why})" if why else ""
+    return f"{row['check']}: {row['effect']:+.3f}{interval}, {expected}, {row['verdict']}{why}"

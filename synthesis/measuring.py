@@ -1,0 +1,205 @@
+"""The size of an effect in one cell, and how much it varies, from the runs of the cell."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from synthesis import spread
+from synthesis.effects import CELL, Judged, Key, refuse_duplicates
+from synthesis.reasons import Cell, Reason, in_words, remark
+from synthesis.spread import WITHOUT_RUN, Spread, Trainings, Values
+
+DRAWS = 4000  # the ends of an interval then move by about one per cent of its width
+
+
+class _Entry(NamedTuple):
+    value: float
+    bootstrap: Sequence[float]
+    reasons: tuple[Reason, ...]
+
+    def array(self) -> np.ndarray:
+        """Return the value and its replicates, [1 + replicates]."""
+        return np.array([self.value, *self.bootstrap], dtype=np.float64)
+
+
+Runs = dict[int, dict[Key, _Entry]]
+
+
+def cells_of(table: pd.DataFrame) -> dict[Cell, Runs]:
+    """Return the numbers of each data set and backbone, by run and key."""
+    cells: dict[Cell, Runs] = {}
+    if "reasons" not in table:
+        table = table.assign(reasons=[()] * len(table))
+    columns = [*CELL, "run", *Key._fields, *_Entry._fields]
+    lists = [table[name].tolist() for name in columns]  # much faster than rows of pandas
+    for data_set, backbone, run, *row in zip(*lists, strict=True):
+        numbers = cells.setdefault((data_set, backbone), {}).setdefault(run, {})
+        key = Key(*row[: len(Key._fields)])
+        if key in numbers:
+            refuse_duplicates(table, [*CELL, "run", *Key._fields])
+        numbers[key] = _Entry(*row[len(Key._fields) :])
+    return cells
+
+
+def measure(
+    empty: Judged, runs: Runs, resampled: str, trainings: Trainings | None = None
+) -> Judged:
+    """Return the effect of `empty` with its size, draws and reasons, from the runs of its cell."""
+    number = empty.effect.number
+    if trainings and len({trainings.of(key.method) for key in number.keys}) > 1:
+        return _compare(empty, runs, resampled, trainings)
+    used: list[tuple[Key, _Entry]] = []
+    computed: dict[int, np.ndarray] = {}
+    for run in sorted(runs):
+        entries = [runs[run][key] for key in number.keys if key in runs[run]]
+        if len(entries) < len(number.keys):
+            continue
+        arrays = [entry.array() for entry in entries]
+        if len({len(array) for array in arrays} - {1}) > 1:
+            raise ValueError(
+                f"table: the numbers of {', '.join(empty.cell)}, run {run} have different numbers"
+                f" of bootstrap replicates, which cannot be paired"
+            )
+        with np.errstate(divide="ignore", invalid="ignore"):
+            values = number.compute(*arrays)
+        if np.shape(values) != (max(map(len, arrays)),):
+            raise ValueError(
+                f"effect {empty.effect.name!r}: its function must return an array of the value and"
+                f" its replicates, got the shape {np.shape(values)}"
+            )
+        if np.isfinite(values).all():
+            computed[run] = values
+            used += zip(number.keys, entries, strict=True)
+    if not computed:
+        return replace(empty, reasons=(remark("no run has all of its numbers"),))
+
+    points = np.array([values[0] for values in computed.values()])
+    replicates = min(map(len, computed.values())) - 1
+    images = np.array([_centred(values[1:])[:replicates] for values in computed.values()])
+    remarks = []
+    if left := sorted(set(runs) - set(computed)):
+        remarks.append(remark(f"incomplete, left out: run {', '.join(map(str, left))}"))
+    if len(computed) == 1:
+        lack = f"one run: only {resampled} resampled" if replicates else "one run, no replicates"
+        remarks.append(remark(lack))
+    elif not replicates:
+        remarks.append(remark("no replicates: only runs resampled"))
+    fixed = sorted({key.metric for key, entry in used if not len(entry.bootstrap)})
+    if replicates and fixed:
+        remarks.append(remark(f"without replicates, held fixed: {', '.join(fixed)}"))
+    reasons = chain.from_iterable(sorted({entry.reasons for _, entry in used}, key=in_words))
+    return replace(
+        empty,
+        size=float(np.mean(points)),
+        draws=_draw(points, images) if len(computed) > 1 or replicates else None,
+        runs=len(computed),
+        varied=len(computed) > 1,
+        reasons=(*remarks, *dict.fromkeys(reasons)),
+    )
+
+
+def _compare(empty: Judged, runs: Runs, resampled: str, trainings: Trainings) -> Judged:
+    """Return an effect of means over runs, of methods that are different trainings."""
+    keys = empty.effect.number.keys
+    entries = {key: _by_run(runs, key) for key in keys}
+    if not all(entries.values()):
+        return replace(empty, reasons=(remark("no run has all of its numbers"),))
+    used = [entry for by_run in entries.values() for entry in by_run.values()]
+    replicates = min(len(entry.bootstrap) for entry in used)
+    _, replicate = _picks(1, replicates)
+    between_runs = _spreads(entries, runs, trainings)
+    means = []
+    deviations = []
+    for position, (key, by_run) in enumerate(entries.items()):
+        arrays = np.array([entry.array()[: 1 + replicates] for entry in by_run.values()])
+        means.append(arrays[:, 0].mean())
+        deviation = np.zeros(DRAWS)
+        if replicates:
+            deviation += _centred(arrays[:, 1:].mean(axis=0))[replicate[:, 0]]
+        if between_runs:
+            deviation += spread.draw(between_runs[key], position, DRAWS)
+        deviations.append(deviation)
+    compute = empty.effect.number.compute
+    size = float(compute(*(np.array([mean]) for mean in means))[0])
+    pairs = zip(means, deviations, strict=True)
+    draws = compute(*(mean + deviation for mean, deviation in pairs))
+    fewest = min(map(len, entries.values()))
+    remarks = []
+    if not between_runs:
+        lack = f"one run: only {resampled} resampled" if replicates else "one run, no replicates"
+        remarks.append(remark(lack))
+    elif fewest == 1:
+        remarks.append(remark("a method with one run has the spread of the others' runs"))
+    reasons = chain.from_iterable(sorted({entry.reasons for entry in used}, key=in_words))
+    return replace(
+        empty,
+        size=size,
+        draws=draws if between_runs or replicates else None,
+        runs=fewest,
+        varied=bool(between_runs),
+        reasons=(*remarks, *dict.fromkeys(reasons)),
+    )
+
+
+def _by_run(runs: Runs, key: Key) -> dict[int, _Entry]:
+    return {run: numbers[key] for run, numbers in sorted(runs.items()) if key in numbers}
+
+
+def _spreads(
+    entries: dict[Key, dict[int, _Entry]], runs: Runs, trainings: Trainings
+) -> dict[Key, Spread]:
+    """Return the spread between runs of each number; none if it is not known for one of them."""
+    metrics: dict[tuple[str, ...], dict[str, Values]] = {}
+    for key, by_run in entries.items():
+        without = _by_run(runs, key._replace(calibration=WITHOUT_RUN))
+        metrics.setdefault(key[1:], {})[key.method] = Values(_values(by_run), _values(without))
+    result: dict[Key, Spread] = {}
+    for columns, methods in metrics.items():
+        others = []
+        if trainings.baseline not in map(trainings.of, methods):
+            baseline = _by_run(runs, Key(trainings.baseline, *columns))
+            others = [_values(baseline)] if baseline else []
+        known = spread.spreads(methods, others)
+        if not known:
+            return {}
+        result |= {Key(method, *columns): known[method] for method in methods}
+    return result
+
+
+def _values(by_run: dict[int, _Entry]) -> np.ndarray:
+    return np.array([entry.value for entry in by_run.values()])
+
+
+def _centred(replicates: np.ndarray) -> np.ndarray:
+    return replicates - replicates.mean() if len(replicates) else replicates
+
+
+def _draw(points: np.ndarray, images: np.ndarray) -> np.ndarray:
+    """Return draws of the mean over runs from `points` [runs] and `images` [runs, replicates].
+
+    All cells use the same seed, so that shared splits and test images vary together.
+    """
+    runs, replicates = images.shape
+    picks, replicate = _picks(runs, replicates)
+    centre = points.mean()
+    draws = points[picks].mean(axis=1)
+    if runs > 1:
+        draws = centre + (draws - centre) * np.sqrt(runs / (runs - 1))
+    if replicates:
+        draws += images[picks, replicate].mean(axis=1)
+    return draws
+
+
+@functools.cache
+def _picks(runs: int, replicates: int) -> tuple[np.ndarray, np.ndarray]:
+    # the drawn runs [draws, runs], and a replicate for each draw [draws, 1]
+    generator = np.random.default_rng(0)
+    picks = generator.integers(runs, size=(DRAWS, runs))
+    return picks, generator.integers(max(1, replicates), size=(DRAWS, 1))
