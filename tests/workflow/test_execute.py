@@ -36,7 +36,7 @@ def test_the_executed_notebook_has_its_parameters_and_nothing_is_left_beside_it(
     assert executed.metadata.papermill.cpu_seconds > 0.1  # the kernel's among them
 
 
-@pytest.mark.parametrize(("needs", "seen"), [((), "'None'"), (("paper/training",), "'refused'")])
+@pytest.mark.parametrize(("needs", "seen"), [((), "'None'"), (("paper/network/a",), "'refused'")])
 def test_a_step_after_the_training_does_not_train(step, monkeypatch, needs, seen):
     monkeypatch.setenv("TRAINING", "")  # and so as it was, afterwards
     monkeypatch.delenv("TRAINING")

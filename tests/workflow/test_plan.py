@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import plan
 import pytest
 import yaml
 
+from helpers import checkpoints
 from helpers.papers import PAPERS
 from helpers.papers.parameters import values_of
 from synthesis.chapters import CHAPTERS, load
@@ -32,8 +34,8 @@ def test_every_tier_has_a_plan_whose_steps_exist(tier):
         if paper in CHAPTERS and not load(paper, tier).trainings():
             kinds -= {"training"}  # of networks that are all given
         assert {f"{paper}/{kind}" for kind in kinds} <= set(steps)  # the pages of the book
-        chapter = (step for name, step in steps.items() if name.startswith(f"{paper}/"))
-        assert {Path(step.notebook).stem for step in chapter} == kinds
+        chapter = [step for name, step in steps.items() if name.startswith(f"{paper}/")]
+        assert {step.kind for step in chapter if step.notebook} == kinds
 
 
 def test_a_notebook_without_parameters_cell_is_refused(tmp_path):
@@ -128,7 +130,8 @@ def test_a_gpu_is_asked_for_where_the_tier_wants_one_and_networks_are_at_work():
     for tier, name, step in every:
         by_gpu[plan.resources_of(step)["gpu"] > 0].add((tier, *name.split("/")[:2]))
     assert {tier for tier, *_ in by_gpu[True]} == {"authors", "small", "paper"}
-    assert {kind for *_, kind in by_gpu[True]} == {"training", "evaluation", "figures"}
+    notebooks = {"training", "evaluation", "figures"}
+    assert {kind for *_, kind in by_gpu[True]} == notebooks | {"network", "part"}
     assert ("small", "human_centric", "evaluation") in by_gpu[False]  # half an hour of two cores
 
 
@@ -159,14 +162,74 @@ def test_networks_of_another_paper_are_not_trained_at_the_same_time():
     assert steps["synthesis/evaluation"].trains and not steps["uimnet/evaluation"].trains
 
 
+def test_each_network_and_each_part_is_a_job_before_the_notebooks():
+    steps = plan.plan("paper")
+    networks = {name: step for name, step in steps.items() if step.kind == "network"}
+    counts = Counter(name.partition("/")[0] for name in networks)
+    # 2 networks x 2 forms x 8 algorithms x 5 trials x 3 data seeds; 5 runs of 6 trainings, and of 4
+    # further members; 5 networks, and one on CIFAR-100
+    assert counts == {"uimnet": 480, "unknown_detection": 50, "gscore": 6}
+    erm = "uimnet/network/resnet18-erm-none-2-4"
+    assert steps["uimnet/network/resnet18-rnd-none-2-4"].needs == (erm,)
+    assert steps[erm].parameters == {
+        "tier": "paper",
+        "part": "resnet18/erm/none",
+        "network": "2-4",
+    }
+    of_uimnet = {name for name in networks if name.startswith("uimnet/")}
+    assert set(steps["uimnet/part/resnet50-mimo-weights"].needs) == of_uimnet
+    parts = {name for name in steps if name.startswith("uimnet/part/")}
+    assert len(parts) == 32
+    for kind in ("training/others-2", "evaluation"):
+        assert set(steps[f"uimnet/{kind}"].needs) == parts
+        assert not steps[f"uimnet/{kind}"].trains
+    assert len([name for name in steps if name.startswith("human_centric/part/")]) == 45
+
+
+def test_tier_mini_has_notebooks_only():
+    assert all(step.notebook for step in plan.plan("mini").values())
+
+
+@pytest.mark.parametrize("tier", plan.tiers(ROOT))
+def test_each_job_requests_more_hours_than_it_needs_and_at_most_a_day(tier):
+    table = plan.overview(plan.plan(tier).values())
+    print(table.to_string())
+    assert (1.15 * table["longest, hours"] <= table["requested hours"]).all()
+    assert (table["requested hours"] <= 24).all()
+
+
+@pytest.mark.parametrize("paper", ["openset_calibration", "uimnet", "unknown_detection"])
+def test_the_estimated_hours_of_small_networks_cover_each_measured_training(paper):
+    files = [*ROOT.glob(f"results/small/networks/{paper}/*.safetensors")]
+    seconds = [checkpoints.load(file)[1]["seconds"] for file in files]
+    step = plan.Step(f"{paper}/network/a", "", {"tier": "small"})
+    assert len(files) >= 10
+    assert max(seconds) / 3600 <= plan.needs_of(step)["hours"]
+
+
+def test_the_overview_adds_up_jobs_and_hours():
+    names = ("resnet18-erm-none-0-0", "resnet50-erm-none-0-0", "resnet50-mimo-none-0-0")
+    steps = [plan.Step(f"uimnet/network/{name}", "", {"tier": "paper"}) for name in names]
+    row = plan.overview(steps).loc[("uimnet", "network")]
+    assert (row["jobs"], row["longest, hours"]) == (3, 13.4)
+    assert row["GPU hours"] == pytest.approx(3.7 + 4 + 13.4)
+
+
 def test_a_notebook_depends_on_the_modules_that_it_uses_and_on_no_others():
     names = (f"{PAPER}/training", f"{PAPER}/figures", "audit/audit")
-    training, figures, audit = (set(plan.code_of(f"notebooks/{name}.ipynb")) for name in names)
+    steps = (plan.Step(name, f"notebooks/{name}.ipynb", {}) for name in names)
+    training, figures, audit = (set(plan.code_of(step)) for step in steps)
     assert "known_unknowns/auditing/templates/sentences.jinja" in audit - figures
     assert {"helpers/training/loop.py", "helpers/data/packs.py"} <= training
     claims = {f"synthesis/claims/{PAPER}.py"}
     assert claims <= figures - training
-    assert claims <= set(plan.code_of("notebooks/synthesis/ledger.ipynb"))
+    ledger = plan.Step("synthesis/ledger", "notebooks/synthesis/ledger.ipynb", {})
+    assert claims <= set(plan.code_of(ledger))
+    network, part = (
+        set(plan.code_of(plan.Step(f"{PAPER}/{kind}/a", "", {}))) for kind in ("network", "part")
+    )
+    assert "helpers/training/loop.py" in network & part
+    assert f"helpers/papers/{PAPER}/experiment.py" in part - network
 
 
 def test_plans_and_steps_need_no_torch():

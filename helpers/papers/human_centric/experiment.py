@@ -20,7 +20,7 @@ from helpers.networks.model import Model
 from helpers.papers.human_centric import parameters as names
 from helpers.papers.human_centric.parameters import ModelName, Parameters
 from helpers.papers.human_centric.roles import RoleOutputs, ShiftRoles, outputs_with, roles
-from helpers.papers.run import Draw, Part
+from helpers.papers.run import ALONE, Draw, Part
 from helpers.scores.info import LACKING
 from helpers.tables import results
 from helpers.training.fitted import fit, load_exported
@@ -58,7 +58,10 @@ def parts(parameters: Parameters) -> list[Part]:
     for id_set, name in grid:
         for run in range(parameters.runs_of(name)):
             identity = {"data_set": id_set, "backbone": name, "run": run}
-            all_parts.append(Part(f"{name}/{run}", identity, roles=id_set))
+            networks = (ALONE,) if name in trained else ()
+            teacher = parameters.teachers.get(name)
+            after = f"{teacher}/{run}" if teacher in trained else ""
+            all_parts.append(Part(f"{name}/{run}", identity, id_set, networks, after))
     return all_parts
 
 
