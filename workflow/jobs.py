@@ -72,9 +72,9 @@ def forget(steps: Mapping[str, Step], runs: Path) -> None:
 
 
 def progress(steps: Mapping[str, Step], runs: Path) -> str:
-    """Return how many networks there are, and the hours until the others are trained.
+    """Return the number of finished networks, and the hours until all networks are finished.
 
-    Networks were trained at the same rate since the pipeline began.
+    The rate is that of the networks since the pipeline began.
     """
     outputs = [runs / step.output for step in steps.values() if step.kind == NETWORK]
     times = [output.stat().st_mtime for output in outputs if output.exists()]

@@ -144,7 +144,7 @@ def jobs_of(parameters: Parameters, common: Mapping) -> dict[str, list[Step]]:
 
     A part's evaluation may use any network of the chapter.
     """
-    names = {}
+    names: dict[tuple[str, str], str] = {}
     steps: dict[str, list[Step]] = {NETWORK: [], PART: []}
 
     def add(kind: str, needs: Iterable[str], part: str, *network: str) -> str:
@@ -261,7 +261,7 @@ def resources_of(step: Step) -> dict[str, int]:
 
 
 def overview(steps: Iterable[Step]) -> pd.DataFrame:
-    """Return the number of jobs of each chapter and kind, and what they cost on a cluster."""
+    """Return the number of jobs, their hours and their resources, by chapter and kind."""
     rows = []
     for step in steps:
         resources = resources_of(step)
@@ -327,7 +327,7 @@ def code_of(step: Step) -> list[str]:
 
 
 def main() -> None:
-    """Print what the jobs of a tier cost on a cluster."""
+    """Print the number of jobs of a tier, their hours and their resources on a cluster."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--tier", default="mini", choices=tiers(ROOT))
     table = overview(plan(parser.parse_args().tier).values())

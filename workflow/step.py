@@ -73,9 +73,10 @@ class Step:
 
     @property
     def trains(self) -> bool:
-        """Whether it trains networks: where no job and no training notebook does, the evaluation.
+        """Whether it trains networks.
 
-        After jobs, a training notebook trains only the first epochs that it shows.
+        If a chapter has no training notebook, the evaluation trains them.  A training notebook
+        after jobs loads them, and trains only the first epochs that it shows.
         """
         alone = not (ROOT / self.notebook).with_name("training.ipynb").exists()
         by_notebook = self.kind == "training" and not self.needs
@@ -133,8 +134,8 @@ def gpus() -> list[str]:
 def take_gpu(step: Step, runs: Path) -> None:
     """Let this process use one GPU until it ends, if its step uses networks.
 
-    The variable `GPUS` names each GPU as often as steps may use it at the same time.  Without the
-    variable, as on a cluster, nothing happens.
+    The variable `GPUS` names each GPU as often as steps may use it at the same time.  A cluster
+    chooses the GPUs of its jobs, without this variable.
     """
     names = os.environ.get(GPUS, "")
     if not (step.uses_networks and names):
