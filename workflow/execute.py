@@ -72,7 +72,10 @@ def main() -> None:
         if not take_kept(step, arguments.runs):
             before = state(step, arguments.runs)
             take_gpu(step, arguments.runs)
-            restrict(step)
+            # networks exist; without this, a changed key costs hours
+            if step.needs and not step.trains:
+                permission = "short" if step.kind == "training" else "refused"
+                os.environ.setdefault("TRAINING", permission)
             if step.notebook:
                 execute(step, output)
             else:
@@ -82,15 +85,6 @@ def main() -> None:
     if step.kind == NETWORK:
         outcome += f"; {jobs.progress(steps, arguments.runs)}"
     print(f"{step.name}: {time.monotonic() - began:.0f} s{outcome}", flush=True)
-
-
-def restrict(step: Step) -> None:
-    """Set the variables of the environment that a step's computations read."""
-    # the default of numpy and torch; a training sets the number in its recipe
-    os.environ.update(OMP_NUM_THREADS=str(step.threads), MKL_NUM_THREADS=str(step.threads))
-    # networks exist; without this, a changed key costs hours
-    if step.needs and not step.trains:
-        os.environ.setdefault("TRAINING", "short" if step.kind == "training" else "refused")
 
 
 def without_driver() -> bool:
@@ -106,6 +100,8 @@ def without_driver() -> bool:
 def execute(step: Step, output: Path) -> None:
     """Execute a step's notebook, and name it `output` once it is complete."""
     started = output.with_suffix(".running.ipynb")
+    # the default of numpy and torch; a training sets the number in its recipe
+    os.environ.update(OMP_NUM_THREADS=str(step.threads), MKL_NUM_THREADS=str(step.threads))
     try:
         executed = run_notebook(step, started)
     except (PapermillExecutionError, DeadKernelError) as error:

@@ -6,7 +6,9 @@ Every score on every network, by the detection error rate (DER) of thresholds th
 
 import logging
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Self
 
 import numpy as np
@@ -203,9 +205,13 @@ def rows(
         for variant, outputs_of in variants.items():
             for row in _rows_of_network(outputs_of, weights):
                 yield {"variant": variant, "method": "network"} | row
-        for method in parameters.methods:
-            for row in _rows_of_score(variants, method, parameters, weights):
-                yield {"method": method} | row
+        rows_of = partial(_rows_of_score, variants, parameters=parameters, weights=weights)
+        # NumPy computes outside Python's lock; each score has the numbers that it has alone
+        with ThreadPoolExecutor(parameters.recipe().threads) as pool:
+            of_scores = pool.map(rows_of, parameters.methods)
+            for method, rows in zip(parameters.methods, of_scores, strict=True):
+                for row in rows:
+                    yield {"method": method} | row
 
 
 def _rows_of_network(outputs: RoleOutputs, weights: Mapping[str, np.ndarray]) -> Iterator[dict]:
