@@ -72,13 +72,16 @@ def forget(steps: Mapping[str, Step], runs: Path) -> None:
 
 
 def progress(steps: Mapping[str, Step], runs: Path) -> str:
-    """Return the number of finished networks, and the hours until all networks are finished.
+    """Return how many networks are finished, how many failed, and the hours that remain.
 
     The rate is that of the networks since the pipeline began.
     """
-    outputs = [runs / step.output for step in steps.values() if step.kind == NETWORK]
+    networks = {name: step for name, step in steps.items() if step.kind == NETWORK}
+    outputs = [runs / step.output for step in networks.values()]
     times = [output.stat().st_mtime for output in outputs if output.exists()]
+    failed = len(failures(networks, runs))
     began = float(os.environ.get(BEGAN, 0))
     recent = sum(time > began for time in times)
     hours = (time.time() - began) / 3600 * (len(outputs) - len(times)) / max(1, recent)
-    return f"networks: {len(times)} of {len(outputs)}, about {hours:.1f} hours left"
+    finished = f"{len(times) - failed} of {len(outputs)} networks are finished"
+    return f"{finished}, {failed} failed, about {hours:.1f} hours remain"
