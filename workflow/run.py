@@ -23,7 +23,7 @@ import yaml
 from make_data import advice, is_automatic, refusal
 from plan import for_snakemake, missing_of, needs_of, papers, plan, with_needs
 from snakemake.cli import main as snakemake
-from step import GPUS, NETWORK, ROOT, Step, gpus, make_folder, write
+from step import GPUS, NETWORK, PART, ROOT, Step, gpus, kind_of, make_folder, write
 
 from helpers.checks import known_name
 from helpers.files import locked
@@ -57,7 +57,11 @@ def chosen(steps: Mapping[str, Step], tier: str, paper: str | None, step: str | 
     if paper:
         known_name(f"paper of tier {tier}", paper, papers(tier))
     names = [name for name in steps if not paper or name.startswith(f"{paper}/")]
-    return [known_name("step", step, names)] if step else names
+    if not step:
+        return names
+    # a message does not list hundreds of jobs
+    listed = [name for name in names if name == step or kind_of(name) not in (NETWORK, PART)]
+    return [known_name("step", step, listed)]
 
 
 def tell_missing(steps: Mapping[str, Step]) -> None:
