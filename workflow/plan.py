@@ -294,12 +294,10 @@ def _of_others(step: Step, steps: Iterable[Step]) -> list[str]:
 
 
 @functools.cache
-def code_of_jobs(paper: str, kind: str) -> list[str]:
-    """Return the files of `helpers` that jobs without notebook need."""
-    parts = ["parameters", "roles" if kind == NETWORK else "experiment"]
-    names = [f"{package_of(paper)}.{module}" for module in parts]
-    files = modules.files("", "helpers.training.fitted", *names)
-    return sorted(str(file.relative_to(ROOT)) for file in files)
+def code_of_jobs(paper: str) -> list[str]:
+    """Return the files of `helpers` that the jobs of a chapter need."""
+    names = [f"{package_of(paper)}.{module}" for module in ("parameters", "experiment")]
+    return sorted(str(file.relative_to(ROOT)) for file in modules.files("", *names))
 
 
 def code_of(step: Step) -> list[str]:
@@ -309,7 +307,7 @@ def code_of(step: Step) -> list[str]:
     """
     notebook = step.notebook
     if not notebook:
-        return code_of_jobs(step.name.partition("/")[0], step.kind)
+        return code_of_jobs(step.name.partition("/")[0])
     source = "\n".join(source for source, _ in code_cells(notebook))
     # a paper's record finds its modules by their names, so no import shows them
     uses_driver = re.search(r"papers(\.| import )run\b", source)
