@@ -23,7 +23,7 @@ from jupyter_client.localinterfaces import localhost
 from jupyter_client.provisioning import local_provisioner
 from nbclient.exceptions import DeadKernelError
 from papermill.exceptions import PapermillExecutionError
-from step import NETWORK, ROOT, Step, keep, read, state, take_gpu, take_kept
+from step import NETWORK, PART, ROOT, Step, keep, kind_of, read, state, take_gpu, take_kept
 from traitlets import default
 
 from helpers.checks import known_name
@@ -77,7 +77,7 @@ def main() -> None:
                 permission = "short" if step.kind == "training" else "refused"
                 os.environ.setdefault("TRAINING", permission)
             if step.notebook:
-                execute(step, output)
+                execute(step, output, arguments.runs)
             else:
                 outcome = f", {jobs.do(step, output)}"
             if without_driver():
@@ -97,7 +97,7 @@ def without_driver() -> bool:
     return False
 
 
-def execute(step: Step, output: Path) -> None:
+def execute(step: Step, output: Path, runs: Path) -> None:
     """Execute a step's notebook, and name it `output` once it is complete."""
     started = output.with_suffix(".running.ipynb")
     # the default of numpy and torch; a training sets the number in its recipe
@@ -107,7 +107,10 @@ def execute(step: Step, output: Path) -> None:
     except (PapermillExecutionError, DeadKernelError) as error:
         failed = output.with_suffix(".failed.ipynb")
         started.replace(failed)
-        sys.exit(explanation(step, error, failed))
+        before = [name for name in step.needs if kind_of(name) in (NETWORK, PART)]
+        needed = {name: Step(name, "", {}) for name in before}
+        reasons = [f"{name}: {why}" for name, why in jobs.failures(needed, runs).items()]
+        sys.exit("\n".join([explanation(step, error, failed), *reasons]))
     # user and system time of this process and of the kernel, which has ended
     executed.metadata.papermill.cpu_seconds = sum(os.times()[:4]) + Forked.seconds
     nbformat.write(executed, started)

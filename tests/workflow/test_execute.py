@@ -19,7 +19,7 @@ def step(tmp_path, monkeypatch):
         divided.cells[0].metadata["tags"] = ["parameters"]
         nbformat.write(divided, path := tmp_path / "divide.ipynb")
         chosen = steps.Step(name, str(path), {"divisor": divisor}, needs)
-        (tmp_path / "runs").mkdir()
+        (tmp_path / "runs").mkdir(exist_ok=True)
         steps.write({chosen.name: chosen}, tmp_path / "runs")
         monkeypatch.setattr(sys, "argv", ["execute.py", chosen.name, str(tmp_path / "runs")])
         execute.main()
@@ -61,6 +61,14 @@ def test_a_failure_names_notebook_cell_parameter_and_remedy(step, tmp_path):
         step(0)
     left = [path.name for path in (tmp_path / "runs" / "paper").glob("[!.]*")]
     assert left == ["divide.failed.ipynb"]
+
+
+def test_a_failure_names_the_jobs_that_failed_before(step, tmp_path):
+    (folder := tmp_path / "runs" / "paper" / "part").mkdir(parents=True)
+    (folder / "a.txt").write_text("failed: network 'b' is missing")
+    (folder / "c.txt").write_text("9 rows")
+    with pytest.raises(SystemExit, match=r"\npaper/part/a: failed: network 'b' is missing$"):
+        step(0, needs=("paper/part/a", "paper/part/c"))
 
 
 def test_a_kernel_that_dies_is_told_from_an_error(step):
