@@ -6,6 +6,7 @@
 # make test-all   also the long checks: every notebook alone, every variant of a network
 # make run    the notebooks of a tier, without the book: make run TIER=small DATA_ROOT=...
 #             or some of them, with the notebooks that they need: PAPER=uimnet, STEP=uimnet/figures
+# make plan   the jobs of a tier on a cluster, with hours, memory and CPUs: make plan TIER=paper
 # make data   the packs of the tiers small and pretrained that can be fetched, into DATA_ROOT
 # make rehearsal   every notebook of tier paper, with made-up images and small sizes
 PYTHON ?= python3
@@ -30,7 +31,7 @@ AGREES = tests/synthesis/test_whole_build.py
 export PYTHONUNBUFFERED = 1
 unexport PYTHONDONTWRITEBYTECODE   # byte code is written on first use; without it every start costs seconds
 
-.PHONY: setup preview book data lint unit test test-all rehearsal run notebooks bench lab clean
+.PHONY: setup preview book plan data lint unit test test-all rehearsal run notebooks bench lab clean
 .DEFAULT_GOAL := book
 
 # without an NVIDIA driver, PyTorch's own index has a build that is gigabytes smaller
@@ -67,6 +68,9 @@ book: .venv/.installed
 
 run: .venv/.installed
 	@$(PIPELINE) $(if $(PAPER),--paper $(PAPER)) $(if $(STEP),--step $(STEP)) all
+
+plan: .venv/.installed
+	@$(BIN)/python workflow/plan.py --tier $(TIER)
 
 data: .venv/.installed
 	@$(BIN)/python workflow/make_data.py

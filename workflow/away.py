@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from background import Entry, commit_of, entries_of, listed, status, train_all
-from step import ROOT
-from sweep import VISIBLE, gpus, positive, values_of
+from step import ROOT, VISIBLE, gpus
+from sweep import positive, values_of
 
 from helpers.cache import MissingError
 from helpers.files import cache_root

@@ -169,7 +169,6 @@ def train(paper: str, tier: str, name: str, *changes: str) -> None:
 
     from helpers.papers import run
     from helpers.training import finished_networks
-    from helpers.training.fitted import Fitted
     from helpers.training.parcels import Parcel
     from synthesis.chapters import load
 
@@ -186,20 +185,16 @@ def train(paper: str, tier: str, name: str, *changes: str) -> None:
             roles = experiment.roles(parameters, part)
         splits = [*roles.values()] if isinstance(roles, Mapping) else [roles]
         tests = {split.train.sha256: split.test for split in splits}
-        for path, leaf in run.leaves(experiment.models(parameters, part, roles)):
-            for number, network in enumerate(getattr(leaf, "networks", (leaf,))):
-                if not isinstance(network, Fitted):
-                    continue
-                if finished_networks.find(network.origin, network.recipe):
-                    continue
-                stem = f"{part.name}{path}{f'-{number}' if number else ''}"
-                stem = re.sub(r"[^\w-]+", "-", "-".join([stem, *changes]))
-                file = folder / f"{stem}.safetensors"
-                test = tests[network.origin["images"]]
-                test = test.subset(test.labels >= 0)
-                accuracy = finished_networks.save(network, test, file, commit=commit)
-                network.path.unlink()  # the export is found in its place
-                words.append(f"{file.stem}: accuracy {accuracy:.4f}, {network.seconds:.0f} s")
+        for path, network in run.networks(experiment.models(parameters, part, roles)):
+            if finished_networks.find(network.origin, network.recipe):
+                continue
+            stem = re.sub(r"[^\w-]+", "-", "-".join([part.name + path, *changes]))
+            file = folder / f"{stem}.safetensors"
+            test = tests[network.origin["images"]]
+            test = test.subset(test.labels >= 0)
+            accuracy = finished_networks.save(network, test, file, commit=commit)
+            network.path.unlink()  # the export is found in its place
+            words.append(f"{file.stem}: accuracy {accuracy:.4f}, {network.seconds:.0f} s")
     print("\n" + (", ".join(words) or "exported already"))
 
 

@@ -1,4 +1,4 @@
-"""Execute one step of the plan in RUNS/plan.json: a notebook with its parameters.
+"""Execute one step of the plan in RUNS/plan.json: a notebook with its parameters, or a job without.
 
 python workflow/execute.py openset_calibration/evaluation runs/mini
 """
@@ -14,6 +14,7 @@ from pathlib import Path
 
 import kernels  # isort: skip (the others import faster after it)
 
+import jobs
 import nbformat
 import papermill
 from forks import DRIVER, KERNEL, Forked, launch
@@ -22,7 +23,7 @@ from jupyter_client.localinterfaces import localhost
 from jupyter_client.provisioning import local_provisioner
 from nbclient.exceptions import DeadKernelError
 from papermill.exceptions import PapermillExecutionError
-from step import ROOT, Step, keep, read, state, take_kept
+from step import NETWORK, PART, ROOT, Step, keep, kind_of, read, state, take_gpu, take_kept
 from traitlets import default
 
 from helpers.checks import known_name
@@ -63,16 +64,27 @@ def main() -> None:
     arguments = parser.parse_args()
     steps = read(arguments.runs)
     step = steps[known_name("step", arguments.step, steps)]
-    output = arguments.runs / f"{step.name}.ipynb"
+    output = arguments.runs / step.output
+    outcome = ""
     # After a kill of the pipeline, this step may still run; wait rather than share its files.
     with locked(output.with_name(f".{output.stem}.lock")):
         began = time.monotonic()
         if not take_kept(step, arguments.runs):
             before = state(step, arguments.runs)
-            execute(step, output)
+            take_gpu(step, arguments.runs)
+            # networks exist; without this, a changed key costs hours
+            if step.needs and not step.trains:
+                permission = "short" if step.kind == "training" else "refused"
+                os.environ.setdefault("TRAINING", permission)
+            if step.notebook:
+                execute(step, output, arguments.runs)
+            else:
+                outcome = f", {jobs.do(step, output)}"
             if without_driver():
                 keep(step, arguments.runs, before)
-    print(f"{step.name}: {time.monotonic() - began:.0f} s", flush=True)
+    if step.kind == NETWORK:
+        outcome += f"; {jobs.progress(steps, arguments.runs)}"
+    print(f"{step.name}: {time.monotonic() - began:.0f} s{outcome}", flush=True)
 
 
 def without_driver() -> bool:
@@ -85,19 +97,20 @@ def without_driver() -> bool:
     return False
 
 
-def execute(step: Step, output: Path) -> None:
+def execute(step: Step, output: Path, runs: Path) -> None:
     """Execute a step's notebook, and name it `output` once it is complete."""
     started = output.with_suffix(".running.ipynb")
     # the default of numpy and torch; a training sets the number in its recipe
     os.environ.update(OMP_NUM_THREADS=str(step.threads), MKL_NUM_THREADS=str(step.threads))
-    if step.needs and not step.trains:  # networks exist; without this, a changed key costs hours
-        os.environ.setdefault("TRAINING", "refused")
     try:
         executed = run_notebook(step, started)
     except (PapermillExecutionError, DeadKernelError) as error:
         failed = output.with_suffix(".failed.ipynb")
         started.replace(failed)
-        sys.exit(explanation(step, error, failed))
+        before = [name for name in step.needs if kind_of(name) in (NETWORK, PART)]
+        needed = {name: Step(name, "", {}) for name in before}
+        reasons = [f"{name}: {why}" for name, why in jobs.failures(needed, runs).items()]
+        sys.exit("\n".join([explanation(step, error, failed), *reasons]))
     # user and system time of this process and of the kernel, which has ended
     executed.metadata.papermill.cpu_seconds = sum(os.times()[:4]) + Forked.seconds
     nbformat.write(executed, started)

@@ -215,4 +215,5 @@ if __name__ == "__main__":
         sys.exit()
     if ADDRESS in os.environ:
         sys.exit(Forked(["execute", *sys.argv[1:]], {**os.environ}, os.getcwd()).wait() & 255)
+    os.environ.update(THREADS)
     runpy.run_module("execute", run_name="__main__")

@@ -4,25 +4,28 @@ All parameters are checked here, before the first step runs, except the ranges o
 arguments: that check needs torch, and follows when the training begins.
 """
 
+import argparse
+import functools
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import yaml
-from step import ASKING, ROOT, Step
+from step import NETWORK, PART, ROOT, Step
 
 from helpers import data, modules
 from helpers.checks import file_name, known_name
-from helpers.papers import PAPERS
+from helpers.papers import PAPERS, run
 from helpers.papers.parameters import Parameters, tiers
 from pictures import FAMILIES
 from synthesis.chapters import CHAPTERS, PARAMETERS_OF, load, package_of
 
 #: The notebooks of a chapter, in order; other notebooks are independent, or about all chapters.
 CHAPTER = ("dataset", "training", "evaluation", "figures")
-_BEFORE = {"evaluation": "training", "figures": "evaluation"}
+_BEFORE = {"training": PART, "evaluation": "training", "figures": "evaluation"}
 #: The folder of notebooks that extend the papers and use the parameters of one paper.
 BEYOND = "beyond"
 #: Notebooks that read the results of all papers.
@@ -108,6 +111,9 @@ def steps_of(tier: str, paper: str) -> list[Step]:
     beyond = [name for name, lender in PARAMETERS_OF.items() if lender == paper]
     before = _BEFORE | dict.fromkeys(beyond, "evaluation")
     steps: dict[str, list[Step]] = {}
+    if parameters.finished is None and paper in CHAPTERS:
+        steps = jobs_of(parameters, common)
+        before["evaluation"] = PART
     for kind in [*notebooks_of(paper), *beyond]:
         folder = BEYOND if kind in beyond else paper
         trains = kind == "training"
@@ -131,6 +137,37 @@ def steps_of(tier: str, paper: str) -> list[Step]:
             for number, (point, values) in enumerate(points.items())
         ]
     return [step for kind in steps for step in steps[kind]]
+
+
+def jobs_of(parameters: Parameters, common: Mapping) -> dict[str, list[Step]]:
+    """Return the steps without notebook: the training of each network, the evaluation of each part.
+
+    A part's evaluation may use any network of the chapter.
+    """
+    names: dict[tuple[str, str], str] = {}
+    steps: dict[str, list[Step]] = {NETWORK: [], PART: []}
+
+    def add(kind: str, needs: Iterable[str], part: str, *network: str) -> str:
+        title = re.sub(r"[^\w.+]+", "-", "-".join([part, *network]))
+        step = Step(
+            name=f"{parameters.paper}/{kind}/{title}",
+            notebook="",
+            parameters={"tier": parameters.tier, "part": part, "network": "".join(network)},
+            needs=tuple(needs),
+            threads=parameters.training.get("threads", 1),
+            **common,
+        )
+        steps[kind].append(step)
+        return step.name
+
+    parts = run.parts(parameters)
+    for part in parts:
+        for network in part.networks:
+            first = names.get((part.after, network))
+            names[part.name, network] = add(NETWORK, filter(None, [first]), part.name, network)
+    for part in parts:
+        add(PART, names.values(), part.name)
+    return steps
 
 
 def _injected(notebook: str, parameters: Parameters, knobs: Mapping[str, object]) -> dict:
@@ -169,9 +206,14 @@ def priorities(steps: Mapping[str, Step]) -> dict[str, int]:
     Long chains start first, so that no chain runs alone on one core at the end.
     """
 
+    after: dict[str, list[str]] = {name: [] for name in steps}
+    for step in steps.values():
+        for need in step.needs:
+            after[need].append(step.name)
+
+    @functools.cache
     def longest(name: str) -> int:
-        after = (step.name for step in steps.values() if name in step.needs)
-        return max((1 + longest(name) for name in after), default=0)
+        return max((1 + longest(name) for name in after[name]), default=0)
 
     return {name: longest(name) for name in steps}
 
@@ -184,7 +226,7 @@ def for_snakemake(steps: Mapping[str, Step]) -> dict[str, Step]:
         missing = missing_of(step)
         ready[name] = replace(
             step,
-            reads=(*code_of(step.notebook), *packs_of(step), *tables_of(step)),
+            reads=(*code_of(step), *packs_of(step), *tables_of(step)),
             # without folders: the step runs again when a folder appears or disappears
             settings=step.settings | ({"missing": [*missing]} if missing else {}),
             priority=priority[name],
@@ -193,14 +235,53 @@ def for_snakemake(steps: Mapping[str, Step]) -> dict[str, Step]:
     return ready
 
 
+def needs_of(step: Step) -> dict:
+    """Return the values of ``resources.yaml`` for a step; `hours` is a number."""
+    table = _resources()
+    values = table[known_name("tier of workflow/resources.yaml", step.settings["tier"], table)]
+    chapter = step.name.partition("/")[0]
+    for name in (step.kind, chapter, f"{chapter}/{step.kind}"):
+        values = values | values.get(name, {})
+    hours = values["hours"]
+    if isinstance(hours, dict):
+        words = re.split("[/-]", step.name)
+        hours = [hours[word] for word in hours if word in words][-1]
+    return values | {"hours": hours}
+
+
+@functools.cache
+def _resources() -> dict[str, dict]:
+    return yaml.safe_load((ROOT / "workflow" / "resources.yaml").read_text(encoding="utf-8"))
+
+
 def resources_of(step: Step) -> dict[str, int]:
     """Return a step's cluster resources, by the names that Snakemake's executors know."""
-    table = yaml.safe_load((ROOT / "workflow" / "resources.yaml").read_text(encoding="utf-8"))
-    values = table[known_name("tier of workflow/resources.yaml", step.settings["tier"], table)]
-    values |= values.get(step.name.partition("/")[0], {})
+    values = needs_of(step)
     cpus = max(values["cpus"], step.settings.get("training", {}).get("threads", 1))
-    gpu = values["gpu"] if Path(step.notebook).stem in ASKING else 0
+    gpu = values["gpu"] if step.uses_networks else 0
     return {"gpu": gpu, "cpus_per_task": cpus} | {key: values[key] for key in ("mem_mb", "runtime")}
+
+
+def overview(steps: Iterable[Step]) -> pd.DataFrame:
+    """Return the number of jobs, their hours and their resources, by chapter and kind."""
+    rows = []
+    for step in steps:
+        resources = resources_of(step)
+        hours = needs_of(step)["hours"]
+        rows.append(
+            {
+                "chapter": step.name.partition("/")[0],
+                "kind": step.kind if step.kind in (NETWORK, PART) else "notebook",
+                "jobs": 1,
+                "longest, hours": hours,
+                "GPU hours": hours * resources["gpu"],
+                "requested hours": resources["runtime"] / 60,
+                "CPUs": resources["cpus_per_task"],
+                "memory, GB": resources["mem_mb"] / 1000,
+            }
+        )
+    groups = pd.DataFrame(rows).groupby(["chapter", "kind"], sort=False)
+    return groups.max().assign(**groups[["jobs", "GPU hours"]].sum())
 
 
 def _of_others(step: Step, steps: Iterable[Step]) -> list[str]:
@@ -214,11 +295,21 @@ def _of_others(step: Step, steps: Iterable[Step]) -> list[str]:
     return [each.name for each in steps if each.trains and each.name.startswith(f"{lender}/")]
 
 
-def code_of(notebook: str) -> list[str]:
-    """Return the files of `helpers` that a notebook needs, directly or not, by its imports.
+@functools.cache
+def code_of_jobs(paper: str) -> list[str]:
+    """Return the files of `helpers` that the jobs of a chapter need."""
+    names = [f"{package_of(paper)}.{module}" for module in ("parameters", "experiment")]
+    return sorted(str(file.relative_to(ROOT)) for file in modules.files("", *names))
 
-    A change of a module reruns only the notebooks that use it.
+
+def code_of(step: Step) -> list[str]:
+    """Return the files of `helpers` that a step needs, directly or not, by its imports.
+
+    A change of a module reruns only the steps that use it.
     """
+    notebook = step.notebook
+    if not notebook:
+        return code_of_jobs(step.name.partition("/")[0])
     source = "\n".join(source for source, _ in code_cells(notebook))
     # a paper's record finds its modules by their names, so no import shows them
     uses_driver = re.search(r"papers(\.| import )run\b", source)
@@ -233,3 +324,18 @@ def code_of(notebook: str) -> list[str]:
     if stem in ABOUT_ALL:
         names += [f"synthesis.claims.{paper}" for paper in PAPERS]
     return sorted(str(file.relative_to(ROOT)) for file in modules.files(source, *names))
+
+
+def main() -> None:
+    """Print the number of jobs of a tier, their hours and their resources on a cluster."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--tier", default="mini", choices=tiers(ROOT))
+    table = overview(plan(parser.parse_args().tier).values())
+    print(table.round(1).to_string())
+    print(
+        f"\n{table['jobs'].sum()} jobs, about {table['GPU hours'].sum():,.0f} GPU hours (estimates)"
+    )
+
+
+if __name__ == "__main__":
+    main()

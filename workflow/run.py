@@ -12,17 +12,18 @@ import argparse
 import getpass
 import os
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
 import forks
+import jobs
 import pandas as pd
-import sweep
 import yaml
 from make_data import advice, is_automatic, refusal
-from plan import for_snakemake, missing_of, papers, plan, with_needs
+from plan import for_snakemake, missing_of, needs_of, papers, plan, with_needs
 from snakemake.cli import main as snakemake
-from step import ROOT, Step, make_folder, write
+from step import GPUS, NETWORK, PART, ROOT, Step, gpus, kind_of, make_folder, write
 
 from helpers.checks import known_name
 from helpers.files import locked
@@ -56,7 +57,11 @@ def chosen(steps: Mapping[str, Step], tier: str, paper: str | None, step: str | 
     if paper:
         known_name(f"paper of tier {tier}", paper, papers(tier))
     names = [name for name in steps if not paper or name.startswith(f"{paper}/")]
-    return [known_name("step", step, names)] if step else names
+    if not step:
+        return names
+    # a message does not list hundreds of jobs
+    listed = [name for name in names if name == step or kind_of(name) not in (NETWORK, PART)]
+    return [known_name("step", step, listed)]
 
 
 def tell_missing(steps: Mapping[str, Step]) -> None:
@@ -77,7 +82,7 @@ def failures(steps: Mapping[str, Step], runs: Path) -> list[str]:
     """
     text = Path(__file__).with_name("expected.yaml").read_text("utf-8")
     expected = yaml.safe_load(text).get(runs.name, {})
-    lines = []
+    lines = [f"{name}: {outcome}" for name, outcome in jobs.failures(steps, runs).items()]
     for step in steps.values():
         for path in filter(Path.exists, map(runs.joinpath, step.makes)):
             table = pd.read_parquet(path)
@@ -142,16 +147,24 @@ def execute(arguments: argparse.Namespace, runs: Path) -> None:
     """Write the plan into the folder of a tier, and start Snakemake."""
     steps = planned(arguments.tier, arguments.paper, arguments.step)
     write(steps, runs)
+    jobs.forget(steps, runs)
     os.chdir(ROOT)
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     give_home(runs)
-    print(f"tier {arguments.tier}: notebooks wanted: {len(steps)}", flush=True)
+    networks = sum(step.kind == NETWORK for step in steps.values())
+    notebooks = sum(bool(step.notebook) for step in steps.values())
+    print(f"tier {arguments.tier}: notebooks wanted: {notebooks}, networks: {networks}", flush=True)
     tell_missing(steps)
     options = f"--snakefile workflow/Snakefile --config tier={arguments.tier} --nolock "
     options += "--rerun-incomplete --keep-going --quiet rules host --show-failed-logs"
-    here = ["--cores", arguments.cores, *(["--resources", "trainings=1"] if sweep.gpus() else [])]
-    where = ["--profile", arguments.profile] if arguments.profile else here
+    os.environ[jobs.BEGAN] = str(time.time())
+    where = ["--profile", arguments.profile]
     if not arguments.profile:
+        where = ["--cores", arguments.cores]
+        at_a_time = max(needs_of(step)["at_a_time"] for step in steps.values())
+        if shared := gpus() * at_a_time:
+            os.environ[GPUS] = ",".join(shared)
+            where += ["--resources", f"gpu_users={len(shared)}"]
         forks.SERVER = forks.start_server()
     try:
         snakemake([arguments.target, *options.split(), *where])

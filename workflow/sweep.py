@@ -9,19 +9,17 @@ complete networks, outputs and rows are in the cache.
 
 import argparse
 import os
-import re
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
-from itertools import repeat, takewhile
+from itertools import repeat
 from multiprocessing import current_process, get_context, parent_process
 from pathlib import Path
 
 import pandas as pd
-from step import ROOT, end_with_parent
+from step import ROOT, VISIBLE, end_with_parent, gpus
 from tqdm import tqdm
 
 from helpers.files import check_no_device
@@ -30,8 +28,6 @@ from helpers.papers import run
 from helpers.papers.parameters import Parameters, value_of
 from helpers.tables import results
 from synthesis.chapters import load
-
-VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
 def parse(command_line: list[str] | None = None) -> tuple[argparse.Namespace, Parameters, list]:
@@ -107,15 +103,6 @@ def table_of(parameters: Parameters, parts: list, processes: int) -> pd.DataFram
     with ProcessPoolExecutor(processes, get_context("spawn"), initializer=begin) as pool:
         tables = pool.map(run.rows_of_part, repeat(parameters), parts)
         return pd.concat(tqdm(tables, "parts", len(parts)), ignore_index=True)
-
-
-def gpus() -> list[str]:
-    """Return the names of the GPUs that may be used, without loading torch."""
-    if VISIBLE in os.environ:
-        names = os.environ[VISIBLE].split(",")
-        return list(takewhile(lambda name: name.strip() not in ("", "-1"), names))  # as CUDA does
-    # parts of a GPU are indented; or there is no such program
-    return re.findall(r"^GPU (\d+)", subprocess.getoutput("nvidia-smi -L"), re.M)
 
 
 def begin() -> None:

@@ -13,6 +13,8 @@ The module ``experiment`` of each paper has the same stages; no stage calls anot
   arrays, or objects with a ``sha256`` (`Images`, `Fitted`, ...): their content is the key of the
   stored rows.  Leaves of `models` with ``seconds`` and ``device_name`` give the cost of training.
   Roles may have ``missing``: data sets that are not available, and why; each is a row ``failed``.
+* A part that trains several networks names them in ``networks``.  One more stage trains one of
+  them: ``network(parameters, part, roles, name)``.
 * `outputs` and `rows` are called only if the rows are not stored yet.  `outputs` holds everything
   that `rows` needs: the models too, if a score uses the images again.
 * `rows` yields the results of `results.row`, with the columns that are not in the part's
@@ -47,6 +49,8 @@ log = logging.getLogger(__name__)
 Draw = Callable[[str, int], np.ndarray]
 #: The number of images in a row about a part or a data set without numbers: the least possible.
 _NO_IMAGES = 1
+#: The name of the network of a part that trains a single one.
+ALONE = "0"
 _ERROR = re.compile(r"\w+(Error|Exception|Warning): ")
 
 
@@ -56,11 +60,15 @@ class Part:
 
     `identity` has the columns that its rows share, such as ``data_set``, ``backbone`` and ``run``;
     a row may have another value.  Parts with the same `roles` share the roles of the images.
+    `networks` are the names of the networks that the part trains, `ALONE` for a single one.  The
+    networks of the same name of the part `after` are trained first.
     """
 
     name: str
     identity: Mapping[str, Any]
     roles: str | None = None
+    networks: tuple[str, ...] = ()
+    after: str = ""
 
 
 def rows(
@@ -137,6 +145,24 @@ def ask(parameters: Parameters, part: Part, ready: Mapping[str, Any] | None = No
     return models, experiment.outputs(parameters, part, roles, models)
 
 
+def train(parameters: Parameters, part: Part, name: str) -> Any:
+    """Return one network of a part as its experiment does, trained or from the cache."""
+    experiment = experiment_of(parameters)
+    roles = experiment.roles(parameters, part)
+    if part.networks == (ALONE,):
+        return experiment.models(parameters, part, roles)
+    known_name(f"network of {part.name}", name, part.networks)
+    return experiment.network(parameters, part, roles, name)
+
+
+def networks(models: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the networks in a part's models that were trained, each with its path and number."""
+    for path, leaf in leaves(models):
+        for number, network in enumerate(getattr(leaf, "networks", (leaf,))):
+            if hasattr(network, "history"):
+                yield f"{path}{f'-{number}' if number else ''}", network
+
+
 def outputs(parameters: Parameters, part: Part):
     """Return the outputs of a part."""
     return ask(parameters, part)[1]
@@ -187,9 +213,7 @@ def _rows_of_part(parameters: Parameters, part: Part, roles) -> tuple[pd.DataFra
             lacking = _table(failed, columns, content, models, parameters.seed)
             table = pd.concat([table, lacking], ignore_index=True)
         return table, roles
-    except cache.MissingError:  # not an error of the part
-        raise
-    except Exception as error:  # from other people's models and files
+    except Exception as error:  # a missing network, or from other people's models and files
         log.exception("%s, part %s failed; the others go on", parameters.paper, part.name)
         why = f"part {part.name} failed: {type(error).__name__}: {error}"
         failed = [_failed("test", why)]

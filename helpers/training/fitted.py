@@ -8,6 +8,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,6 +48,8 @@ TRAINING = {
 #: Code of a network's outputs in their key.
 COMPUTING = cache.code("helpers.networks.inference", _NETWORK)
 log = logging.getLogger(__name__)
+#: The longest training that a value of TRAINING permits, in epochs; others permit each training.
+LONGEST = {"refused": 0, "short": 3}
 PASSES_AT_ONCE = 500  # images in a batch with dropout: the draws depend on this number
 
 
@@ -250,11 +253,12 @@ class Training:
 
     def make(self, path: Path) -> None:
         """Train the network into a checkpoint, unless another process does so meanwhile."""
-        if os.environ.get("TRAINING") == "refused":
+        permission = os.environ.get("TRAINING", "allowed")
+        if self.recipe.epochs > LONGEST.get(permission, inf):
             raise cache.MissingError(
-                f"{path}: not there, and TRAINING=refused; the network of {self.images.name} with "
-                f"{self.recipe} and seed {self.seed} is trained by an earlier step, unless data, "
-                "parameters, code or versions differ; TRAINING=allowed trains it here"
+                f"{path}: not there, and TRAINING={permission}; the network of {self.images.name} "
+                f"with {self.recipe} and seed {self.seed} is trained by an earlier step, unless "
+                "data, parameters, code or versions differ; TRAINING=allowed trains it here"
             )
         precision_on(self.device, self.recipe.precision)  # refused before anything is computed
         with locked(cache_root() / "locks" / f"{self.key}.lock"):

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from itertools import product
 from types import SimpleNamespace
 from typing import ClassVar
-from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -115,10 +114,19 @@ def test_a_part_that_fails_is_a_row_and_ends_no_other(experiment):
     assert run.rows_of_part(given("broken"), part)["metric"].tolist() == ["failed"]
 
 
-def test_a_network_that_may_not_be_trained_here_ends_all(experiment):
-    experiment.models = Mock(side_effect=cache.MissingError("not there"))
-    with pytest.raises(cache.MissingError, match="not there"):
-        run.rows(given("digits"), progress=False)
+def test_a_network_that_is_missing_is_a_failed_part_and_ends_no_other(experiment):
+    plain = experiment.models
+
+    def models(parameters, part, roles):
+        if part.name == "digits/1":
+            raise cache.MissingError("network 'a' is not there")
+        return plain(parameters, part, roles)
+
+    experiment.models = models
+    table = run.rows(given("digits"), progress=False)
+    note = "part digits/1 failed: MissingError: network 'a' is not there"
+    assert run.failed_parts(table) == [note]
+    assert table["metric"].tolist() == ["mean", "mean", "failed"]
 
 
 def test_a_part_is_named_alone_or_by_its_network(experiment):

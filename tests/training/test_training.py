@@ -258,6 +258,13 @@ def test_a_network_is_loaded_or_named_if_training_is_refused(images, monkeypatch
         fit(images, seed=1)
 
 
+def test_short_trainings_are_of_three_epochs_at_most(images, monkeypatch):
+    monkeypatch.setenv("TRAINING", "short")
+    assert len(fit(images, replace(SHORT, epochs=3)).history) == 3
+    with pytest.raises(cache.MissingError, match="not there, and TRAINING=short; the network of"):
+        fit(images, replace(SHORT, epochs=4))
+
+
 def test_training_in_bfloat16_keeps_its_weights_in_float32(images, monkeypatch):
     """Any processor can emulate it: other numbers than float32, a loss that falls."""
     monkeypatch.setattr(devices, "computes_bfloat16", lambda: True)

@@ -14,12 +14,12 @@ from tests.workflow.test_store_outputs import notebook
 def step(tmp_path, monkeypatch):
     """Return a function that executes a notebook that divides 12 by its parameter."""
 
-    def run(divisor, source="12 // divisor", needs=()):
+    def run(divisor, source="12 // divisor", needs=(), name="paper/divide"):
         divided = notebook("divisor: int = 3", source, "'the end'")
         divided.cells[0].metadata["tags"] = ["parameters"]
         nbformat.write(divided, path := tmp_path / "divide.ipynb")
-        chosen = steps.Step("paper/divide", str(path), {"divisor": divisor}, needs)
-        (tmp_path / "runs").mkdir()
+        chosen = steps.Step(name, str(path), {"divisor": divisor}, needs)
+        (tmp_path / "runs").mkdir(exist_ok=True)
         steps.write({chosen.name: chosen}, tmp_path / "runs")
         monkeypatch.setattr(sys, "argv", ["execute.py", chosen.name, str(tmp_path / "runs")])
         execute.main()
@@ -36,12 +36,22 @@ def test_the_executed_notebook_has_its_parameters_and_nothing_is_left_beside_it(
     assert executed.metadata.papermill.cpu_seconds > 0.1  # the kernel's among them
 
 
-@pytest.mark.parametrize(("needs", "seen"), [((), "'None'"), (("paper/training",), "'refused'")])
-def test_a_step_after_the_training_does_not_train(step, monkeypatch, needs, seen):
+@pytest.mark.parametrize(
+    ("name", "needs", "seen"),
+    [
+        ("paper/training", (), "'None'"),
+        ("paper/evaluation", ("paper/part/a",), "'refused'"),
+        ("paper/training", ("paper/part/a",), "'short'"),
+    ],
+)
+def test_a_step_after_the_training_does_not_train(step, tmp_path, monkeypatch, name, needs, seen):
+    """A page about training trains its first epochs."""
+    (tmp_path / "training.ipynb").touch()
     monkeypatch.setenv("TRAINING", "")  # and so as it was, afterwards
     monkeypatch.delenv("TRAINING")
-    folder = step(4, source="import os\nstr(os.environ.get('TRAINING'))", needs=needs)
-    executed = nbformat.read(folder / "divide.ipynb", as_version=4)
+    source = "import os\nstr(os.environ.get('TRAINING'))"
+    folder = step(4, source=source, needs=needs, name=name)
+    executed = nbformat.read(folder / f"{name.partition('/')[2]}.ipynb", as_version=4)
     assert executed.cells[-2].outputs[0].data["text/plain"] == seen
 
 
@@ -51,6 +61,14 @@ def test_a_failure_names_notebook_cell_parameter_and_remedy(step, tmp_path):
         step(0)
     left = [path.name for path in (tmp_path / "runs" / "paper").glob("[!.]*")]
     assert left == ["divide.failed.ipynb"]
+
+
+def test_a_failure_names_the_jobs_that_failed_before(step, tmp_path):
+    (folder := tmp_path / "runs" / "paper" / "part").mkdir(parents=True)
+    (folder / "a.txt").write_text("failed: network 'b' is missing")
+    (folder / "c.txt").write_text("9 rows")
+    with pytest.raises(SystemExit, match=r"\npaper/part/a: failed: network 'b' is missing$"):
+        step(0, needs=("paper/part/a", "paper/part/c"))
 
 
 def test_a_kernel_that_dies_is_told_from_an_error(step):

@@ -1,9 +1,11 @@
 """The plan: what is refused before anything runs, and what depends on what."""
 
+import functools
 import json
 import re
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import plan
 import pytest
 import yaml
 
+from helpers import checkpoints
 from helpers.papers import PAPERS
 from helpers.papers.parameters import values_of
 from synthesis.chapters import CHAPTERS, load
@@ -20,11 +23,12 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 PAPER = "openset_calibration"
 NO_FILES = beside(__file__, "no_file_names.yaml")
+planned = functools.cache(plan.plan)
 
 
 @pytest.mark.parametrize("tier", plan.tiers(ROOT))
 def test_every_tier_has_a_plan_whose_steps_exist(tier):
-    steps = plan.plan(tier)
+    steps = planned(tier)
     for step in steps.values():
         assert (ROOT / step.notebook).exists()
         assert set(step.needs) <= set(steps)
@@ -33,8 +37,8 @@ def test_every_tier_has_a_plan_whose_steps_exist(tier):
         if paper in CHAPTERS and not load(paper, tier).trainings():
             kinds -= {"training"}  # of networks that are all given
         assert {f"{paper}/{kind}" for kind in kinds} <= set(steps)  # the pages of the book
-        chapter = (step for name, step in steps.items() if name.startswith(f"{paper}/"))
-        assert {Path(step.notebook).stem for step in chapter} == kinds
+        chapter = [step for name, step in steps.items() if name.startswith(f"{paper}/")]
+        assert {step.kind for step in chapter if step.notebook} == kinds
 
 
 def test_a_notebook_has_one_parameters_cell_or_shows_committed_results(tmp_path):
@@ -131,17 +135,18 @@ def test_a_pack_in_the_repository_is_named_without_the_folder_of_the_clone(root,
 
 def test_a_gpu_is_asked_for_where_the_tier_wants_one_and_networks_are_at_work():
     by_gpu = {True: set(), False: set()}
-    every = ((tier, *item) for tier in plan.tiers(ROOT) for item in plan.plan(tier).items())
+    every = ((tier, *item) for tier in plan.tiers(ROOT) for item in planned(tier).items())
     for tier, name, step in every:
         by_gpu[plan.resources_of(step)["gpu"] > 0].add((tier, *name.split("/")[:2]))
     assert {tier for tier, *_ in by_gpu[True]} == {"authors", "small", "paper"}
-    assert {kind for *_, kind in by_gpu[True]} == {"training", "evaluation", "figures"}
+    notebooks = {"training", "evaluation", "figures"}
+    assert {kind for *_, kind in by_gpu[True]} == notebooks | {"network", "part"}
     assert ("small", "human_centric", "evaluation") in by_gpu[False]  # half an hour of two cores
 
 
 def test_what_is_about_all_papers_waits_for_the_results_of_each():
     """And depends on what is committed of each."""
-    steps = plan.plan("mini")
+    steps = planned("mini")
     evaluated = {f"{paper}/evaluation" for paper in PAPERS}
     for kind in plan.ABOUT_ALL:
         assert set(steps[f"synthesis/{kind}"].needs) == evaluated
@@ -160,20 +165,78 @@ def test_what_others_wait_for_goes_first():
 
 def test_networks_of_another_paper_are_not_trained_at_the_same_time():
     """The synthesis takes the networks of unknown detection from the cache."""
-    steps = plan.plan("mini")
+    steps = planned("mini")
     trained = {name for name in steps if name.startswith("unknown_detection/training")}
     assert set(steps["synthesis/evaluation"].needs) == trained and not steps["audit/audit"].needs
     assert steps["synthesis/evaluation"].trains and not steps["uimnet/evaluation"].trains
 
 
+def test_each_network_and_each_part_is_a_job_before_the_notebooks():
+    steps = planned("paper")
+    networks = {name: step for name, step in steps.items() if step.kind == "network"}
+    counts = Counter(name.partition("/")[0] for name in networks)
+    # 2 networks x 2 forms x 8 algorithms x 5 trials x 3 data seeds; 5 runs of 6 trainings, and of 4
+    # further members; 5 networks, and one on CIFAR-100
+    assert counts == {"uimnet": 480, "unknown_detection": 50, "gscore": 6}
+    erm = "uimnet/network/resnet18-erm-none-2-4"
+    assert steps["uimnet/network/resnet18-rnd-none-2-4"].needs == (erm,)
+    assert steps[erm].parameters == {
+        "tier": "paper",
+        "part": "resnet18/erm/none",
+        "network": "2-4",
+    }
+    of_uimnet = {name for name in networks if name.startswith("uimnet/")}
+    assert set(steps["uimnet/part/resnet50-mimo-weights"].needs) == of_uimnet
+    parts = {name for name in steps if name.startswith("uimnet/part/")}
+    assert len(parts) == 32
+    for kind in ("training/others-2", "evaluation"):
+        assert set(steps[f"uimnet/{kind}"].needs) == parts
+        assert not steps[f"uimnet/{kind}"].trains
+    assert len([name for name in steps if name.startswith("human_centric/part/")]) == 45
+
+
+def test_tier_mini_has_notebooks_only():
+    assert all(step.notebook for step in planned("mini").values())
+
+
+@pytest.mark.parametrize("tier", plan.tiers(ROOT))
+def test_each_job_requests_more_hours_than_it_needs_and_at_most_a_day(tier):
+    table = plan.overview(planned(tier).values())
+    print(table.to_string())
+    assert (1.15 * table["longest, hours"] <= table["requested hours"]).all()
+    assert (table["requested hours"] <= 24).all()
+
+
+@pytest.mark.parametrize("paper", ["openset_calibration", "uimnet", "unknown_detection"])
+def test_the_estimated_hours_of_small_networks_cover_each_measured_training(paper):
+    files = [*ROOT.glob(f"results/small/networks/{paper}/*.safetensors")]
+    seconds = [checkpoints.load(file)[1]["seconds"] for file in files]
+    step = plan.Step(f"{paper}/network/a", "", {"tier": "small"})
+    assert len(files) >= 10
+    assert max(seconds) / 3600 <= plan.needs_of(step)["hours"]
+
+
+def test_the_overview_adds_up_jobs_and_hours():
+    names = ("resnet18-erm-none-0-0", "resnet50-erm-none-0-0", "resnet50-mimo-none-0-0")
+    steps = [plan.Step(f"uimnet/network/{name}", "", {"tier": "paper"}) for name in names]
+    row = plan.overview(steps).loc[("uimnet", "network")]
+    assert (row["jobs"], row["longest, hours"]) == (3, 13.4)
+    assert row["GPU hours"] == pytest.approx(3.7 + 4 + 13.4)
+
+
 def test_a_notebook_depends_on_the_modules_that_it_uses_and_on_no_others():
     names = (f"{PAPER}/training", f"{PAPER}/figures", "audit/audit")
-    training, figures, audit = (set(plan.code_of(f"notebooks/{name}.ipynb")) for name in names)
+    steps = (plan.Step(name, f"notebooks/{name}.ipynb", {}) for name in names)
+    training, figures, audit = (set(plan.code_of(step)) for step in steps)
     assert "known_unknowns/auditing/templates/sentences.jinja" in audit - figures
     assert {"helpers/training/loop.py", "helpers/data/packs.py"} <= training
     claims = {f"synthesis/claims/{PAPER}.py"}
     assert claims <= figures - training
-    assert claims <= set(plan.code_of("notebooks/synthesis/ledger.ipynb"))
+    ledger = plan.Step("synthesis/ledger", "notebooks/synthesis/ledger.ipynb", {})
+    assert claims <= set(plan.code_of(ledger))
+    job = set(plan.code_of(plan.Step(f"{PAPER}/network/a", "", {})))
+    assert {"helpers/training/loop.py", f"helpers/papers/{PAPER}/experiment.py"} <= job
+    assert claims.isdisjoint(job)
 
 
 def test_plans_and_steps_need_no_torch():

@@ -14,12 +14,20 @@ from tests.mistakes import beside
 
 CHOSEN, REFUSED = beside(__file__, "command_lines.yaml").values()
 STEPS = dict.fromkeys(["uimnet/training", "uimnet/figures", "gscore/figures"])
+JOB = "uimnet/network/resnet8-erm-none-0-0"
 
 
 @pytest.mark.parametrize(("paper", "step", "names"), CHOSEN)
 def test_a_paper_or_a_step_is_chosen_by_name(paper, step, names):
     with pytest.raises(ValueError, match=names) if isinstance(names, str) else nullcontext():
         assert run.chosen(STEPS, "mini", paper, step) == names
+
+
+def test_a_job_is_chosen_by_name_and_not_listed():
+    steps = STEPS | {JOB: None}
+    assert run.chosen(steps, "mini", None, JOB) == [JOB]
+    with pytest.raises(ValueError, match=r"unknown step 'uimnet/network/a'.*/training$"):
+        run.chosen(steps, "mini", None, "uimnet/network/a")
 
 
 def test_what_is_not_asked_for_may_lack_its_data(root):

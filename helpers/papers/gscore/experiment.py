@@ -19,7 +19,7 @@ from helpers.networks.model import Model, Network
 from helpers.papers.gscore import mixtures as mixing
 from helpers.papers.gscore.mixtures import HALVES, PRIMARY, DetectorScores, Mixtures, Variant
 from helpers.papers.gscore.roles import Suite, roles
-from helpers.papers.run import Draw, Part
+from helpers.papers.run import ALONE, Draw, Part
 from helpers.tables import results
 from helpers.training.fitted import fit
 
@@ -51,9 +51,11 @@ def parts(parameters: Parameters) -> list[Part]:
     grid += [(other, first_trained) for other in parameters.other_data_sets]
     all_parts = []
     for data_set, name in grid:
-        roles = name if parameters.is_published(name) else data_set
+        published = parameters.is_published(name)
+        roles = name if published else data_set
         identity = {"data_set": data_set, "backbone": name}
-        all_parts.append(Part(f"{data_set}/{name}", identity, roles=roles))
+        networks = () if published else (ALONE,)
+        all_parts.append(Part(f"{data_set}/{name}", identity, roles, networks))
     return all_parts
 
 

@@ -6,7 +6,9 @@ Every score on every network, by the detection error rate (DER) of thresholds th
 
 import logging
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Self
 
 import numpy as np
@@ -20,7 +22,7 @@ from helpers.networks.model import Model
 from helpers.papers.human_centric import parameters as names
 from helpers.papers.human_centric.parameters import ModelName, Parameters
 from helpers.papers.human_centric.roles import RoleOutputs, ShiftRoles, outputs_with, roles
-from helpers.papers.run import Draw, Part
+from helpers.papers.run import ALONE, Draw, Part
 from helpers.scores.info import LACKING
 from helpers.tables import results
 from helpers.training.fitted import fit, load_exported
@@ -58,7 +60,10 @@ def parts(parameters: Parameters) -> list[Part]:
     for id_set, name in grid:
         for run in range(parameters.runs_of(name)):
             identity = {"data_set": id_set, "backbone": name, "run": run}
-            all_parts.append(Part(f"{name}/{run}", identity, roles=id_set))
+            networks = (ALONE,) if name in trained else ()
+            teacher = parameters.teachers.get(name)
+            after = f"{teacher}/{run}" if teacher in trained else ""
+            all_parts.append(Part(f"{name}/{run}", identity, id_set, networks, after))
     return all_parts
 
 
@@ -200,9 +205,13 @@ def rows(
         for variant, outputs_of in variants.items():
             for row in _rows_of_network(outputs_of, weights):
                 yield {"variant": variant, "method": "network"} | row
-        for method in parameters.methods:
-            for row in _rows_of_score(variants, method, parameters, weights):
-                yield {"method": method} | row
+        rows_of = partial(_rows_of_score, variants, parameters=parameters, weights=weights)
+        # NumPy computes outside Python's lock; each score has the numbers that it has alone
+        with ThreadPoolExecutor(parameters.recipe().threads) as pool:
+            of_scores = pool.map(rows_of, parameters.methods)
+            for method, rows in zip(parameters.methods, of_scores, strict=True):
+                for row in rows:
+                    yield {"method": method} | row
 
 
 def _rows_of_network(outputs: RoleOutputs, weights: Mapping[str, np.ndarray]) -> Iterator[dict]:

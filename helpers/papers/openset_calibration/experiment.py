@@ -19,14 +19,14 @@ from helpers.outputs import Outputs
 from helpers.papers import content_of
 from helpers.papers.learnt_distances import arrays_of, learnt_distances
 from helpers.papers.openset_calibration.parameters import Parameters
-from helpers.papers.openset_calibration.roles import Split, roles
+from helpers.papers.openset_calibration.roles import SETTINGS, Split, roles
 from helpers.papers.run import Draw, Part
 from helpers.scores import calibration, openset
 from helpers.scores.openmax import ClassDistances, OpenMax, openmax_answer
 from helpers.tables import results
 from helpers.training.fitted import Fitted, fit
 
-__all__ = ["METHODS", "VARIANTS", "models", "outputs", "parts", "roles", "rows"]
+__all__ = ["METHODS", "VARIANTS", "models", "network", "outputs", "parts", "roles", "rows"]
 
 VARIANTS = content_of(__file__, "tables")["variants"]
 METHODS = tuple(VARIANTS["primary"])
@@ -81,17 +81,27 @@ def parts(parameters: Parameters) -> list[Part]:
         if run not in parameters.runs_of(network):
             continue
         identity = {"data_set": data_set, "backbone": network, "run": run}
-        all_parts.append(Part(f"{data_set}/{network}/{run}", identity, roles=f"{data_set}/{run}"))
+        name = f"{data_set}/{network}/{run}"
+        part = Part(name, identity, roles=f"{data_set}/{run}", networks=SETTINGS)
+        all_parts.append(part)
     return all_parts
 
 
 def models(parameters: Parameters, part: Part, roles: Mapping[str, Split]) -> dict[str, Fitted]:
     """Return the network of each setting, trained or from the cache."""
-    network = known_name("network", part.identity["backbone"], parameters.networks)
-    recipe = parameters.recipe(parameters.networks[network])
-    options = {"seed": parameters.seed * 1000 + part.identity["run"], "device": parameters.device}
-    options["finished"] = parameters.finished_networks
-    return {setting: fit(split.train, recipe, **options) for setting, split in roles.items()}
+    return {setting: network(parameters, part, roles, setting) for setting in roles}
+
+
+def network(parameters: Parameters, part: Part, roles: Mapping[str, Split], setting: str) -> Fitted:
+    """Return the network of one setting, trained or from the cache."""
+    name = known_name("network", part.identity["backbone"], parameters.networks)
+    return fit(
+        roles[setting].train,
+        parameters.recipe(parameters.networks[name]),
+        finished=parameters.finished_networks,
+        seed=parameters.seed * 1000 + part.identity["run"],
+        device=parameters.device,
+    )
 
 
 def outputs(

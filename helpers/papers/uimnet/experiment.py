@@ -30,8 +30,9 @@ from helpers.scores.images import ImageScore
 from helpers.scores.info import LACKING, lacking
 from helpers.tables import results
 from helpers.training.fitted import Fitted
+from helpers.training.objectives import create
 
-__all__ = ["held_out", "models", "outputs", "parts", "roles", "rows"]
+__all__ = ["held_out", "models", "network", "outputs", "parts", "roles", "rows"]
 
 log = logging.getLogger(__name__)
 SETS = ("validation", "test", "out")
@@ -103,13 +104,34 @@ class Choice:
 def parts(parameters: Parameters) -> list[Part]:
     """Return the parts: each network, algorithm and form of spectral normalisation."""
     all_parts = []
+    every_trial = itertools.product(range(parameters.runs), range(parameters.trials))
+    networks = tuple(f"{seed}-{number}" for seed, number in every_trial)
     grid = itertools.product(parameters.sizes, parameters.algorithms, parameters.spectral)
     for network, name, form in grid:
-        trials.algorithm_of(parameters, network, name, form)  # refuses an impossible search
+        algorithm = trials.algorithm_of(parameters, network, name, form)  # or it is impossible
         backbone = network + spectral_suffix(form)
         identity = {"data_set": parameters.data_set, "method": name, "backbone": backbone}
-        all_parts.append(Part(f"{network}/{name}/{form}", identity, roles=""))
+        part = Part(
+            f"{network}/{name}/{form}",
+            identity,
+            roles="",
+            networks=networks,
+            after=f"{network}/erm/{form}" if create(algorithm.recipe.objective).beside else "",
+        )
+        all_parts.append(part)
     return all_parts
+
+
+def network(
+    parameters: Parameters, part: Part, roles: Mapping[int, DomainSplit], name: str
+) -> trials.Trial:
+    """Return one trial on one data seed, trained or from the cache."""
+    seed, number = map(int, name.split("-"))
+    algorithm = trials.algorithm_of(parameters, *part.name.rsplit("/", 2))
+    recipe = trials.recipes_of(parameters, algorithm)[number]
+    first = trials.first_seed(parameters, seed)
+    options: dict = {"seed": first + number, "device": parameters.device}
+    return trials.train_trial(roles[seed].train, number, recipe, **options)
 
 
 def models(parameters: Parameters, part: Part, roles: Mapping[int, DomainSplit]) -> Search:

@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from helpers.tables import results
 from helpers.training import objectives
 from helpers.training.fitted import Fitted
 
-__all__ = ["models", "outputs", "parts", "roles", "rows"]
+__all__ = ["models", "network", "outputs", "parts", "roles", "rows"]
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,30 @@ def parts(parameters: Parameters) -> list[Part]:
             first.append(part)
         elif not run:  # after the parts that train its networks
             last.append(part)
-    return first + last
+    return _with_networks(parameters, first + last)
+
+
+def _with_networks(parameters: Parameters, all_parts: Sequence[Part]) -> list[Part]:
+    """Return parts with the networks that no part before them trains."""
+    trained = set()
+    complete = []
+    for part in all_parts:
+        name = part.identity["method"]
+        recipe = repr(parameters.method_recipe(name))
+        networks = []
+        for run, member in methods.named(name).networks(parameters, part.identity["run"]):
+            if (recipe, run, member) not in trained:
+                networks.append(f"{run}-{member}")
+            trained.add((recipe, run, member))
+        complete.append(replace(part, networks=tuple(networks)))
+    return complete
+
+
+def network(parameters: Parameters, part: Part, roles: Benchmark, name: str) -> Fitted:
+    """Return the network of a run and its member, trained or from the cache."""
+    run, member = map(int, name.split("-"))
+    recipe = parameters.method_recipe(part.identity["method"])
+    return detectors.train(parameters, roles, recipe, run=run, member=member)
 
 
 def models(parameters: Parameters, part: Part, roles: Benchmark) -> Model:

@@ -106,6 +106,18 @@ def test_rows_of_a_score_by_hand(seen):
     assert (drawn["bootstrap"].map(np.mean) - drawn["value"]).abs().max() < 0.1
 
 
+def test_scores_on_several_threads_have_the_same_rows_in_the_same_order(seen):
+    parameters = TINY.replace(methods=["msp", "mahalanobis", "knn", "vim", "energy", "gradnorm"])
+    part = run.parts(parameters)[0]
+    tables = []
+    for threads in (1, 4):
+        given = parameters.replace(threads=threads)
+        assert given.recipe().threads == threads
+        rows = experiment.rows(given, part, {"primary": seen}, run.draws(given))
+        tables.append(pd.DataFrame(rows))
+    pd.testing.assert_frame_equal(*tables)
+
+
 def test_single_sets_have_intervals_if_a_build_is_compared_with_committed_rows(seen):
     compared = TINY.replace(finished="pretrained")
     rows = rows_of(seen, "max_logit", compared)
