@@ -122,36 +122,41 @@ def compare_bootstrap(comparison: Comparison) -> None:
 def compare_probabilities(comparison: Comparison) -> None:
     """Time metrics of probabilities in single precision."""
     for images, classes in CLASSES:
-        generator = np.random.default_rng(2)
-        logits = generator.standard_normal((images, classes), dtype=np.float32) * 2
-        labels = generator.integers(classes, size=images)
-        logits[np.arange(images), labels] += 3
-        tensor = torch.from_numpy(logits).softmax(dim=1)
-        del logits
-        given = tensor.numpy()
-        truth = torch.from_numpy(labels)
-        of_classes = {"task": "multiclass", "num_bins": 15, "num_classes": classes}
-        ece = partial(metrics.ece, given, labels)
-        brier = partial(metrics.brier, given, labels)
-        nll = partial(metrics.nll, given, labels)
-        accuracy = partial(metrics.accuracy, given, labels)
-        peers = [
-            ("ECE", "torch-uncertainty", ece,
-             lambda: torch_uncertainty.CalibrationError(**of_classes)(tensor, truth)),
-            ("ECE", "torchmetrics", ece,
-             lambda: torchmetrics.multiclass_calibration_error(tensor, truth, classes, n_bins=15)),
-            ("ECE", "osr-metrics", ece,
-             lambda: osr_metrics.expected_calibration_error_multiclass(given, labels)),
-            ("Brier score", "torch-uncertainty", brier,
-             lambda: torch_uncertainty.BrierScore(num_classes=classes)(tensor, truth)),
-            ("Brier score", "osr-metrics", brier,
-             lambda: osr_metrics.brier_score_multiclass(given, labels)),
-            ("NLL", "torch-uncertainty", nll,
-             lambda: torch_uncertainty.CategoricalNLL()(tensor, truth)),
-            ("accuracy", "torchmetrics", accuracy,
-             lambda: torchmetrics.multiclass_accuracy(tensor, truth, classes, average="micro")),
-        ]  # fmt: skip
-        compare_metrics(comparison, f"{images:,} × {classes:,}", peers, given.nbytes)
+        compare_size(comparison, images, classes)
+
+
+def compare_size(comparison: Comparison, images: int, classes: int) -> None:
+    """Time metrics of so many images and classes."""
+    generator = np.random.default_rng(2)
+    logits = generator.standard_normal((images, classes), dtype=np.float32) * 2
+    labels = generator.integers(classes, size=images)
+    logits[np.arange(images), labels] += 3
+    tensor = torch.from_numpy(logits).softmax(dim=1)
+    del logits
+    given = tensor.numpy()
+    truth = torch.from_numpy(labels)
+    of_classes = {"task": "multiclass", "num_bins": 15, "num_classes": classes}
+    ece = partial(metrics.ece, given, labels)
+    brier = partial(metrics.brier, given, labels)
+    nll = partial(metrics.nll, given, labels)
+    accuracy = partial(metrics.accuracy, given, labels)
+    peers = [
+        ("ECE", "torch-uncertainty", ece,
+         lambda: torch_uncertainty.CalibrationError(**of_classes)(tensor, truth)),
+        ("ECE", "torchmetrics", ece,
+         lambda: torchmetrics.multiclass_calibration_error(tensor, truth, classes, n_bins=15)),
+        ("ECE", "osr-metrics", ece,
+         lambda: osr_metrics.expected_calibration_error_multiclass(given, labels)),
+        ("Brier score", "torch-uncertainty", brier,
+         lambda: torch_uncertainty.BrierScore(num_classes=classes)(tensor, truth)),
+        ("Brier score", "osr-metrics", brier,
+         lambda: osr_metrics.brier_score_multiclass(given, labels)),
+        ("NLL", "torch-uncertainty", nll,
+         lambda: torch_uncertainty.CategoricalNLL()(tensor, truth)),
+        ("accuracy", "torchmetrics", accuracy,
+         lambda: torchmetrics.multiclass_accuracy(tensor, truth, classes, average="micro")),
+    ]  # fmt: skip
+    compare_metrics(comparison, f"{images:,} × {classes:,}", peers, given.nbytes)
 
 
 def compare_thresholds(comparison: Comparison) -> None:

@@ -61,8 +61,10 @@ def of_logits() -> dict[str, Peer]:
         "msp": Peer(detector.MaxSoftmax(None), "logits"),
         "energy": Peer(detector.EnergyBased(None), "logits"),
         "max_logit": Peer(detector.MaxLogit(None), "logits"),
-        "entropy": Peer(detector.Entropy(None), "logits"),
-        "gen": Peer(detector.GEN(None, M=100), "logits", factor=100),
+        # theirs clips probabilities to 1e-7
+        "entropy": Peer(detector.Entropy(None), "logits", within=0.01),
+        # theirs rounds the complement of a large probability to single precision
+        "gen": Peer(detector.GEN(None, M=100), "logits", factor=100, within=0.05),
     }
 
 

@@ -170,10 +170,10 @@ def bin_of(confidence: np.ndarray, bins: int) -> np.ndarray:
     if bins > _FEW:
         return np.searchsorted(edges, confidence, side="left")
     # the number of edges below each: a comparison of all values is faster than a search
-    index = np.zeros(len(confidence), dtype=np.int64)
+    index = np.zeros(len(confidence), dtype=np.uint8)
     for edge in edges:
         index += confidence > edge
-    return index
+    return index.astype(np.int64)
 
 
 def calibration_error(confidence, correct, *, bins: int = 15) -> float:
@@ -336,13 +336,14 @@ def _answers(block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         answers = block.argmax(axis=1)
         return block[np.arange(rows), answers], answers
     # NumPy compares whole columns faster than many short rows
-    largest = block[:, 0].copy()
-    answers = np.zeros(rows, dtype=np.int64)
-    for column in range(1, classes):
-        values = block[:, column]
-        answers[values > largest] = column
+    columns = np.ascontiguousarray(block.T)
+    largest = columns[0].copy()
+    answers = np.zeros(rows, dtype=np.uint8)
+    for column, values in enumerate(columns):
+        larger = (values > largest).view(np.uint8)
+        np.maximum(answers, larger * np.uint8(column), out=answers)
         np.maximum(largest, values, out=largest)
-    return largest, answers
+    return largest, answers.astype(np.int64)
 
 
 def _blocks(probabilities, labels, *, unknown: bool = False) -> Iterator[tuple]:

@@ -34,9 +34,7 @@ def cumulative_counts(scores: np.ndarray, positive: np.ndarray):
     return ranked[last], last + 1, np.cumsum(positive[..., order], axis=-1)[..., last]
 
 
-def counts_below(
-    ranked: np.ndarray, values: np.ndarray
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def counts_below(ranked: np.ndarray, values: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield how many of the rising scores `ranked` are below rising `values`, and not above them.
 
     A block of values after another: the search is short, and the counts need little memory.
@@ -56,6 +54,22 @@ def counts_below(
             tied = np.flatnonzero(near.take(below, mode="clip") == block)
             not_above[tied] = np.searchsorted(near, block[tied], side="right")
         yield first + below, first + not_above
+
+
+def counts_below_own(ranked: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield as `counts_below` of rising scores among themselves; only ties need a search.
+
+    >>> list(counts_below_own(np.array([1.0, 2.0, 2.0])))
+    [(array([0, 1, 1]), array([1, 3, 3]))]
+    """
+    for start in range(0, len(ranked), _BLOCK):
+        stop = min(start + _BLOCK, len(ranked))
+        with_neighbours = ranked[max(start - 1, 0) : stop + 1]
+        if (with_neighbours[1:] > with_neighbours[:-1]).all():
+            below = np.arange(start, stop)
+            yield below, below + 1
+        else:
+            yield from counts_below(ranked, ranked[start:stop])
 
 
 def required_count(name: str, share: float, total: int) -> int:
@@ -182,7 +196,7 @@ def aupr(known, unknown, *, positive: str) -> float:
     hits, others = _groups(known, unknown, positive)
     ranked = np.sort(hits)
     total = 0.0
-    found = counts_below(ranked, ranked)
+    found = counts_below_own(ranked)
     wrong = counts_below(np.sort(others), ranked)
     for (hits_below, _), (others_below, _) in zip(found, wrong, strict=True):
         true = len(hits) - hits_below

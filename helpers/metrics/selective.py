@@ -13,10 +13,12 @@ import numpy as np
 
 from helpers.checks import float_array
 from helpers.metrics.inputs import correct_array
-from helpers.metrics.ranking import counts_below, cumulative_counts
+from helpers.metrics.ranking import counts_below, counts_below_own, cumulative_counts
 
 # From here on, the series of a harmonic number is exact.
 _SERIES = 32
+# Values chosen at a time, to bound the memory.
+_BLOCK = 2**14
 
 
 def _expected_errors(confidence, correct) -> np.ndarray:
@@ -70,18 +72,29 @@ def _mean_harmonic(more: np.ndarray, places: np.ndarray) -> np.ndarray:
     return means
 
 
+def _sorted_where(chosen: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return the chosen values, rising; a mask takes longer, and all places at once more memory."""
+    result = np.empty(np.count_nonzero(chosen))
+    filled = 0
+    for start in range(0, len(values), _BLOCK):
+        block = slice(start, start + _BLOCK)
+        some = values[block].compress(chosen[block])
+        result[filled : filled + len(some)] = some
+        filled += len(some)
+    result.sort()
+    return result
+
+
 def _counts_above_errors(confidence, correct) -> tuple[int, Iterator]:
     """Return N, and yield how many images are above each error, and not below it."""
     confidence = float_array("confidence", confidence, finite=False)
     correct = correct_array(correct, length=len(confidence))
     total = len(confidence)
-    errors = confidence[~correct]
-    errors.sort()
-    others = confidence[correct]
-    others.sort()
+    errors = _sorted_where(~correct, confidence)
+    others = _sorted_where(correct, confidence)
 
     def counts():
-        both = zip(counts_below(errors, errors), counts_below(others, errors), strict=True)
+        both = zip(counts_below_own(errors), counts_below(others, errors), strict=True)
         for (errors_below, errors_not_above), (below, not_above) in both:
             yield total - errors_not_above - not_above, total - errors_below - below
 
