@@ -69,7 +69,8 @@ class Comparison:
         reason : str
             Why a row below 1 stays.
         """
-        memory, their_memory = peak_memory(ours), peak_memory(theirs)
+        memory = peak_memory(ours)
+        their_memory = peak_memory(theirs)
         pairs = [(seconds(ours), seconds(theirs) / share) for _ in range(rounds)]
         ratios = [their / our for our, their in pairs]
         fastest = min(our for our, _ in pairs)
@@ -122,7 +123,7 @@ def peak_memory(call: Callable) -> float:
 
 
 def _trim() -> None:
-    """Give free memory back to the system: a call that takes it again would seem to need none."""
+    """Give free memory back to the system, so that a call that takes it again is counted."""
     gc.collect()
     library = ctypes.CDLL(None)
     if hasattr(library, "malloc_trim"):  # of GNU's library

@@ -196,9 +196,9 @@ def aupr(known, unknown, *, positive: str) -> float:
     hits, others = _groups(known, unknown, positive)
     ranked = np.sort(hits)
     total = 0.0
-    found = counts_below_own(ranked)
-    wrong = counts_below(np.sort(others), ranked)
-    for (hits_below, _), (others_below, _) in zip(found, wrong, strict=True):
+    true_counts = counts_below_own(ranked)
+    false_counts = counts_below(np.sort(others), ranked)
+    for (hits_below, _), (others_below, _) in zip(true_counts, false_counts, strict=True):
         true = len(hits) - hits_below
         total += (true / (true + len(others) - others_below)).sum()
     return float(total / len(hits))
