@@ -87,7 +87,7 @@ class Comparison:
             "given": given / _MEGABYTE,
             "memory": memory,
             "their_memory": their_memory,
-            "reason": reason,
+            "reason": reason if their_fastest < fastest else "",
         }
         self.rows.append(row)
         print(

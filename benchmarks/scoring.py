@@ -20,7 +20,9 @@ IMAGENET_CLASSES = 1000
 FEW_CLASSES = 10
 #: Scores of the rows with features of a ResNet-18 and ten classes.
 FEW_FEATURES = 512
-DOUBLE = "double precision: no score depends on the other images, bit by bit"
+#: Why rows may be below 1.
+PRODUCTS = "products in double precision, so that no score depends on the other images"
+EXPONENTIALS = "exponentials in double precision, so that few scores are tied"
 
 
 class Peer(NamedTuple):
@@ -55,16 +57,16 @@ def draw_head(classes: int, width: int) -> Head:
     return Head(weight.astype(np.float32), bias.astype(np.float32))
 
 
-def of_logits() -> dict[str, Peer]:
+def of_logits(classes: int) -> dict[str, Peer]:
     """Return the peers of scores of logits."""
     return {
-        "msp": Peer(detector.MaxSoftmax(None), "logits"),
-        "energy": Peer(detector.EnergyBased(None), "logits"),
+        "msp": Peer(detector.MaxSoftmax(None), "logits", reason=EXPONENTIALS),
+        "energy": Peer(detector.EnergyBased(None), "logits", reason=EXPONENTIALS),
         "max_logit": Peer(detector.MaxLogit(None), "logits"),
         # the peer clips probabilities to 1e-7
-        "entropy": Peer(detector.Entropy(None), "logits", within=0.01),
+        "entropy": Peer(detector.Entropy(None), "logits", within=0.01, reason=EXPONENTIALS),
         # the peer rounds the complement of a large probability to single precision
-        "gen": Peer(detector.GEN(None, M=100), "logits", factor=100, within=0.5),
+        "gen": Peer(detector.GEN(None, M=100), "logits", factor=min(classes, 100), within=0.5),
     }
 
 
@@ -78,14 +80,21 @@ def of_features(head: Head) -> dict[str, Peer]:
     bias = linear.bias.data
     few = 64 if classes > FEW_CLASSES else 2000
     return {
-        "kl_matching": Peer(detector.KLMatching(None), "logits"),
-        "knn": Peer(detector.KNN(None), "features", 256),
+        "kl_matching": Peer(detector.KLMatching(None), "logits", reason=PRODUCTS),
+        "knn": Peer(detector.KNN(None), "features", 256, reason=PRODUCTS),
         "vim": Peer(
-            detector.ViM(None, principal_dimensions(width), weight, bias), "features", 4096, 1, 0.2
+            detector.ViM(None, principal_dimensions(width), weight, bias),
+            "features",
+            4096,
+            1,
+            0.2,
+            PRODUCTS,
         ),
-        "mahalanobis": Peer(detector.Mahalanobis(None), "features", few, 2 * TRAINING),
-        "rmds": Peer(detector.RMD(None), "features", few, TRAINING, 0.05),
-        "dice": Peer(detector.DICE(None, weight, bias, 0.9), "features", 4096),
+        "mahalanobis": Peer(
+            detector.Mahalanobis(None), "features", few, 2 * TRAINING, reason=PRODUCTS
+        ),
+        "rmds": Peer(detector.RMD(None), "features", few, TRAINING, 0.05, PRODUCTS),
+        "dice": Peer(detector.DICE(None, weight, bias, 0.9), "features", few, reason=PRODUCTS),
         "she": Peer(detector.SHE(None, linear), "features", 4096),
         "nci": Peer(detector.NCI(None, linear, 1e-4), "features", 4096),
     }
@@ -97,7 +106,7 @@ def compare_scores(comparison: Comparison) -> None:
         head = draw_head(classes, width)
         images = TRAINING if classes > FEW_CLASSES else 10**6
         many = draw_outputs(images, draw_head(classes, 16), 3)
-        for name, peer in of_logits().items():
+        for name, peer in of_logits(classes).items():
             compare_score(comparison, name, peer._replace(images=images), many, many, head)
         del many
         train = draw_outputs(TRAINING, head, 1)
@@ -166,5 +175,11 @@ def compare_faiss(comparison: Comparison, train: Outputs, test: Outputs) -> None
     size = f"{len(test):,} × {width:,}"
     given = test.features.nbytes
     comparison.add(
-        "knn, score", size, "faiss", lambda: score.score_samples(test), by_faiss, given=given
+        "knn, score",
+        size,
+        "faiss",
+        lambda: score.score_samples(test),
+        by_faiss,
+        given=given,
+        reason="the nearest images again in double precision, so that ties are exact",
     )
