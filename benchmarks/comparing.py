@@ -3,7 +3,7 @@
 A comparison is valid only after a check that both sides give equal numbers.  You can compare the
 ratios of a run between machines, but not the seconds.
 
-Both sides use one thread, and the seconds are those of the processor: other programs on the machine
+Both sides use one thread, and we count processor seconds: other programs on the machine
 change them little.  The memory is the growth of the process during one call, as Linux counts it.
 """
 

@@ -128,7 +128,7 @@ def compare_probabilities(comparison: Comparison) -> None:
 
 
 def compare_size(comparison: Comparison, images: int, classes: int) -> None:
-    """Time metrics of so many images and classes."""
+    """Time metrics for one number of images and of classes."""
     generator = np.random.default_rng(2)
     logits = generator.standard_normal((images, classes), dtype=np.float32) * 2
     labels = generator.integers(classes, size=images)

@@ -350,7 +350,7 @@ def _blocks(probabilities, labels, *, unknown: bool = False) -> Iterator[tuple]:
     """Yield the checked probabilities, and labels, of some images after another.
 
     A block fits into the processor's cache: a million rows in single precision are read once, and
-    never copied as a whole.  Blocks that need no correction keep their precision.
+    never copied as a whole.  Valid blocks keep their precision.
     """
     array = plain_array("probabilities", probabilities)
     if array.ndim != 2 or not array.size:

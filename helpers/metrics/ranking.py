@@ -1,9 +1,9 @@
 """How well a score ranks known above unknown images: AUROC, AUPR, FPR at a TPR, detection error.
 
 `RankedGroups` has all of them after one sorted pass, `cumulative_counts`; each alone needs less:
-both groups are sorted, and `counts_below` ranks one among the other.  Tied scores are never split,
-so the order in which images arrive does not matter.  Infinite scores are allowed, since they rank;
-NaN is not.
+both groups are sorted, and `counts_below` ranks one group within the second one.  Tied scores are
+never split, so the order in which images arrive does not matter.  Infinite scores are allowed,
+since they rank; NaN is not.
 """
 
 from __future__ import annotations
