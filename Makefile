@@ -37,7 +37,7 @@ unexport PYTHONDONTWRITEBYTECODE   # byte code is written on first use; without 
 # without an NVIDIA driver, PyTorch's own index has a build that is gigabytes smaller
 CPU_INDEX ?= https://download.pytorch.org/whl/cpu
 # other libraries that only `make bench` needs, and what they import
-PEERS = einops==0.8.2 lightning==2.6.6 lightning-utilities==0.15.3 mapie==1.6.0 \
+PEERS = einops==0.8.2 faiss-cpu==1.15.1 lightning==2.6.6 lightning-utilities==0.15.3 mapie==1.6.0 \
 	osr-metrics==0.5.0 rich==15.0.0 torch-uncertainty==0.13.0 zugzwang==1.1.0
 PIP = PIP_USER=0 $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps
 .venv/.installed: requirements.lock pyproject.toml
@@ -110,9 +110,13 @@ notebooks: .venv/.installed
 	@$(BIN)/python workflow/run.py --cores $(CORES) all
 	$(BIN)/python workflow/store_outputs.py
 
+# with AVX2 for both sides: NumPy sorts five times slower with AVX-512 on AMD's Zen 4, see
+# https://github.com/numpy/numpy/pull/32690
+BENCH = $(AS_AVX2) NPY_DISABLE_CPU_FEATURES="X86_V4 AVX512_ICL AVX512_SPR" OMP_NUM_THREADS=1
+
 bench: .venv/.installed
 	@$(PIP) --upgrade --target .venv/peers $(PEERS)
-	PYTHONPATH=.venv/peers $(BIN)/python -m benchmarks.peers && $(BIN)/python -m benchmarks.training
+	$(BENCH) PYTHONPATH=.venv/peers $(BIN)/python -m benchmarks.peers && $(BIN)/python -m benchmarks.training
 
 lab: .venv/.installed
 	$(BIN)/jupyter lab --notebook-dir .

@@ -8,37 +8,34 @@ row.  Only the thresholds for a risk differ, and `benchmarks.guarantees` compare
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any
 
 import numpy as np
 import osr_metrics
 import sklearn.metrics
 import torch
 import torch_uncertainty.metrics as torch_uncertainty
-from pytorch_ood import detector
+import torchmetrics.functional.classification as torchmetrics
 from pytorch_ood.metrics import functional as pytorch_ood
 from scipy.special import expit
 from sklearn.mixture import GaussianMixture
 
-import helpers.scores
 from benchmarks import guarantees
 from benchmarks.comparing import Comparison, check_equal
+from benchmarks.scoring import compare_scores
 from helpers import labelfree, metrics
-from helpers.outputs import Head, Outputs
-from helpers.scores.vim import principal_dimensions
 
-PEERS = "pytorch-ood torch-uncertainty osr-metrics mapie zugzwang scikit-learn".split()
+PEERS = (
+    "pytorch-ood torch-uncertainty torchmetrics osr-metrics mapie zugzwang scikit-learn faiss-cpu"
+).split()
 IMAGES = 10**6
-CLASSES = 100
-TRAINING = 10_000
-FEATURES = 2048
-IMAGENET_CLASSES = 1000
+CHECKED = "all probabilities are checked: in range, with sums of 1"
+CLASSES = ((10**6, 10), (10**6, 100), (10**5, 1000))
 
 
 def compare_ranking(comparison: Comparison) -> None:
-    """Time AURC, AUROC and FPR95 of a million images."""
+    """Time metrics of the ranking of a million images."""
     generator = np.random.default_rng(0)
     known = generator.random(IMAGES) < 0.6
     scores = generator.normal(size=IMAGES) + known
@@ -52,34 +49,52 @@ def compare_ranking(comparison: Comparison) -> None:
     # confidences in one of two classes, for the errors of torch-uncertainty
     sure = tensor(expit(scores) / 2 + 0.5)
     right = tensor(correct.astype(int))
+    truth = tensor(known.astype(int))
+    probability = tensor(expit(scores))  # torchmetrics takes logits for probabilities
+    selective = scores.nbytes + correct.nbytes
+    aurc = partial(metrics.aurc, scores, correct)
+    augrc = partial(metrics.augrc, scores, correct)
+    auroc = partial(metrics.auroc, inside, outside)
+    aupr = partial(metrics.aupr, inside, outside, positive="known")
+    fpr = partial(metrics.fpr_at_tpr, inside, outside)
+    # torch-uncertainty integrates by trapezoids from coverage 0, and divides by the rest
+    half = (~correct).mean() / IMAGES / 2
     peers = [
-        ("AURC", "pytorch-ood", lambda: metrics.aurc(scores, correct),
+        ("AURC", "pytorch-ood", aurc,
          lambda: 1 - pytorch_ood.aurra(tensor(scores), tensor(correct))),
-        ("AURC", "osr-metrics", lambda: metrics.aurc(scores, correct),
-         lambda: osr_metrics.aurc(-scores, ~correct)),
-        ("AURC", "torch-uncertainty", lambda: metrics.aurc(scores, correct),
-         lambda: torch_uncertainty.AURC()(sure, right)),
-        ("AUROC", "pytorch-ood", lambda: metrics.auroc(inside, outside),
-         lambda: pytorch_ood.auroc(unknown_scores, labels)),
-        ("AUROC", "scikit-learn", lambda: metrics.auroc(inside, outside),
-         lambda: sklearn.metrics.roc_auc_score(known, scores)),
-        ("AUROC", "osr-metrics", lambda: metrics.auroc(inside, outside),
-         lambda: osr_metrics.auroc(-scores, ~known)),
-        ("FPR95", "pytorch-ood", lambda: metrics.fpr_at_tpr(inside, outside),
-         lambda: pytorch_ood.fpr_at_tpr(tensor(scores), -labels)),
-        ("FPR95", "osr-metrics", lambda: metrics.fpr_at_tpr(inside, outside),
-         lambda: osr_metrics.fpr_at_tpr(scores, known)),
-        ("FPR95", "torch-uncertainty", lambda: metrics.fpr_at_tpr(inside, outside),
+        ("AURC", "osr-metrics", aurc, lambda: osr_metrics.aurc(-scores, ~correct)),
+        ("AURC", "torch-uncertainty", aurc, lambda: torch_uncertainty.AURC()(sure, right)),
+        ("AUGRC", "torch-uncertainty", augrc,
+         lambda: torch_uncertainty.AUGRC()(sure, right) + half),
+        ("AUROC", "pytorch-ood", auroc, lambda: pytorch_ood.auroc(unknown_scores, labels)),
+        ("AUROC", "torchmetrics", auroc, lambda: torchmetrics.binary_auroc(probability, truth)),
+        ("AUROC", "scikit-learn", auroc, lambda: sklearn.metrics.roc_auc_score(known, scores)),
+        ("AUROC", "osr-metrics", auroc, lambda: osr_metrics.auroc(-scores, ~known)),
+        ("AUPR", "pytorch-ood", aupr,
+         lambda: pytorch_ood.aupr(unknown_scores, labels, positive="id")),
+        ("AUPR", "torchmetrics", aupr,
+         lambda: torchmetrics.binary_average_precision(probability, truth)),
+        ("AUPR", "scikit-learn", aupr,
+         lambda: sklearn.metrics.average_precision_score(known, scores)),
+        ("AUPR", "osr-metrics", aupr, lambda: osr_metrics.aupr_in(-scores, ~known)),
+        ("FPR95", "pytorch-ood", fpr, lambda: pytorch_ood.fpr_at_tpr(tensor(scores), -labels)),
+        ("FPR95", "osr-metrics", fpr, lambda: osr_metrics.fpr_at_tpr(scores, known)),
+        ("FPR95", "torch-uncertainty", fpr,
          lambda: torch_uncertainty.FPR95(pos_label=1)(tensor(scores), tensor(known))),
     ]  # fmt: skip
-    compare_metrics(comparison, f"{IMAGES:,} images", peers)
+    for work, peer, ours, theirs in peers:
+        given = selective if work.startswith(("AURC", "AUGRC")) else scores.nbytes
+        compare_metrics(comparison, f"{IMAGES:,} images", [(work, peer, ours, theirs)], given)
 
 
-def compare_metrics(comparison: Comparison, size: str, peers: Iterable[tuple]) -> None:
+def compare_metrics(
+    comparison: Comparison, size: str, peers: Iterable[tuple[str, str, Callable, Callable]], given
+) -> None:
     """Time peers (work, peer, ours, theirs) that give equal numbers."""
     for work, peer, ours, theirs in peers:
         check_equal(ours(), float(theirs()), within=1e-4)
-        comparison.add(work, size, peer, ours, theirs)
+        reason = CHECKED if work in ("ECE", "NLL", "accuracy") else ""
+        comparison.add(work, size, peer, ours, theirs, given=given, reason=reason)
 
 
 def compare_bootstrap(comparison: Comparison) -> None:
@@ -100,27 +115,50 @@ def compare_bootstrap(comparison: Comparison) -> None:
     check_equal(ours()[:some], one_by_one())
     size = f"{replicates:,} × {images:,} images"
     share = some / replicates
-    comparison.add("AURC, bootstrap", size, "metric, one by one", ours, one_by_one, share=share)
+    given = weights.nbytes
+    comparison.add(
+        "AURC, bootstrap", size, "metric, one by one", ours, one_by_one, given=given, share=share
+    )
 
 
-def compare_calibration(comparison: Comparison) -> None:
-    """Time the ECE of a million images and a hundred classes."""
+def compare_probabilities(comparison: Comparison) -> None:
+    """Time metrics of probabilities in single precision."""
+    for images, classes in CLASSES:
+        compare_size(comparison, images, classes)
+
+
+def compare_size(comparison: Comparison, images: int, classes: int) -> None:
+    """Time metrics for one number of images and of classes."""
     generator = np.random.default_rng(2)
-    logits = generator.normal(size=(IMAGES, CLASSES)).astype(np.float32) * 2
-    labels = generator.integers(CLASSES, size=IMAGES)
-    logits[np.arange(IMAGES), labels] += 3
+    logits = generator.standard_normal((images, classes), dtype=np.float32) * 2
+    labels = generator.integers(classes, size=images)
+    logits[np.arange(images), labels] += 3
     tensor = torch.from_numpy(logits).softmax(dim=1)
+    del logits
+    given = tensor.numpy()
     truth = torch.from_numpy(labels)
-    options = {"task": "multiclass", "num_bins": 15, "num_classes": CLASSES}
+    of_classes = {"task": "multiclass", "num_bins": 15, "num_classes": classes}
+    ece = partial(metrics.ece, given, labels)
+    brier = partial(metrics.brier, given, labels)
+    nll = partial(metrics.nll, given, labels)
+    accuracy = partial(metrics.accuracy, given, labels)
     peers = [
-        (
-            "ECE",
-            "torch-uncertainty",
-            lambda: metrics.ece(tensor.numpy(), labels),
-            lambda: torch_uncertainty.CalibrationError(**options)(tensor, truth),
-        )
-    ]
-    compare_metrics(comparison, f"{IMAGES:,} × {CLASSES}", peers)
+        ("ECE", "torch-uncertainty", ece,
+         lambda: torch_uncertainty.CalibrationError(**of_classes)(tensor, truth)),
+        ("ECE", "torchmetrics", ece,
+         lambda: torchmetrics.multiclass_calibration_error(tensor, truth, classes, n_bins=15)),
+        ("ECE", "osr-metrics", ece,
+         lambda: osr_metrics.expected_calibration_error_multiclass(given, labels)),
+        ("Brier score", "torch-uncertainty", brier,
+         lambda: torch_uncertainty.BrierScore(num_classes=classes)(tensor, truth)),
+        ("Brier score", "osr-metrics", brier,
+         lambda: osr_metrics.brier_score_multiclass(given, labels)),
+        ("NLL", "torch-uncertainty", nll,
+         lambda: torch_uncertainty.CategoricalNLL()(tensor, truth)),
+        ("accuracy", "torchmetrics", accuracy,
+         lambda: torchmetrics.multiclass_accuracy(tensor, truth, classes, average="micro")),
+    ]  # fmt: skip
+    compare_metrics(comparison, f"{images:,} × {classes:,}", peers, given.nbytes)
 
 
 def compare_thresholds(comparison: Comparison) -> None:
@@ -130,74 +168,7 @@ def compare_thresholds(comparison: Comparison) -> None:
     work = "threshold for a risk"
     for peer in (guarantees.mapie, guarantees.zugzwang):
         both = partial(guarantees.ours, *given), partial(peer, *given)
-        comparison.add(work, "10,000 images", peer.__name__, *both)
-
-
-def draw_outputs(images: int, seed: int) -> tuple[Outputs, Head]:
-    """Draw outputs with the size of a ResNet-50's outputs on ImageNet, and the head."""
-    generator = np.random.default_rng(0)
-    weight = generator.normal(size=(IMAGENET_CLASSES, FEATURES)) / np.sqrt(FEATURES)
-    bias = generator.normal(size=IMAGENET_CLASSES) / 10
-    head = Head(weight.astype(np.float32), bias.astype(np.float32))
-    labels = np.arange(images) % IMAGENET_CLASSES
-    noise = np.random.default_rng(seed).standard_normal((images, FEATURES), dtype=np.float32)
-    features = np.maximum(noise + 10 * head.weight[labels], 0)  # like the output of a ReLU
-    return Outputs(features @ head.weight.T + head.bias, features, labels), head
-
-
-def detectors(head: Head) -> dict[str, tuple[Any, str, int, float, float]]:
-    """Return the detector of pytorch-ood for each score.
-
-    Each value has the detector, its inputs, the number of images that it scores, the factor between
-    its scores and our scores, and the tolerance as a share of the spread of our scores.
-    """
-    linear = torch.nn.Linear(FEATURES, IMAGENET_CLASSES)
-    linear.load_state_dict({name: torch.from_numpy(array) for name, array in vars(head).items()})
-    weight = linear.weight.data
-    bias = linear.bias.data
-    dimensions = principal_dimensions(FEATURES)
-    return {
-        "energy": (detector.EnergyBased(None), "logits", TRAINING, 1, 1e-3),
-        "gen": (detector.GEN(None, M=100), "logits", TRAINING, 100, 1e-3),
-        "kl_matching": (detector.KLMatching(None), "logits", TRAINING, 1, 1e-3),
-        "knn": (detector.KNN(None), "features", 256, 1, 1e-3),
-        "vim": (detector.ViM(None, dimensions, weight, bias), "features", 4096, 1, 0.2),
-        "mahalanobis": (detector.Mahalanobis(None), "features", 64, 2 * TRAINING, 1e-3),
-    }
-
-
-def compare_scores(comparison: Comparison) -> None:
-    """Time fitting and scoring with outputs of ImageNet's size."""
-    train, head = draw_outputs(TRAINING, 1)
-    test, _ = draw_outputs(TRAINING, 2)
-    for name, (peer, reads, images, factor, within) in detectors(head).items():
-        score = helpers.scores.create(name)
-        shown, asked = (torch.from_numpy(getattr(one, reads)) for one in (train, test))
-        labels = torch.from_numpy(train.labels)
-        fit = getattr(peer, f"fit_{reads}", None)
-        score.fit(train, head)
-        if fit is not None and "training outputs" in score.info.needs:
-            comparison.add(
-                f"{name}, fit",
-                f"{TRAINING:,} × {shown.shape[1]:,}",
-                "pytorch-ood",
-                # a subset does not keep moments of the previous fit
-                lambda name=name: helpers.scores.create(name).fit(train.subset(slice(None)), head),
-                lambda fit=fit, shown=shown, labels=labels: fit(shown, labels),
-                rounds=1,
-            )
-        predict = getattr(peer, f"predict_{reads}", None) or peer.predict
-        few = test.subset(slice(0, images))
-        asked = asked[:images]
-        values = score.score_samples(few)
-        check_equal(values, -factor * predict(asked).double().numpy(), within=within * values.std())
-        comparison.add(
-            f"{name}, score",
-            f"{images:,} × {shown.shape[1]:,}",
-            "pytorch-ood",
-            lambda score=score, few=few: score.score_samples(few),
-            lambda predict=predict, asked=asked: predict(asked),
-        )
+        comparison.add(work, "10,000 images", peer.__name__, *both, given=scores.nbytes)
 
 
 def compare_mixture(comparison: Comparison) -> None:
@@ -221,13 +192,14 @@ def compare_mixture(comparison: Comparison) -> None:
 
     ours = partial(labelfree.fit_mixture, scores)
     check_equal(ours().means, np.sort(theirs().means_[:, 0])[::-1], within=1e-6 * scores.std())
-    comparison.add("two Gaussians", f"{len(scores):,} scores", "scikit-learn", ours, theirs)
+    size = f"{len(scores):,} scores"
+    comparison.add("two Gaussians", size, "scikit-learn", ours, theirs, given=scores.nbytes)
 
 
 def main() -> None:
     """Run all comparisons, and store the results."""
     comparison = Comparison("peers", *PEERS)
-    of_metrics = compare_ranking, compare_bootstrap, compare_calibration, compare_thresholds
+    of_metrics = compare_ranking, compare_probabilities, compare_bootstrap, compare_thresholds
     for compare in (*of_metrics, compare_mixture, compare_scores):
         compare(comparison)
     comparison.write()

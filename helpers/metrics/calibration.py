@@ -12,9 +12,17 @@ from typing import NamedTuple
 import numpy as np
 
 from helpers.checks import label_array, plain_array, whole_number
-from helpers.metrics.inputs import bin_count, correct_array, probability_array, share_array
+from helpers.metrics.inputs import (
+    are_plain_probabilities,
+    bin_count,
+    correct_array,
+    probability_array,
+    share_array,
+)
 
 _BLOCK = 2**17  # numbers: a megabyte in double precision
+#: Up to so many columns or bins, operations on columns or edges are the faster ones.
+_FEW = 32
 
 
 class ReliabilityCurve(NamedTuple):
@@ -64,6 +72,9 @@ def accuracy(probabilities, labels, *, top: int = 1) -> float:
         column = own_labels[:, None]
         if not whole_number("top", top) <= classes:
             raise ValueError(f"top: 1 to {classes} expected, got {top}")
+        if top == 1:
+            hits.append(_answers(block)[1] == own_labels)
+            continue
         p_true = np.take_along_axis(block, column, axis=1)  # of −1 the last, unused
         ahead = (block > p_true) | ((block == p_true) & (np.arange(classes) < column))
         hits.append((ahead.sum(axis=1) < top) & (own_labels >= 0))
@@ -92,7 +103,8 @@ def nll(probabilities, labels) -> float:
     0.6931471805599453
     """
     blocks = _blocks(probabilities, labels)
-    p_true = np.concatenate([block[np.arange(len(block)), truth] for block, truth in blocks])
+    true = [block[np.arange(len(block)), truth] for block, truth in blocks]
+    p_true = np.concatenate(true, dtype=np.float64)
     with np.errstate(divide="ignore"):
         # Adding 0.0 turns the −0.0 of a certain answer into 0.0.
         return float(-np.log(p_true).mean() + 0.0)
@@ -113,7 +125,7 @@ def squared_errors(probabilities, labels) -> np.ndarray:
     """
     sums = []
     for block, truth in _blocks(probabilities, labels):
-        errors = block.copy()
+        errors = block.astype(np.float64)
         errors[np.arange(len(block)), truth] -= 1
         sums.append(np.square(errors, out=errors).sum(axis=1))
     return np.concatenate(sums)
@@ -154,7 +166,14 @@ def bin_of(confidence: np.ndarray, bins: int) -> np.ndarray:
     >>> bin_of(np.array([0.0, 0.5, 0.51, 1.0]), 2)
     array([0, 0, 1, 1])
     """
-    return np.searchsorted(np.arange(1, bins) / bins, confidence, side="left")
+    edges = np.arange(1, bins) / bins
+    if bins > _FEW:
+        return np.searchsorted(edges, confidence, side="left")
+    # the number of edges below each: a comparison of all values is faster than a search
+    index = np.zeros(len(confidence), dtype=np.uint8)
+    for edge in edges:
+        index += confidence > edge
+    return index.astype(np.int64)
 
 
 def calibration_error(confidence, correct, *, bins: int = 15) -> float:
@@ -216,8 +235,8 @@ def ece(probabilities, labels, *, bins: int = 15) -> float:
     confidence = []
     correct = []
     for block, truth in _blocks(probabilities, labels, unknown=True):
-        answers = block.argmax(axis=1)
-        confidence.append(block[np.arange(len(block)), answers])
+        largest, answers = _answers(block)
+        confidence.append(largest)
         correct.append(answers == truth)
     return calibration_error(np.concatenate(confidence), np.concatenate(correct), bins=bins)
 
@@ -306,11 +325,32 @@ def reliability_curve(confidence, correct, *, bins: int = 15) -> ReliabilityCurv
     )
 
 
+def _answers(block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the largest probability of each row, and its column: the first of equal ones.
+
+    >>> _answers(np.array([[0.5, 0.5], [0.2, 0.8]]))
+    (array([0.5, 0.8]), array([0, 1]))
+    """
+    rows, classes = block.shape
+    if classes > _FEW:
+        answers = block.argmax(axis=1)
+        return block[np.arange(rows), answers], answers
+    # NumPy compares whole columns faster than many short rows
+    columns = np.ascontiguousarray(block.T)
+    largest = columns[0].copy()
+    answers = np.zeros(rows, dtype=np.uint8)
+    for column, values in enumerate(columns):
+        larger = (values > largest).view(np.uint8)
+        np.maximum(answers, larger * np.uint8(column), out=answers)
+        np.maximum(largest, values, out=largest)
+    return largest, answers.astype(np.int64)
+
+
 def _blocks(probabilities, labels, *, unknown: bool = False) -> Iterator[tuple]:
-    """Yield the checked probabilities, as float64, and labels of some images after another.
+    """Yield the checked probabilities, and labels, of some images after another.
 
     A block fits into the processor's cache: a million rows in single precision are read once, and
-    never copied as a whole.
+    never copied as a whole.  Valid blocks keep their precision.
     """
     array = plain_array("probabilities", probabilities)
     if array.ndim != 2 or not array.size:
@@ -321,9 +361,11 @@ def _blocks(probabilities, labels, *, unknown: bool = False) -> Iterator[tuple]:
     rows = max(1, _BLOCK // classes)
     for start in range(0, length, rows):
         block_rows = slice(start, start + rows)
-        try:
-            block = probability_array("probabilities", array[block_rows])
-        except ValueError:
-            probability_array("probabilities", array)  # raises the error for all rows
-            raise
+        block = array[block_rows]
+        if not are_plain_probabilities(block):
+            try:
+                block = probability_array("probabilities", block)
+            except ValueError:
+                probability_array("probabilities", array)  # raises the error for all rows
+                raise
         yield block, labels[block_rows]

@@ -45,6 +45,21 @@ def probability_array(name: str, values) -> np.ndarray:
     return array
 
 
+def are_plain_probabilities(array: np.ndarray) -> bool:
+    """Return whether a matrix certainly passes `probability_array` unchanged; a few quick passes.
+
+    >>> are_plain_probabilities(np.array([[0.5, 0.5]])), are_plain_probabilities(np.array([[1, 0]]))
+    (True, False)
+    """
+    if array.dtype not in (np.float32, np.float64):
+        return False
+    # a comparison with NaN is false
+    if not 0 <= array.min() <= array.max() <= 1:
+        return False
+    totals = array @ np.ones(array.shape[1], array.dtype)
+    return bool(np.abs(totals - 1).max() <= _TOLERANCE / 2)
+
+
 def correct_array(correct, *, length: int | None = None) -> np.ndarray:
     """Return `correct` as a boolean array [N]; 0 and 1 are taken too.
 

@@ -1,17 +1,22 @@
 """How well a score ranks known above unknown images: AUROC, AUPR, FPR at a TPR, detection error.
 
-`RankedGroups` has all of them after one sorted pass, `cumulative_counts`; `auroc` and `fpr_at_tpr`
-alone need less.  Tied scores are never split, so the order in which images arrive does not matter.
-Infinite scores are allowed, since they rank; NaN is not.
+`RankedGroups` has all of them after one sorted pass, `cumulative_counts`; each alone needs less:
+both groups are sorted, and `counts_below` ranks one group within the second one.  Tied scores are
+never split, so the order in which images arrive does not matter.  Infinite scores are allowed,
+since they rank; NaN is not.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from helpers.checks import float_array, known_name, number
+
+# Scores ranked at a time, to bound the memory.
+_BLOCK = 2**14
 
 
 def cumulative_counts(scores: np.ndarray, positive: np.ndarray):
@@ -27,6 +32,44 @@ def cumulative_counts(scores: np.ndarray, positive: np.ndarray):
     ranked = scores[order]
     last = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True))
     return ranked[last], last + 1, np.cumsum(positive[..., order], axis=-1)[..., last]
+
+
+def counts_below(ranked: np.ndarray, values: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield how many of the rising scores `ranked` are below rising `values`, and not above them.
+
+    A block of values after another: the search is short, and the counts need little memory.
+
+    >>> [counts] = counts_below(np.array([1.0, 2.0, 2.0]), np.array([2.0, 3.0]))
+    >>> counts
+    (array([1, 3]), array([3, 3]))
+    """
+    for start in range(0, len(values), _BLOCK):
+        block = values[start : start + _BLOCK]
+        first = np.searchsorted(ranked, block[0], side="left")
+        last = np.searchsorted(ranked, block[-1], side="right")
+        near = ranked[first:last]
+        below = np.searchsorted(near, block, side="left")
+        not_above = below.copy()
+        if len(near):
+            tied = np.flatnonzero(near.take(below, mode="clip") == block)
+            not_above[tied] = np.searchsorted(near, block[tied], side="right")
+        yield first + below, first + not_above
+
+
+def counts_below_own(ranked: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield as `counts_below` of rising scores among themselves; only ties need a search.
+
+    >>> list(counts_below_own(np.array([1.0, 2.0, 2.0])))
+    [(array([0, 1, 1]), array([1, 3, 3]))]
+    """
+    for start in range(0, len(ranked), _BLOCK):
+        stop = min(start + _BLOCK, len(ranked))
+        with_neighbours = ranked[max(start - 1, 0) : stop + 1]
+        if (with_neighbours[1:] > with_neighbours[:-1]).all():
+            below = np.arange(start, stop)
+            yield below, below + 1
+        else:
+            yield from counts_below(ranked, ranked[start:stop])
 
 
 def required_count(name: str, share: float, total: int) -> int:
@@ -119,13 +162,11 @@ def auroc(known, unknown) -> float:
     0.9166666666666666
     """
     known, unknown = _groups(known, unknown)
-    ranked = np.sort(known)
-    # two searches of sorted values; a gather by ranks would leave the processor's cache
-    others = np.sort(unknown)
-    below = np.searchsorted(ranked, others, side="left").sum()
-    not_above = np.searchsorted(ranked, others, side="right").sum()
     pairs = len(known) * len(unknown)
-    return float((2 * pairs - below - not_above) / (2.0 * pairs))
+    doubled = 2 * pairs
+    for below, not_above in counts_below(np.sort(known), np.sort(unknown)):
+        doubled -= int(below.sum() + not_above.sum())
+    return doubled / (2.0 * pairs)
 
 
 def aupr(known, unknown, *, positive: str) -> float:
@@ -152,7 +193,15 @@ def aupr(known, unknown, *, positive: str) -> float:
     >>> aupr([3, 1], [2], positive="known")
     0.8333333333333333
     """
-    return RankedGroups.of(known, unknown, positive).average_precision
+    hits, others = _groups(known, unknown, positive)
+    ranked = np.sort(hits)
+    total = 0.0
+    true_counts = counts_below_own(ranked)
+    false_counts = counts_below(np.sort(others), ranked)
+    for (hits_below, _), (others_below, _) in zip(true_counts, false_counts, strict=True):
+        true = len(hits) - hits_below
+        total += (true / (true + len(others) - others_below)).sum()
+    return float(total / len(hits))
 
 
 def fpr_at_tpr(known, unknown, *, tpr: float = 0.95, positive: str = "known") -> float:

@@ -7,11 +7,18 @@ never matters, although float32 confidences saturate at 1.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from helpers.checks import float_array
 from helpers.metrics.inputs import correct_array
-from helpers.metrics.ranking import cumulative_counts
+from helpers.metrics.ranking import counts_below, counts_below_own, cumulative_counts
+
+# From here on, the series of a harmonic number is exact.
+_SERIES = 32
+# Values chosen at a time, to bound the memory.
+_BLOCK = 2**14
 
 
 def _expected_errors(confidence, correct) -> np.ndarray:
@@ -35,21 +42,63 @@ def harmonic_numbers(largest: int) -> tuple[np.ndarray, np.ndarray]:
     return harmonic, places * (harmonic - 1)
 
 
-def mean_risk(accepted: np.ndarray, errors: np.ndarray) -> float:
-    r"""Return the mean of the expected risk over all coverages, from counts at the thresholds.
+def _harmonic(numbers: np.ndarray) -> np.ndarray:
+    r"""Return :math:`H_n` of whole numbers n, without a table, by the series of Euler.
 
-    An error is among the k most confident for every k from its own place on, so at place j of N
-    it adds :math:`H_N - H_{j-1}` to the sum of the risks, with the harmonic numbers
-    :math:`H_n = \sum_{k \le n} 1/k`; the errors of a tied group add the mean over its places.
-    `accepted` and `errors` [G] are the rising counts of `cumulative_counts`.
-
-    >>> mean_risk(np.array([2, 3]), np.array([1, 2]))
-    0.5555555555555555
+    >>> _harmonic(np.array([2, 40])) - harmonic_numbers(40)[0][[2, 40]] < 1e-14
+    array([ True,  True])
     """
-    total = accepted[-1]
-    harmonic, summed = harmonic_numbers(total)
-    mean = np.diff(summed[accepted], prepend=0) / np.diff(accepted, prepend=0)
-    return float(np.diff(errors, prepend=0) @ (harmonic[total] - mean) / total)
+    table, _ = harmonic_numbers(_SERIES)
+    large = np.maximum(numbers, _SERIES).astype(np.float64)
+    square = 1 / (large * large)
+    rest = square * (1 / 12 - square * (1 / 120 - square * (1 / 252 - square / 240)))
+    series = np.log(large) + np.euler_gamma + 0.5 / large - rest
+    return np.where(numbers < _SERIES, table[np.minimum(numbers, _SERIES)], series)
+
+
+def _mean_harmonic(more: np.ndarray, places: np.ndarray) -> np.ndarray:
+    r"""Return the mean of :math:`H_{j-1}` over the places j of tied groups, float64 [G].
+
+    A group is on the places from `more` + 1 to `places`: with :math:`S_n = n (H_n - 1)`, the sum
+    of the first n harmonic numbers, it is :math:`(S_b - S_a) / (b - a)`, and alone :math:`H_a`.
+    """
+    means = _harmonic(more)
+    tied = np.flatnonzero(places - more > 1)
+    if len(tied):
+        above = more[tied]
+        last = places[tied]
+        sums = last * (_harmonic(last) - 1) - above * (means[tied] - 1)
+        means[tied] = sums / (last - above)
+    return means
+
+
+def _sorted_where(chosen: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return the chosen values, rising; a mask takes longer, and all places at once more memory."""
+    result = np.empty(np.count_nonzero(chosen))
+    filled = 0
+    for start in range(0, len(values), _BLOCK):
+        block = slice(start, start + _BLOCK)
+        some = values[block].compress(chosen[block])
+        result[filled : filled + len(some)] = some
+        filled += len(some)
+    result.sort()
+    return result
+
+
+def _counts_above_errors(confidence, correct) -> tuple[int, Iterator]:
+    """Return N, and yield how many images are above each error, and not below it."""
+    confidence = float_array("confidence", confidence, finite=False)
+    correct = correct_array(correct, length=len(confidence))
+    total = len(confidence)
+    errors = _sorted_where(~correct, confidence)
+    others = _sorted_where(correct, confidence)
+
+    def counts():
+        both = zip(counts_below_own(errors), counts_below(others, errors), strict=True)
+        for (errors_below, errors_not_above), (below, not_above) in both:
+            yield total - errors_not_above - not_above, total - errors_below - below
+
+    return total, counts()
 
 
 def risk_coverage_curve(confidence, correct) -> tuple[np.ndarray, np.ndarray]:
@@ -85,7 +134,9 @@ def aurc(confidence, correct) -> float:
     .. math:: \mathrm{AURC} = \frac{1}{N} \sum_{k=1}^{N} \mathbb{E}[\mathrm{risk}(k)]
 
     with risk(k) the error rate among the k most confident images, ties in random order. Source:
-    Geifman, Uziel and El-Yaniv 2019, section 3.
+    Geifman, Uziel and El-Yaniv 2019, section 3.  An error is among the k most confident for every k
+    from its place j on, so it adds :math:`H_N - H_{j-1}` to the sum of the risks, with the harmonic
+    numbers :math:`H_n = \sum_{k \le n} 1/k`; errors of a tied group add the mean over its places.
 
     Parameters
     ----------
@@ -104,10 +155,11 @@ def aurc(confidence, correct) -> float:
     >>> aurc([0.9, 0.8, 0.7, 0.6], [True, True, False, True])
     0.14583333333333326
     """
-    confidence = float_array("confidence", confidence, finite=False)
-    correct = correct_array(correct, length=len(confidence))
-    _, accepted, errors = cumulative_counts(confidence, ~correct)
-    return mean_risk(accepted, errors)
+    total, counts = _counts_above_errors(confidence, correct)
+    risk = 0.0
+    for above, not_below in counts:
+        risk += (_harmonic(np.array(total)) - _mean_harmonic(above, not_below)).sum()
+    return float(risk / total)
 
 
 def eaurc(confidence, correct) -> float:
@@ -165,5 +217,7 @@ def augrc(confidence, correct) -> float:
     >>> augrc([0.9, 0.8, 0.7, 0.6], [True, True, False, True])
     0.125
     """
-    errors = _expected_errors(confidence, correct)
-    return float(errors.mean() / len(errors))
+    total, counts = _counts_above_errors(confidence, correct)
+    # an error is among the k most confident images from its place on, in the mean over a tied group
+    doubled = sum(int((2 * total + 1 - above - not_below).sum()) for above, not_below in counts)
+    return doubled / (2.0 * total**2)

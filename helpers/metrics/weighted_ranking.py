@@ -111,7 +111,7 @@ class _Segments(NamedTuple):
 def weighted_aurc(confidence, correct, weights) -> np.ndarray:
     r"""Return `aurc`, once for each row of weights.
 
-    As in `selective.mean_risk`: the e errors of a tied group, which fills the places from a + 1 to
+    As in `aurc`: the e errors of a tied group, which fills the places from a + 1 to
     b in random order, add the mean over these places, with harmonic numbers H:
 
     .. math:: \mathrm{AURC} = \frac{1}{N} \sum_g e_g

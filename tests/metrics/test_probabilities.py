@@ -5,6 +5,7 @@ import pytest
 from sklearn.metrics import log_loss, top_k_accuracy_score
 
 from helpers import metrics
+from helpers.metrics.calibration import bin_of
 from helpers.scores.calibration import softmax
 from helpers.scores.openset import open_set_answer, unknown_probability
 
@@ -133,3 +134,35 @@ def test_open_set_ece_is_the_calibration_error_of_the_answers(rejected):
     assert (confidence == expected).all()
     error = metrics.open_set_ece(probabilities, unknown, labels, answers, rejected=rejected)
     assert error == metrics.calibration_error(confidence, answers == labels)
+
+
+@pytest.mark.parametrize("classes", [3, 40])
+def test_single_precision_gives_the_numbers_of_double_precision(classes):
+    """Bit by bit, with ties of the largest probability, and with a row that needs a correction."""
+    generator = np.random.default_rng(0)
+    single = generator.integers(1, 4, size=(2000, classes)).astype(np.float32)
+    single /= single.sum(axis=1, keepdims=True)
+    labels = generator.integers(classes, size=2000)
+    for corrected in (False, True):
+        if corrected:
+            single[7] = -1e-7
+            single[7, 1] = 1 + 1e-7
+        double = single.astype(np.float64)
+        clipped = np.clip(double, 0, 1)
+        answers = clipped.argmax(axis=1)
+        confidence = clipped[np.arange(2000), answers]
+        error = metrics.calibration_error(confidence, answers == labels)
+        squares = np.square(clipped - np.eye(classes)[labels]).sum(axis=1)
+        for given in (single, double):
+            assert metrics.ece(given, labels) == error
+            assert metrics.accuracy(given, labels) == (answers == labels).mean()
+            assert np.array_equal(metrics.squared_errors(given, labels), squares)
+        assert metrics.nll(single, labels) == metrics.nll(double, labels)
+
+
+def test_few_and_many_bins_hold_the_same_images():
+    """Edges belong to the lower bin, however the bins are found."""
+    confidence = np.concatenate([np.arange(65) / 64, np.random.default_rng(0).random(1000)])
+    for bins in (15, 32, 33, 64):
+        edges = np.arange(1, bins) / bins
+        assert np.array_equal(bin_of(confidence, bins), np.searchsorted(edges, confidence))

@@ -8,7 +8,7 @@ from sklearn.metrics import average_precision_score
 
 from helpers import metrics
 from helpers.labelfree import METRICS, true_metrics
-from helpers.metrics import weighted_ranking
+from helpers.metrics import ranking, weighted_ranking
 from helpers.metrics.detection_error_rate import DETECTION_ERROR_RATES
 
 GENERATOR = np.random.default_rng(6)
@@ -126,3 +126,36 @@ def test_short_ways_to_auroc_and_fpr_equal_the_sorted_pass(digits):
         for tpr in (0.07, 0.95, 1):
             rate = metrics.fpr_at_tpr(known, unknown, tpr=tpr, positive=positive)
             assert rate == groups.false_positive_rate(tpr)
+
+
+@pytest.mark.parametrize("digits", [1, 3, 16])
+def test_areas_by_counts_equal_their_definitions(digits):
+    """The counts of two sorted groups give the areas of the curves, block by block."""
+    generator = np.random.default_rng(digits)
+    size = 3 * ranking._BLOCK + 7
+    correct = generator.random(size) < 0.7
+    scores = np.round(generator.normal(size=size) + correct, digits)
+    scores[:2] = np.inf, -np.inf
+    _, risk = metrics.risk_coverage_curve(scores, correct)
+    assert metrics.aurc(scores, correct) == pytest.approx(risk.mean(), rel=1e-11)
+    generalised = (risk * np.arange(1, size + 1)).mean() / size
+    assert metrics.augrc(scores, correct) == pytest.approx(generalised, rel=1e-12)
+    for positive in ("known", "unknown"):
+        groups = metrics.RankedGroups.of(scores[correct], scores[~correct], positive)
+        area = metrics.aupr(scores[correct], scores[~correct], positive=positive)
+        assert area == pytest.approx(groups.average_precision, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["aurc", "augrc", "auroc", "aupr", "fpr_at_tpr"])
+def test_memory_of_rankings(name):
+    """At most 1.2 times the input: a sorted copy, and the counts of a block."""
+    generator = np.random.default_rng(0)
+    scores = generator.random(10**6)
+    chosen = generator.random(len(scores)) < 0.4
+    given = (scores, chosen) if name in ("aurc", "augrc") else (scores[chosen], scores[~chosen])
+    options = {"positive": "known"} if name == "aupr" else {}
+    tracemalloc.start()
+    getattr(metrics, name)(*given, **options)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak <= 1.2 * sum(array.nbytes for array in given)
