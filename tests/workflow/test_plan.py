@@ -211,14 +211,14 @@ def test_each_job_requests_more_hours_than_it_needs_and_at_most_a_day(tier):
 def test_the_estimated_hours_of_small_networks_cover_each_measured_training(paper):
     files = [*ROOT.glob(f"results/small/networks/{paper}/*.safetensors")]
     seconds = [checkpoints.load(file)[1]["seconds"] for file in files]
-    step = plan.Step(f"{paper}/network/a", "", {"tier": "small"})
+    step = plan.Step(f"{paper}/network/a", "", {}, settings={"tier": "small"})
     assert len(files) >= 10
     assert max(seconds) / 3600 <= plan.needs_of(step)["hours"]
 
 
 def test_the_overview_adds_up_jobs_and_hours():
     names = ("resnet18-erm-none-0-0", "resnet50-erm-none-0-0", "resnet50-mimo-none-0-0")
-    steps = [plan.Step(f"uimnet/network/{name}", "", {"tier": "paper"}) for name in names]
+    steps = [plan.Step(f"uimnet/network/{name}", "", {}, settings={"tier": "paper"}) for name in names]
     row = plan.overview(steps).loc[("uimnet", "network")]
     assert (row["jobs"], row["longest, hours"]) == (3, 13.4)
     assert row["GPU hours"] == pytest.approx(3.7 + 4 + 13.4)
