@@ -16,8 +16,14 @@ from __future__ import annotations
 
 import importlib
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from helpers import __version__ as __version__
+
+if TYPE_CHECKING:
+    from known_unknowns.auditing.auditing import audit as audit
+    from known_unknowns.auditing.rejector import Rejector as Rejector
+    from known_unknowns.checks import check_score as check_score
 
 # Style of all figures, a file of matplotlib.
 LOOK = Path(__file__).with_name("look.mplstyle")
@@ -30,7 +36,7 @@ _MODULES = {
 __all__ = ["Rejector", "audit", "bench", "check_score"]
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> Any:
     """Import a name at its first use."""
     if name == "bench":  # a module that can be called
         return importlib.import_module("known_unknowns.bench")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -128,6 +128,7 @@ def audit(
     require: Sequence[str] = (),
     score: str = "",
     costs: tuple[float, float] | None = None,
+    unit: str = "",
     tell: Callable[[str], object] = lambda line: None,
 ) -> Audit:
     """Audit a model.
@@ -162,6 +163,8 @@ def audit(
     costs : (float, float), optional
         Costs of an accepted wrong answer and of a review.  The threshold with the lowest cost is
         deployed, with a guarantee of the cost.
+    unit : str
+        Noun for one row of data in the sentences, such as ``text``; by default ``image``.
     tell : callable
         Function that receives the name of each step.
 
@@ -195,6 +198,8 @@ def audit(
     )
     if not isinstance(inputs, Inputs):
         inputs = read_outputs(inputs)
+    if unit:
+        inputs = replace(inputs, unit=unit)
     for requirement in require:
         findings.read_requirement(requirement, inputs.ood)
     check_share(unknown_share, inputs.ood)
@@ -215,6 +220,7 @@ def _left_aside(inputs: Inputs) -> list[str]:
     sizes = [len(part) for part in (inputs.validation, *inputs.ood.values())]
     return render(
         "left_aside",
+        inputs.unit,
         compared=ranking.COMPARED,
         fitted=stages.FITTED,
         half=sizes[0] // 2,
@@ -250,6 +256,7 @@ def _rejector(audited: stages.Estimates) -> Rejector | None:
             "version": __version__,
             "temperature": audited.temperature,  # for the confidences of `Rejector.judge`
             "class_names": list(inputs.class_names),
+            "unit": inputs.unit,
         },
     )
 

@@ -45,18 +45,20 @@ class Doubt(NamedTuple):
         return f"{self.sentence} {self.advice}"
 
 
-def _doubt(name: str, **numbers) -> Doubt:
-    return Doubt(name, *render(name, **numbers))
+def _doubt(name: str, unit: str, **numbers) -> Doubt:
+    return Doubt(name, *render(name, unit, **numbers))
 
 
 def find_doubts(inputs: Inputs) -> tuple[Doubt, ...]:
     """Return the evidence against the validation images, the worst first."""
     part = inputs.validation
     absent = np.flatnonzero(np.bincount(part.labels, minlength=part.num_classes) == 0)
-    found = [*_of_labels(part), *_of_copies(inputs)]
+    found = [*_of_labels(part, inputs.unit), *_of_copies(inputs)]
     if len(absent):
         named = _named([inputs.class_names[number] for number in absent])
-        found.append(_doubt("absent", count=len(absent), classes=part.num_classes, named=named))
+        found.append(
+            _doubt("absent", inputs.unit, count=len(absent), classes=part.num_classes, named=named)
+        )
     return tuple(found)
 
 
@@ -65,12 +67,12 @@ def _named(names: Sequence[str]) -> str:
     return ", ".join(names[:NAMED]) + (", …" if len(names) > NAMED else "")
 
 
-def doubt_share(least: float, stated: float) -> tuple[Doubt, ...]:
+def doubt_share(least: float, stated: float, unit: str) -> tuple[Doubt, ...]:
     """Return the evidence against a stated share of unknown images; empty without a share."""
-    return (_doubt("share", least=least, stated=stated),) if 0 < stated < least else ()
+    return (_doubt("share", unit, least=least, stated=stated),) if 0 < stated < least else ()
 
 
-def _of_labels(part: Outputs) -> Iterator[Doubt]:
+def _of_labels(part: Outputs, unit: str) -> Iterator[Doubt]:
     """Yield probable mistakes in the order of labels and logits, from the model's errors."""
     right = part.correct.mean()
     answers = part.predictions
@@ -101,6 +103,7 @@ def _of_labels(part: Outputs) -> Iterator[Doubt]:
         labelled = np.unique(labels)
         yield _doubt(
             "shifted" if way in ("before", "after") else way,
+            unit,
             way=way,
             fits=fits,
             right_now=right,
@@ -111,7 +114,7 @@ def _of_labels(part: Outputs) -> Iterator[Doubt]:
         )
     if _is_chance(part):
         present = np.count_nonzero(np.bincount(labels))
-        yield _doubt("chance", balanced=_recalls(part).mean(), one_answer=1 / present)
+        yield _doubt("chance", unit, balanced=_recalls(part).mean(), one_answer=1 / present)
 
 
 def _recalls(part: Outputs) -> np.ndarray:
@@ -194,6 +197,7 @@ def _of_copies(inputs: Inputs) -> Iterator[Doubt]:
                 named = f"rows {_named([str(row) for row in rows])}"
             yield _doubt(
                 name,
+                inputs.unit,
                 count=len(rows),
                 images=len(part),
                 named=named,

@@ -108,6 +108,7 @@ def facts(audit: Audit) -> dict:
 
     return {
         "audit": audit,
+        "unit": inputs.unit,
         "fixed": len(audit.measuring) > len(audit.held_out),
         "small_sets": [name for name, part in inputs.ood.items() if len(part) < 2 * LEAST],
         "most_frequent": {

@@ -19,6 +19,7 @@ from helpers.files import sha256_file
 from helpers.outputs import Head, Outputs
 from known_unknowns.auditing import checked
 from known_unknowns.auditing.reading import read_arrays
+from known_unknowns.auditing.units import IMAGE, check_unit
 
 if TYPE_CHECKING:
     from helpers.data import Images, ImageStream
@@ -72,6 +73,8 @@ class Inputs:
         Digests of the files.
     note : str
         Note about the network; may be empty.
+    unit : str
+        Noun for one row of data, in the sentences of the report.
     """
 
     source: str
@@ -94,8 +97,10 @@ class Inputs:
     unreadable: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     sha256: Mapping[str, str] = field(default_factory=dict)
     note: str = ""
+    unit: str = IMAGE
 
     def __post_init__(self):
+        check_unit(self.unit)
         if len(self.validation) < LEAST:
             raise ValueError(
                 f"validation: at least {LEAST} images expected, got {len(self.validation)}"

@@ -25,6 +25,7 @@ from helpers.scores import Score, calibration
 from helpers.scores.calibration import ROUNDING, are_probabilities
 from known_unknowns.auditing.checked import looks_like
 from known_unknowns.auditing.state import Packing, unpack
+from known_unknowns.auditing.units import IMAGE, check_unit
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -127,6 +128,7 @@ class Rejector:
             texts = isinstance(names, list | tuple) and all(isinstance(name, str) for name in names)
             if not texts or len(names) != self.classes:
                 raise ValueError(f"class_names: {self.classes} texts expected, one for each class")
+        check_unit(self.unit)
         temperature = positive_number("temperature", self.provenance.get("temperature", 1.0))
         if not 1e-9 <= temperature <= 1e9:
             raise ValueError(f"temperature: a number from 1e-9 to 1e9 expected, got {temperature}")
@@ -229,6 +231,11 @@ class Rejector:
         """
         known = self.known_scores()
         return (1 + np.searchsorted(known, scores, side="right")) / (1 + len(known))
+
+    @property
+    def unit(self) -> str:
+        """Noun for one row of data."""
+        return self.provenance.get("unit", IMAGE)
 
     def known_scores(self) -> np.ndarray:
         """Return the sorted scores of known images; refuse a rejector without such scores."""

@@ -317,12 +317,13 @@ def _thresholds(
     `mixture` has the images behind the guarantee of a risk.
     """
     settings = measured.settings
+    unit = measured.inputs.unit
     known = measured.samples["validation"]
     correct = measured.correct
     thresholds = {
         "risk": threshold_for_risk(measured, settings.risk),
         "coverage": rules.promise_coverage(
-            known, correct, measured.unknown, settings.coverage, settings.confidence
+            known, correct, measured.unknown, settings.coverage, settings.confidence, unit=unit
         ),
     }
     if settings.wish == "risk" and thresholds["risk"].problem:
@@ -335,6 +336,7 @@ def _thresholds(
             mixture=mixture,
             unknown=settings.unknown_share,
             sets=list(measured.hard),
+            unit=unit,
         )
     kinds = [settings.wish, settings.fallback]
     if settings.wish == "risk":
@@ -350,6 +352,7 @@ def _thresholds(
             measured.unknown,
             settings.costs,
             settings.confidence,
+            unit,
         )
         kinds = ["cost"]
     possible = (kind for kind in kinds if kind in thresholds and not thresholds[kind].problem)
@@ -368,6 +371,7 @@ def threshold_for_risk(measured: Measurement, risk: float) -> Threshold:
         unknown=settings.unknown_share,
         hard=measured.hard,
         seed=settings.seed,
+        unit=measured.inputs.unit,
     )
 
 
@@ -389,6 +393,7 @@ def _for_production(measured: Measurement) -> dict[str, Threshold]:
         settings.risk,
         settings.confidence,
         labelled=(scores[labelled], (labels == production.predictions)[labelled]),
+        unit=measured.inputs.unit,
     )
     return {} if threshold is None else {"production": threshold}
 
@@ -430,7 +435,7 @@ def estimate(guaranteed: Guarantee) -> Estimates:
     if unlabelled["labelled"] and inputs.ood:
         seen = unlabelled["labelled"]["unknown"]
         unlabelled["to_state"] = min(0.99, round(seen.high + 0.005, 2)) if seen.value else None
-    more = doubts.doubt_share(unlabelled["least"], guaranteed.settings.unknown_share)
+    more = doubts.doubt_share(unlabelled["least"], guaranteed.settings.unknown_share, inputs.unit)
     fields = vars(guaranteed) | {"doubts": guaranteed.doubts + more}
     return Estimates(**fields, unlabelled=unlabelled, drift=drift)
 

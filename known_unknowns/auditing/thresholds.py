@@ -12,6 +12,7 @@ from helpers.checks import number
 from helpers.outputs import Outputs
 from known_unknowns import guarantees
 from known_unknowns.auditing.sentences import render
+from known_unknowns.auditing.units import IMAGE
 
 #: Kinds of guarantee of the deployed threshold.
 WISHES = ("risk", "coverage")
@@ -119,6 +120,7 @@ def promise_risk(
     unknown: float = 0.0,
     hard: Mapping[str, np.ndarray] | None = None,
     seed: int = 0,
+    unit: str = IMAGE,
 ) -> Threshold:
     """Return the threshold that guarantees a risk, or the reason why none exists.
 
@@ -131,7 +133,12 @@ def promise_risk(
     except ValueError as error:
         return Threshold("risk", risk, problem=str(error).partition(": ")[2], unknown=unknown)
     (promise,) = render(
-        "promise_of_risk", risk=risk, confidence=confidence, unknown=unknown, sets=list(hard)
+        "promise_of_risk",
+        unit,
+        risk=risk,
+        confidence=confidence,
+        unknown=unknown,
+        sets=list(hard),
     )
     effects = _effects(rule.threshold, scores, correct, ood)
     effects["risk"] = share(~right[drawn >= rule.threshold])
@@ -148,6 +155,7 @@ def fall_back(
     mixture: tuple[np.ndarray, np.ndarray],
     unknown: float,
     sets: Sequence[str],
+    unit: str = IMAGE,
 ) -> dict[str, Threshold]:
     """Return the thresholds of `FALLBACKS` that exist, for a risk that cannot be guaranteed.
 
@@ -164,7 +172,7 @@ def fall_back(
         found["average"] = ("average", risk, float(average), "promise_on_average")
     thresholds = {}
     for name, (wish, wished, value, macro) in found.items():
-        (promise,) = render(macro, risk=wished, **words)
+        (promise,) = render(macro, unit, risk=wished, **words)
         effects = _effects(value, scores, correct, ood)
         effects["risk"] = share(~mixture[1][mixture[0] >= value])
         thresholds[name] = Threshold(wish, wished, promise, unknown=unknown, **effects)
@@ -179,6 +187,7 @@ def promise_production(
     confidence: float,
     *,
     labelled: tuple[np.ndarray, np.ndarray],
+    unit: str = IMAGE,
 ) -> Threshold | None:
     """Return the threshold that a random draw of new images guarantees for them, or None.
 
@@ -186,7 +195,7 @@ def promise_production(
     """
     with suppress(ValueError):
         rule = guarantees.risk_threshold(*labelled, risk=risk, confidence=confidence)
-        (promise,) = render("promise_of_production", risk=risk, confidence=confidence)
+        (promise,) = render("promise_of_production", unit, risk=risk, confidence=confidence)
         return Threshold("risk", risk, promise, **_effects(rule.threshold, scores, correct, ood))
     return None
 
@@ -198,6 +207,7 @@ def promise_cost(
     ood: Mapping[str, np.ndarray],
     costs: tuple[float, float],
     confidence: float,
+    unit: str = IMAGE,
 ) -> Threshold:
     """Return the threshold with the lowest cost, and a bound of this cost.
 
@@ -220,6 +230,7 @@ def promise_cost(
         return Threshold("cost", review, problem=problem)
     (promise,) = render(
         "promise_of_cost",
+        unit,
         mean=mean,
         bound=bound,
         review=review,
@@ -229,7 +240,9 @@ def promise_cost(
     return Threshold("cost", bound, promise, **_effects(value, scores, correct, ood))
 
 
-def promise_coverage(scores, correct, ood, coverage: float, confidence: float = 0.95) -> Threshold:
+def promise_coverage(
+    scores, correct, ood, coverage: float, confidence: float = 0.95, *, unit: str = IMAGE
+) -> Threshold:
     """Return the threshold that guarantees a coverage, or the reason why none exists."""
     try:
         value = guarantees.coverage_threshold(scores, coverage=coverage)
@@ -237,7 +250,7 @@ def promise_coverage(scores, correct, ood, coverage: float, confidence: float = 
         return Threshold("coverage", coverage, problem=str(error).partition(": ")[2])
     least = guarantees.conditional_coverage(len(scores), coverage=coverage, confidence=confidence)
     (promise,) = render(
-        "promise_of_coverage", coverage=coverage, confidence=confidence, least=least
+        "promise_of_coverage", unit, coverage=coverage, confidence=confidence, least=least
     )
     effects = _effects(value, scores, correct, ood)
     return Threshold("coverage", coverage, promise, conditional=least, **effects)

@@ -108,7 +108,8 @@ def look(
     with changed(state, digest) as stored:
         found = [int((scores < cut).sum()), len(scores)]
         counts = stored.acknowledged.get(name) or stored.looks.setdefault(name, found)
-        seen = {"unlike": counts[0], "images": counts[1]} | _summary(stored.looks, len(known))
+        seen = {"unlike": counts[0], "images": counts[1], "unit": rule.unit}
+        seen |= _summary(stored.looks, len(known))
         if acknowledge:
             stored.acknowledged.update(stored.looks)
             stored.looks.clear()

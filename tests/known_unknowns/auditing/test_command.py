@@ -18,7 +18,9 @@ from helpers.files import project_root
 from helpers.scores import create
 from helpers.scores.calibration import softmax
 from known_unknowns.auditing import audit, figures, read_outputs, report
-from known_unknowns.auditing.command import DEMO, FAILS, HOLDS, REFUSED, STOPPED, main
+from known_unknowns.auditing.command import main
+from known_unknowns.auditing.commands.audit import DEMO
+from known_unknowns.auditing.commands.places import FAILS, HOLDS, REFUSED, STOPPED
 from known_unknowns.auditing.rejector import Rejector
 
 FILES = ["audit.json", "rejector.safetensors", "report.html", "to_label.csv"]

@@ -13,7 +13,8 @@ from scipy.stats import binom
 
 from helpers.files import project_root
 from helpers.scores import create
-from known_unknowns.auditing.command import FAILS, HOLDS, REFUSED, main
+from known_unknowns.auditing.command import main
+from known_unknowns.auditing.commands.places import FAILS, HOLDS, REFUSED
 from known_unknowns.auditing.rejector import Rejector
 from known_unknowns.auditing.watching import FALSE_ALARMS, evidence, rank_of_cut
 
