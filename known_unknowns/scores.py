@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection
+from typing import TypeGuard
 
 import numpy as np
 
@@ -38,7 +39,7 @@ class FunctionScore(BlockwiseScore):
         return np.asarray(self.function(**arrays), dtype=np.float64)
 
 
-def is_score(function: object) -> bool:
+def is_score(function: object) -> TypeGuard[Callable[..., np.ndarray]]:
     """Return whether a function needs arguments called ``logits`` and ``features``, or one of them.
 
     >>> is_score(lambda logits: 0), is_score(lambda: 0)

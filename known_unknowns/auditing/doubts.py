@@ -20,6 +20,7 @@ from known_unknowns.auditing.checked import row_by_row
 from known_unknowns.auditing.inputs import Inputs
 from known_unknowns.auditing.sentences import render
 from known_unknowns.auditing.thresholds import share
+from known_unknowns.auditing.units import IMAGE
 
 #: Largest number of classes or images in a sentence.
 NAMED = 5
@@ -67,7 +68,7 @@ def _named(names: Sequence[str]) -> str:
     return ", ".join(names[:NAMED]) + (", …" if len(names) > NAMED else "")
 
 
-def doubt_share(least: float, stated: float, unit: str) -> tuple[Doubt, ...]:
+def doubt_share(least: float, stated: float, unit: str = IMAGE) -> tuple[Doubt, ...]:
     """Return the evidence against a stated share of unknown images; empty without a share."""
     return (_doubt("share", unit, least=least, stated=stated),) if 0 < stated < least else ()
 

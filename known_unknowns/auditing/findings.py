@@ -124,7 +124,10 @@ def facts(audit: Audit) -> dict:
         "worst": max(accepted, key=accepted.__getitem__, default=""),
         "worse_answers": sorted(beyond, key=lambda row: -row["wrong"][0]),
         "nearly_all": (
-            deployed is not None and deployed.wish == "risk" and deployed.coverage[0] > NEARLY_ALL
+            deployed is not None
+            and audit.deployed != "production"
+            and deployed.wish == "risk"
+            and deployed.coverage[0] > NEARLY_ALL
         ),
         "drawn": len(audit.promised_on[0]),
         "images_needed": guarantees.images_needed,

@@ -27,6 +27,7 @@ from known_unknowns.auditing.doubts import Doubt
 from known_unknowns.auditing.inputs import Inputs
 from known_unknowns.auditing.ranking import ID, Half
 from known_unknowns.auditing.thresholds import Threshold
+from known_unknowns.auditing.units import of_unit
 from known_unknowns.without_labels import share_bound
 
 #: Largest number of images for temperature, directions and calibration; more change no number.
@@ -179,7 +180,7 @@ def choose(inputs: Inputs, settings: Settings, tell: Callable[[str], object]) ->
         halves=measuring,
         temperature=temperature,
         warned=warned,
-        left_out=left_out,
+        left_out={name: of_unit(reason, inputs.unit) for name, reason in left_out.items()},
         ranking=table,
         best=best,
         score=score,
@@ -435,7 +436,7 @@ def estimate(guaranteed: Guarantee) -> Estimates:
     if unlabelled["labelled"] and inputs.ood:
         seen = unlabelled["labelled"]["unknown"]
         unlabelled["to_state"] = min(0.99, round(seen.high + 0.005, 2)) if seen.value else None
-    more = doubts.doubt_share(unlabelled["least"], guaranteed.settings.unknown_share, inputs.unit)
+    more = doubts.doubt_share(unlabelled["rest"][0], guaranteed.settings.unknown_share, inputs.unit)
     fields = vars(guaranteed) | {"doubts": guaranteed.doubts + more}
     return Estimates(**fields, unlabelled=unlabelled, drift=drift)
 
@@ -448,13 +449,28 @@ def look_at(guaranteed: Guarantee, production: Outputs, scored: np.ndarray | Non
     count = len(guaranteed.held_out)  # the first of the measuring images
     logits = inputs.validation.logits[guaranteed.held_out]
     threshold = guaranteed.threshold
-    return unlabelled_images.look_at_unlabelled(
-        guaranteed.samples["validation"][:count],
-        score.score_samples(production) if scored is None else scored,
+    known = guaranteed.samples["validation"][:count]
+    scores = score.score_samples(production) if scored is None else scored
+    unknown = guaranteed.unknown | families
+    looked = unlabelled_images.look_at_unlabelled(
+        known,
+        scores,
         softmax(logits, guaranteed.temperature),
         softmax(production.logits, guaranteed.temperature),
         guaranteed.correct[:count],
         guaranteed.chosen,
-        guaranteed.unknown | families,
+        unknown,
         threshold.value if threshold else np.inf,
     )
+    causes = unlabelled_images.find_causes(
+        known,
+        scores,
+        inputs.validation.labels[guaranteed.held_out],
+        inputs.validation.predictions[guaranteed.held_out],
+        production.predictions,
+        inputs.class_names,
+    )
+    least, share = causes["rest"]
+    stated = round(share + 0.005, 2)
+    to_state = stated if unknown and least and stated < 1 else None
+    return looked | causes | {"to_state": to_state}

@@ -284,7 +284,7 @@ def bench(
     ValueError: odin: a score of logits, features and head expected; it needs images, which no \
 feature pack has
     """
-    new = of_function(score)() if is_score(score) else cast(Score, score)
+    new = of_function(score)() if is_score(score) else cast("Score", score)
     return contest({new.info.name: new}, given, **options)
 
 
