@@ -15,6 +15,9 @@ from helpers.outputs import Outputs
 from helpers.scores import Score
 from known_unknowns.auditing.inputs import LEAST, Inputs
 
+#: With many images, there are fewer replicates, to bound the memory; but not fewer than this.
+FEWEST_REPLICATES = 50
+_WEIGHTS = 2**26  # numbers of draws, two bytes each
 _CELLS = 2**18  # number of counts in memory at a time: about the size of a CPU's cache
 
 
@@ -207,6 +210,8 @@ class Groups:
         self.wish = wish
         self.ood = [name for name in halves if name != ID]
         shares = _even(max(int((~self.correct).sum()), LEAST), [counts[name] for name in self.ood])
+        most = max(FEWEST_REPLICATES, _WEIGHTS // max(counts.values()))
+        replicates = min(replicates, most)
         self.few = dict(zip(self.ood, map(slice, shares), strict=True))
         self.weights = {
             name: resample_weights(counts[name], replicates=replicates, seed=seed + number)
