@@ -34,9 +34,9 @@ def test_the_interval_holds_and_a_mixture_is_no_evidence_of_unlike_images(images
     for _ in range(draws):
         labels, answers, scores = drawn(before, images, generator)
         _, others, new_scores = drawn(after, images, generator)
-        found = class_mixture(answers, labels, others, classes=CLASSES)
-        outside += not found.low <= moved <= found.high
-        alarms += share_bound(found.reweighted(scores), new_scores) > 0
+        mixture = class_mixture(answers, labels, others, classes=CLASSES)
+        outside += not mixture.low <= moved <= mixture.high
+        alarms += share_bound(mixture.reweighted(scores), new_scores) > 0
         plain += share_bound(scores, new_scores) > 0
     assert outside <= 7  # 5 % and three standard deviations
     assert alarms <= 7
@@ -51,16 +51,16 @@ def test_unlike_images_stay_evidence():
     labels, answers, scores = drawn(shares, 1000, generator)
     _, others, new_scores = drawn(shares, 1000, generator)
     new_scores[:200] = -9.0
-    found = class_mixture(answers, labels, others, classes=CLASSES)
-    assert 0.14 < share_bound(found.reweighted(scores), new_scores) < 0.2
+    mixture = class_mixture(answers, labels, others, classes=CLASSES)
+    assert 0.14 < share_bound(mixture.reweighted(scores), new_scores) < 0.2
 
 
 def test_equal_mixtures_leave_the_scores_and_strange_answers_are_refused():
     labels = np.arange(100) % 2
-    found = class_mixture(labels, labels, np.tile(labels, 1000), classes=3)
-    assert found.moved < 0.01
-    assert found.after[2] < 0.01  # a class without a validation image
-    assert abs(len(found.reweighted(labels)) - 100) <= 1
+    mixture = class_mixture(labels, labels, np.tile(labels, 1000), classes=3)
+    assert mixture.moved < 0.01
+    assert mixture.after[2] < 0.01  # a class without a validation image
+    assert abs(len(mixture.reweighted(labels)) - 100) <= 1
     many = class_mixture(labels, labels, labels, classes=300)
     assert (many.low, many.high) == (0, 1)
     with pytest.raises(ValueError, match="others: 0 to 1 expected"):
