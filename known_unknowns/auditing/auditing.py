@@ -33,7 +33,7 @@ class Audit(stages.Estimates):
     Attributes
     ----------
     inputs : Inputs
-        Inputs, with one image of each group.
+        Inputs.
     doubts : tuple of Doubt
         Evidence against the validation images, the worst first.
     choosing, held_out, measuring : ndarray of int64
@@ -203,7 +203,7 @@ def audit(
     for requirement in require:
         findings.read_requirement(requirement, inputs.ood)
     check_share(unknown_share, inputs.ood)
-    choice = stages.choose(inputs.one_of_each_group(seed), settings, tell)
+    choice = stages.choose(inputs, settings, tell)
     measured = stages.measure(choice)
     guaranteed = stages.guarantee(measured)
     estimated = stages.estimate(guaranteed)

@@ -197,14 +197,30 @@ def score_halves(scores: Mapping[str, Score], halves: Mapping[str, Half]) -> dic
     return samples
 
 
+def draws(count: int, replicates: int, seed: int, groups: np.ndarray | None = None) -> np.ndarray:
+    """Return how often each image is drawn, with all images of its group, uint16 [B, count]."""
+    if groups is None:
+        return resample_weights(count, replicates=replicates, seed=seed)
+    _, which = np.unique(groups, return_inverse=True)
+    return resample_weights(which.max() + 1, replicates=replicates, seed=seed)[:, which]
+
+
 class Groups:
     """Halves of ID images and of sets of unknown images, and how often each image is drawn.
 
     `UNION` has as many unknown images as ID errors, as evenly from all sets as possible.  Both
-    then have equal weight for any number of unknown images.
+    then have equal weight for any number of unknown images.  If the ID images have `groups`, whole
+    groups are drawn.
     """
 
-    def __init__(self, halves: Mapping[str, Half], replicates: int, seed: int, wish: Wish):
+    def __init__(
+        self,
+        halves: Mapping[str, Half],
+        replicates: int,
+        seed: int,
+        wish: Wish,
+        groups: np.ndarray | None = None,
+    ):
         counts = {name: len(half.places) for name, half in halves.items()}
         self.correct = halves[ID].outputs.correct[halves[ID].places]
         self.wish = wish
@@ -214,7 +230,7 @@ class Groups:
         replicates = min(replicates, most)
         self.few = dict(zip(self.ood, map(slice, shares), strict=True))
         self.weights = {
-            name: resample_weights(counts[name], replicates=replicates, seed=seed + number)
+            name: draws(counts[name], replicates, seed + number, groups if name == ID else None)
             for number, name in enumerate([ID, *self.ood])
         }
 
