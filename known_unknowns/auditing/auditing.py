@@ -13,9 +13,11 @@ from helpers import __version__
 from helpers.outputs import Outputs
 from known_unknowns.auditing import findings, ranking, report, stages
 from known_unknowns.auditing.inputs import Inputs, read_outputs
+from known_unknowns.auditing.ranking import ID
 from known_unknowns.auditing.rejector import Rejector
 from known_unknowns.auditing.sentences import render, to_html
 from known_unknowns.auditing.thresholds import check_share
+from known_unknowns.auditing.watching import cut_of
 
 #: Largest number of scores of known images that a rejector keeps for its p-values.
 KNOWN = 10_000
@@ -235,15 +237,20 @@ def _rejector(audited: stages.Estimates) -> Rejector | None:
         return None
     inputs = audited.inputs
     validation = inputs.validation
-    needs_features = "features" in audited.score.info.needs
+    watched = _watched(audited)
+    needs = {*audited.score.info.needs}
+    if audited.detector is not None:
+        needs |= {*audited.detector.info.needs}
     return Rejector(
         audited.score,
         threshold=deployed.value,
         classes=validation.num_classes,
-        width=validation.features.shape[1] if needs_features else None,
+        width=validation.features.shape[1] if "features" in needs else None,
         given="logits" if inputs.level else "probabilities",
         by_answer=_thresholds_by_answer(audited),
         known=np.sort(audited.samples["validation"][:KNOWN]),  # in random order before
+        detector=audited.detector,
+        detector_known=None if audited.detector is None else watched[ID],
         provenance={
             "model": inputs.source,
             "logits": "as the model gives them" if inputs.level else "log-probabilities",
@@ -257,8 +264,23 @@ def _rejector(audited: stages.Estimates) -> Rejector | None:
             "temperature": audited.temperature,  # for the confidences of `Rejector.judge`
             "class_names": list(inputs.class_names),
             "unit": inputs.unit,
+            "unlike_found": {
+                name: float((watched[name] < cut_of(watched[ID])).mean()) for name in inputs.ood
+            },
         },
     )
+
+
+def _watched(audited: stages.Estimates) -> dict[str, np.ndarray]:
+    """Return the detector's scores of the measuring halves; those of ID images in rising order."""
+    if audited.detector is None:
+        samples = audited.unknown | {ID: audited.samples["validation"][:KNOWN]}
+    else:
+        halves = audited.halves | {
+            ID: ranking.Half(audited.inputs.validation, audited.measuring[:KNOWN])
+        }
+        samples = ranking.score_halves({"": audited.detector}, halves)[""]
+    return samples | {ID: np.sort(samples[ID])}
 
 
 def _thresholds_by_answer(audited: stages.Estimates) -> np.ndarray | None:

@@ -8,7 +8,7 @@ fields of the record before it.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -36,6 +36,8 @@ FITTED = 10_000
 #: images the score is `FIXED`, and all images measure it: a guarantee needs each of them.
 ENOUGH = 1000
 FIXED = "msp"
+#: Scores for images unlike the validation images, if there is no set of unknown images.
+DETECTORS = ("fdbd", "knn")
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,7 @@ class Choice:
     best: list[str]
     score: Score
     chosen: np.ndarray  # scores of the choosing half
+    detector: Score | None  # another score for images unlike the validation images
     hardest: list[str]  # the set that the score detects worst, if there are sets
 
 
@@ -204,8 +207,27 @@ def choose(inputs: Inputs, settings: Settings, tell: Callable[[str], object]) ->
         best=best,
         score=score,
         chosen=known,
+        detector=usable.get(_detector(usable, samples, best[0], list(inputs.ood))),
         hardest=sorted(areas, key=areas.__getitem__)[:1],
     )
+
+
+def _detector(
+    usable: Mapping[str, Score], samples: Mapping[str, dict], chosen: str, sets: Sequence[str]
+) -> str:
+    """Return the score that detects images of the sets best; "" for the chosen score.
+
+    Without sets, it is the first of `DETECTORS` that the inputs allow.
+    """
+    if sets:
+        areas = {
+            name: np.mean([metrics.auroc(each[ID], each[ood]) for ood in sets])
+            for name, each in samples.items()
+        }
+        best = max(areas, key=lambda name: (areas[name], name == chosen))
+    else:
+        best = next((name for name in DETECTORS if name in usable), chosen)
+    return "" if best == chosen else best
 
 
 def _divide(inputs: Inputs, seed: int) -> tuple[dict[str, Half], dict[str, Half]]:

@@ -136,7 +136,7 @@ def run_watch(given: argparse.Namespace) -> int:
         most=given.share,
         acknowledged=given.acknowledge,
     )
-    print("\n".join(sentences))
+    print("\n".join([*sentences, *render("watch_finds", **seen)]))
     return FAILS if seen["bound"] >= given.share and not given.acknowledge else HOLDS
 
 
