@@ -290,3 +290,15 @@ def test_a_pipe_or_device_is_never_replaced(tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().err.count("a device or a pipe") == 2
     assert (tmp_path / "pipe").is_fifo()
     assert listed(tmp_path) == ["new.npz", "pipe", "r.safetensors"]
+
+
+def test_the_readme_shows_sentences_of_the_loop():
+    """Five commands, with sentences of the output that the audit page shows."""
+    page = " ".join((ROOT / "book" / "audit.md").read_text("utf-8").split())
+    readme = (ROOT / "README.md").read_text("utf-8").replace(" \\\n    ", " ")
+    (block,) = re.findall(r"^```console\n(\$ known-unknowns audit .*?)^```", readme, re.M | re.S)
+    commands = re.findall(r"^\$ (.*)$", block, re.M)
+    assert [command.split()[1] for command in commands] == "audit audit audit accept watch".split()
+    sentences = re.split(r"(?m)(?<=[.…])\n|^\$ .*\n", block)
+    for sentence in [*commands, *sentences]:
+        assert " ".join(sentence.removesuffix(" …").split()) in page

@@ -258,8 +258,8 @@ def test_a_second_score_watches_for_unlike_images(tmp_path, monkeypatch, capsys)
     assert main(["watch", "rejector.safetensors", "new.npz"]) == FAILS
     printed = capsys.readouterr().out
     assert f"The score is {rejector.detector.info.title}." in printed
-    assert "an alarm is expected" in printed
-    assert "% of these score low, as in the set pets" in printed
+    assert "files of this size raise an alarm for 5 % of unlike images" in printed
+    assert "% of the unlike images score low as in the set pets" in printed
     assert main(["watch", "rejector.safetensors", "logits.npz"]) == REFUSED
     assert "features: expected" in capsys.readouterr().err
     replace(rejector, detector=None, detector_known=None).save("plain.safetensors")
