@@ -153,8 +153,9 @@ def risk_threshold(
     order with a fixed seed; a start among the highest scores, all equal, moves to their end.
 
     With groups, m and e are divided by the design effect (Korn and Graubard 1998): the noise of
-    the error rate over groups, divided by its noise over independent images, but at least that of
-    all images for groups of this size.  This is an approximation, which simulations confirm.
+    the error rate over groups, divided by its noise over independent images, but at least the
+    effect among all images for groups of this size.  This is an approximation; simulations confirm
+    it.
 
     Examples
     --------
@@ -262,7 +263,7 @@ def coverage_threshold(scores, *, coverage: float, groups=None) -> float:
     over draws of the calibration images, unlike the guarantee of
     `helpers.metrics.rejection_threshold`.
 
-    With groups, the rank is that of as many images as there are groups, times their mean size.
+    With groups, the rank is for as many images as there are groups, times the mean size.
 
     Examples
     --------

@@ -272,7 +272,7 @@ def _rejector(audited: stages.Estimates) -> Rejector | None:
 
 
 def _watched(audited: stages.Estimates) -> dict[str, np.ndarray]:
-    """Return the detector's scores of the measuring halves; those of ID images in rising order."""
+    """Return the detector's scores of the measuring halves; scores of ID images in rising order."""
     if audited.detector is None:
         samples = audited.unknown | {ID: audited.samples["validation"][:KNOWN]}
     else:

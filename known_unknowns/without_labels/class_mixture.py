@@ -1,6 +1,6 @@
 r"""Another mixture of the known classes, which the answers of a classifier show without labels.
 
-If only the mixture changes, the images of each class, and so the answers to them, stay the same:
+If only the mixture changes, the images of each class, and so the answers to them, stay equal:
 with the share :math:`C_{ky}` of answers k to validation images of class y, answers to new images
 have the shares :math:`q = C \theta`.  We maximise the likelihood of the new answers over the shares
 θ of the classes by expectation maximisation (Saerens, Latinne and Decaestecker 2002).
@@ -52,8 +52,8 @@ class ClassMixture:
     def reweighted(self, scores) -> np.ndarray:
         """Return scores of validation images, as if these had the new mixture.
 
-        The weight of an image is the ratio of the shares of its class.  The scores are quantiles
-        of the weighted scores, as many as equal weights would have for the same noise, with the
+        The weight of an image is the new share of its class, divided by the share before.  The
+        scores are quantiles of the weighted scores, as many as equal weights would have for the same noise, with the
         noise of the shares.
         """
         scores = float_array("scores", scores)

@@ -1,1 +1,1 @@
-"""The subcommands of ``known-unknowns``; each module has their options and what they do."""
+"""The subcommands of ``known-unknowns``; each module has options and functions."""

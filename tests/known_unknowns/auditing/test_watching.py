@@ -268,12 +268,12 @@ def test_a_second_score_watches_for_unlike_images(tmp_path, monkeypatch, capsys)
         replace(rejector, detector_known=None)
 
 
-@pytest.mark.parametrize(("found", "share"), [(1.0, 0.1), (0.5, 0.2)])
-def test_the_number_of_images_until_an_alarm_is_about_right(found, share):
+@pytest.mark.parametrize(("below", "share"), [(1.0, 0.1), (0.5, 0.2)])
+def test_the_number_of_images_until_an_alarm_is_about_right(below, share):
     generator = np.random.default_rng(0)
-    rate = share * found + (1 - share) * watching.CHANCE
+    rate = share * below + (1 - share) * watching.CHANCE
     unlike = generator.binomial(100, rate, size=(100, 60))
     log = evidence(unlike, np.full(unlike.shape, 100), 1000, [0.02])[..., 0]
     looks = (log >= np.log(2 / watching.FALSE_ALARMS)).argmax(axis=0) + 1
-    expected = watching.images_until_alarm(1000, 100, found, 0.02)[share]
+    expected = watching.images_until_alarm(1000, 100, below, 0.02)[share]
     assert expected / 2.5 < 100 * np.median(looks) < 2.5 * expected
