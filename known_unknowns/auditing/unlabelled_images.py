@@ -134,11 +134,10 @@ def find_causes(
     reweighted = found.reweighted(known)
     least = without_labels.share_bound(reweighted, production)
     share = max(least, without_labels.estimate_share(reweighted, production))
-    noise = share if least else 0.0
     risen = int((found.after - found.before).argmax())
     return {
         "mixture": {
-            "moved": (found.moved, max(0.0, found.low - noise), min(1.0, found.high + noise)),
+            "moved": (found.moved, max(0.0, found.low - share), min(1.0, found.high + share)),
             "name": class_names[risen],
             "before": float(found.before[risen]),
             "after": float(found.after[risen]),

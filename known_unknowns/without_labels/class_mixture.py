@@ -19,9 +19,9 @@ _ADDED = 0.5
 #: Largest number of steps, and the largest change of a share in the last step.
 _STEPS = 200
 _CLOSE = 1e-6
-#: Number of draws for the noise of the shares, and the largest number of classes for it.
+#: Number of draws for the noise of the shares, and the validation images of a class that it needs.
 _REPLICATES = 100
-_MOST_CLASSES = 200
+_IMAGES = 10
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,8 @@ class ClassMixture:
         Number of the other images.
     moved, low, high : float
         Share of images whose class would have to change, half of the sum of all differences, with
-        an interval; the interval is from 0 to 1 with more than 200 classes.
+        an interval; the interval is from 0 to 1 with fewer than ten validation images for a class
+        on average, since the noise is then unknown.
     """
 
     labels: np.ndarray
@@ -53,8 +54,8 @@ class ClassMixture:
         """Return scores of validation images, as if these had the new mixture.
 
         The weight of an image is the new share of its class, divided by the share before.  The
-        scores are quantiles of the weighted scores, as many as equal weights would have for the same noise, with the
-        noise of the shares.
+        scores are quantiles of the weighted scores, as many as equal weights would have for the
+        same noise, with the noise of the shares.
         """
         scores = float_array("scores", scores)
         present = np.maximum(self.before, 1 / len(self.labels))
@@ -104,7 +105,7 @@ def class_mixture(
     before, after = _shares(pairs.reshape(classes, classes), counts)
     moved = float(np.abs(after - before).sum() / 2)
     noise = 1.0
-    if classes <= _MOST_CLASSES:
+    if len(labels) >= _IMAGES * classes:
         generator = np.random.default_rng(seed)
         distances = []
         for _ in range(_REPLICATES):

@@ -62,6 +62,6 @@ def test_equal_mixtures_leave_the_scores_and_strange_answers_are_refused():
     assert mixture.after[2] < 0.01  # a class without a validation image
     assert abs(len(mixture.reweighted(labels)) - 100) <= 1
     many = class_mixture(labels, labels, labels, classes=300)
-    assert (many.low, many.high) == (0, 1)
+    assert (many.low, many.high) == (0, 1)  # too few images of each class
     with pytest.raises(ValueError, match="others: 0 to 1 expected"):
         class_mixture(labels, labels, [2], classes=2)
