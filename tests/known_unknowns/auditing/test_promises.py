@@ -104,8 +104,10 @@ def test_a_drift_is_rarely_reported_for_equal_distributions(images, others, deci
     generator = np.random.default_rng(images)
     draws = 300
     named = 0
-    for _ in range(draws):
+    for number in range(draws):
         alike = [part.round(decimals) for part in groups(generator, images, others)]
+        # the scores may be for twice as many images as the features
+        alike[2] = alike[2][: images // (1 + number % 2)]
         named += bool(find_drift(*alike)["found"])
     assert named <= binom.ppf(0.999, draws, DRIFT_LEVEL)
     if decimals == 8 and images > 40:  # the test has power
