@@ -63,8 +63,8 @@ ALLOWED = {
     "labelled unknown": 0.05,
     "verdict": 0.05,
     "production": 0.05,
-    "bracket": 0.07,
-    "accepted": 0.07,
+    "bracket": 0.1,
+    "accepted": 0.1,
     # means
     "average": RISK,
     "rejected": 0.1,
