@@ -11,11 +11,11 @@ of `TINIEST` are also for corrupted images, and for sets of no other comparison.
 
 import argparse
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -239,7 +239,7 @@ def populations() -> Iterator[tuple[str, Outputs, list[Outputs], list[Outputs]]]
 
 def simulate(draws: int) -> pd.DataFrame:
     """Audit this number of draws of each cell, and store the rows after each cell and round."""
-    rows = {}
+    rows: dict[tuple, defaultdict[str, Any]] = {}
     if STORED.exists():
         stored = pd.read_csv(STORED)
         rows = {
@@ -254,7 +254,7 @@ def simulate(draws: int) -> pd.DataFrame:
         range(ROUND, draws + 1, ROUND), cells
     ):
         cell = (network, "corrupted" if changed else "none", labels, share, images)
-        row = rows.setdefault(cell, Counter(dict(zip(KEYS, cell, strict=True))))
+        row = rows.setdefault(cell, defaultdict(float, zip(KEYS, cell, strict=True)))
         began = time.process_time()
         for number in range(int(row["draws"]), most):
             others = sets[number % len(sets)]
@@ -311,7 +311,7 @@ def write_outputs() -> None:
     logits = {name: model.outputs(part).logits for name, part in images.items()}
     step = max(np.abs(values).max() for values in logits.values()) / 127
     arrays = {name: np.rint(values / step).astype(np.int8) for name, values in logits.items()}
-    arrays |= {"labels": test.labels.astype(np.int8), "step": np.float32([step])}
+    arrays |= {"labels": test.labels.astype(np.int8), "step": np.array([step], np.float32)}
     save_file(arrays, OUTPUTS)
 
 

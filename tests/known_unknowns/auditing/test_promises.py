@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from helpers.metrics import aurc, auroc
+from helpers.metrics import auroc
 from helpers.outputs import Outputs
 from known_unknowns.auditing.command import main
 from known_unknowns.auditing.ranking import Groups, Half, Wish
