@@ -71,8 +71,10 @@ ALLOWED = {
     "list": 0.1,
 }
 #: Numbers without a guarantee for all draws: they hold if there is an answer.
-IF_ANSWERED = ("average", "bracket", "accepted")
+IF_ANSWERED = ("aurc", "average", "bracket", "accepted")
 KEYS = ["network", "change", "labels", "unknown", "images"]
+COUNTS = ("draws", "cpu_seconds", "width", "narrow")
+COLUMNS = [*KEYS, *COUNTS, *(f"{name}{end}" for name in ALLOWED for end in ("", ", answers"))]
 #: Probability that chance alone reports a cell.
 CHANCE = 1e-4
 
@@ -241,10 +243,8 @@ def simulate(draws: int) -> pd.DataFrame:
     """Audit this number of draws of each cell, and store the rows after each cell and round."""
     rows: dict[tuple, defaultdict[str, Any]] = {}
     if STORED.exists():
-        stored = pd.read_csv(STORED)
-        rows = {
-            tuple(row[name] for name in KEYS): Counter(row) for row in stored.to_dict("records")
-        }
+        for stored in pd.read_csv(STORED).to_dict("records"):
+            rows[tuple(stored[name] for name in KEYS)] = defaultdict(float, stored)
     cells = [
         (labels, share, images, *population)
         for labels, (shares, sizes) in CASES.items()
@@ -272,7 +272,8 @@ def simulate(draws: int) -> pd.DataFrame:
             row["draws"] += 1
         row["cpu_seconds"] += time.process_time() - began
         with atomic_path(STORED) as temporary:
-            pd.DataFrame(list(rows.values())).fillna(0).round(4).to_csv(temporary, index=False)
+            table = pd.DataFrame(list(rows.values()), columns=COLUMNS).fillna(0).round(4)
+            table.to_csv(temporary, index=False)
         print(*cell, row["draws"], flush=True)
     return pd.read_csv(STORED)
 
@@ -282,15 +283,15 @@ def failing(table: pd.DataFrame) -> list[str]:
 
     A cell has all networks together; larger groups, such as all sizes of a network, count too.
     """
-    found = []
+    reported = []
     for keys in ([], KEYS[:3], KEYS[:4], KEYS[1:4], [*KEYS[1:3], "images"], KEYS[1:]):
         groups = table.groupby(keys) if keys else [("all", table)]
         for cell, group in groups:
             for name, allowed in ALLOWED.items():
                 count = group[f"{name}, answers" if name in IF_ANSWERED else "draws"].sum()
                 if group[name].sum() > binom.isf(CHANCE, count, allowed):
-                    found.append(f"{cell}: {name}, {group[name].sum():g} of {count:g}")
-    return found
+                    reported.append(f"{cell}: {name}, {group[name].sum():g} of {count:g}")
+    return reported
 
 
 def write_outputs() -> None:
