@@ -84,8 +84,8 @@ def rows_of_cases(table):
     for words, rows in cases.items():
         cells = []
         for name in SHOWN:
-            wrong, answered = (f"{100 * number:.0f} %" for number in false_and_answered(rows, name))
-            cells.append(f"{wrong} ({answered})" if answered != "0 %" else "– (0 %)")
+            wrong, answered = false_and_answered(rows, name)
+            cells.append(f"{100 * wrong:.0f} / {100 * answered:.0f}")
         lines.append("| " + " | ".join([words, *cells]) + " |")
     return lines
 
