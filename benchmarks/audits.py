@@ -284,13 +284,14 @@ def failing(table: pd.DataFrame) -> list[str]:
     A cell has all networks together; larger groups, such as all sizes of a network, count too.
     """
     reported = []
-    for keys in ([], KEYS[:3], KEYS[:4], KEYS[1:4], [*KEYS[1:3], "images"], KEYS[1:]):
-        groups = table.groupby(keys) if keys else [("all", table)]
-        for cell, group in groups:
-            for name, allowed in ALLOWED.items():
-                count = group[f"{name}, answers" if name in IF_ANSWERED else "draws"].sum()
-                if group[name].sum() > binom.isf(CHANCE, count, allowed):
-                    reported.append(f"{cell}: {name}, {group[name].sum():g} of {count:g}")
+    sizes = [*KEYS[1:3], "images"]
+    for keys in (KEYS[1:2], KEYS[:3], KEYS[:4], KEYS[1:4], sizes, KEYS[1:]):
+        sums = table.groupby(keys).sum(numeric_only=True)
+        for name, allowed in ALLOWED.items():
+            counts = sums[f"{name}, answers" if name in IF_ANSWERED else "draws"]
+            most = binom.isf(CHANCE, counts, allowed)
+            for cell, row in sums[sums[name] > most].iterrows():
+                reported.append(f"{cell}: {name}, {row[name]:g} of {counts[cell]:g}")
     return reported
 
 
