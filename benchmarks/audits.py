@@ -255,6 +255,8 @@ def simulate(draws: int) -> pd.DataFrame:
     ):
         cell = (network, "corrupted" if changed else "none", labels, share, images)
         row = rows.setdefault(cell, defaultdict(float, zip(KEYS, cell, strict=True)))
+        if row["draws"] >= most:
+            continue
         began = time.process_time()
         for number in range(int(row["draws"]), most):
             others = sets[number % len(sets)]
