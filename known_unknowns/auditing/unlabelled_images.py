@@ -164,11 +164,13 @@ def find_drift(
     2019) share the error by Bonferroni's correction: half for the score, half for all directions.
     P-values are asymptotic: too large for few images and for ties.
     """
-    size = len(scores) * len(other_scores) / (len(scores) + len(other_scores))
     columns = list(zip(np.asarray(values).T, np.asarray(other_values).T, strict=True))
     tests = {}
     for name, pairs in (("score", [(scores, other_scores)]), ("features", columns)):
         difference = max(distance(*pair) for pair in pairs)
+        # there can be fewer values than scores
+        first, second = map(len, pairs[0])
+        size = first * second / (first + second)
         p_value = min(1, 2 * len(pairs) * kolmogorov(np.sqrt(size) * difference))
         tests[name] = difference, float(p_value)
     found = tuple(name for name, (_, p_value) in tests.items() if p_value <= DRIFT_LEVEL)
