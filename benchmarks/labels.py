@@ -13,8 +13,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from helpers.scores.calibration import confidences, fit_temperature, softmax
-from known_unknowns.auditing.unlabelled_images import look_at_unlabelled
+from helpers.scores.calibration import confidences, fit_temperature
 from known_unknowns.bench.feature_packs import EMBEDDED, FeaturePack
 from known_unknowns.few_labels import ERROR, labelled_share, promise_evidence
 from known_unknowns.guarantees import clopper_pearson
@@ -24,7 +23,6 @@ NETWORKS = {
     "CIFAR-10": "densenet100.dice_cifar10",
     "CIFAR-100": "densenet100.dice_cifar100",
 }
-BRACKETS = (*NETWORKS.values(), "resnet20.akamaster_cifar10", "resnet56.akamaster_cifar10")
 SHARES = (0, 0.01, 0.05, 0.2, 0.5, 0.8)
 #: Numbers of labels, and of new images.
 SIZES = ((60, 200), (60, 1000), (60, 3000), (200, 3000))
@@ -97,43 +95,6 @@ def intervals() -> pd.DataFrame:
     return pd.DataFrame(rows).groupby(keys, sort=False).mean().reset_index()
 
 
-def brackets() -> pd.DataFrame:
-    """Return, by network, share and size, how often the bracket without labels holds."""
-    rows = []
-    for network, share, images in product(BRACKETS, SHARES, (200, 1000)):
-        pack = FeaturePack.read(EMBEDDED / f"{network}.safetensors")
-        test = pack.test
-        temperature = fit_temperature(test.logits, test.labels)
-        known = softmax(test.logits, temperature)
-        sets = [softmax(part.logits, temperature) for part in (pack.near | pack.far).values()]
-        generator = np.random.default_rng(images)
-        for draw in range(200):
-            order = generator.permutation(len(test))
-            first = order[: min(images, len(test) // 2)]
-            others = generator.choice(order[len(first) :], images)
-            unknown = generator.random(images) < share
-            let_in = generator.choice(sets[draw % len(sets)], images)
-            mixture = np.where(unknown[:, None], let_in, known[others])
-            seen = look_at_unlabelled(
-                known[first].max(axis=1),
-                mixture.max(axis=1),
-                known[first],
-                mixture,
-                test.correct[first],
-                known[first].max(axis=1),
-                {},
-                np.inf,
-            )
-            low, high = seen["accuracy"]
-            row = {"network": network, "unknown": share, "images": images}
-            truth = (test.correct[others] & ~unknown).mean()
-            rows.append(row | {"holds": low <= truth <= high, "width": high - low})
-    table = pd.DataFrame(rows)
-    table["stated"] = table["width"] <= 0.3
-    keys = ["network", "unknown", "images"]
-    return table.groupby(keys, sort=False).mean().reset_index()
-
-
 def mapie(wrong: np.ndarray) -> float:
     """Return the labels until MAPIE finds that the promise is broken, with an error of 5 %."""
     from mapie.exchangeability_testing import RiskMonitoring
@@ -166,6 +127,5 @@ def decisions() -> pd.DataFrame:
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     pd.set_option("display.width", 200, "display.max_columns", 30, "display.max_rows", 100)
-    print(brackets().round(3).to_string(index=False), flush=True)
     print(decisions().round(3).to_string(index=False), flush=True)
     print(intervals().round(3).to_string(index=False))

@@ -16,8 +16,15 @@ from __future__ import annotations
 
 import importlib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from helpers import __version__ as __version__
+
+if TYPE_CHECKING:
+    from known_unknowns.auditing.auditing import audit as audit
+    from known_unknowns.auditing.rejector import Rejector as Rejector
+    from known_unknowns.bench import bench as bench
+    from known_unknowns.checks import check_score as check_score
 
 # Style of all figures, a file of matplotlib.
 LOOK = Path(__file__).with_name("look.mplstyle")
@@ -30,10 +37,12 @@ _MODULES = {
 __all__ = ["Rejector", "audit", "bench", "check_score"]
 
 
-def __getattr__(name: str):
-    """Import a name at its first use."""
-    if name == "bench":  # a module that can be called
-        return importlib.import_module("known_unknowns.bench")
-    if name in _MODULES:
-        return getattr(importlib.import_module(_MODULES[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # a wrong name is then an error for a type checker
+
+    def __getattr__(name):
+        """Import a name at its first use."""
+        if name == "bench":  # a module that can be called
+            return importlib.import_module("known_unknowns.bench")
+        if name in _MODULES:
+            return getattr(importlib.import_module(_MODULES[name]), name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

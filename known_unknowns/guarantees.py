@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import bdtr, betaincinv
+from scipy.special import bdtr, betainc, betaincinv, ndtri, stdtrit
 
 from helpers.checks import float_array, open_share, whole_number
 from helpers.metrics.inputs import correct_array
@@ -53,6 +53,37 @@ def beta_interval(successes: float, total: float, confidence: float) -> tuple[fl
     return float(low), float(_upper_bound(successes, total, tail))
 
 
+def clustered_interval(happened, groups, *, confidence: float = 0.95) -> tuple[float, float]:
+    r"""Return the confidence interval of a share if the images of a group are similar.
+
+    It is the interval of `clopper_pearson` for the number of independent images with the same
+    noise, corrected by Student's t (Korn and Graubard 1998).  The noise of the share p is
+
+    .. math:: \frac{G}{G - 1} \sum_g \Big( \sum_{i \in g} (y_i - p) \Big)^2 / N^2
+
+    with G groups.  If all images are equal, each group counts as one image.
+
+    Examples
+    --------
+    >>> twice = np.repeat([True, True, False, True, True], 2)
+    >>> low, high = clustered_interval(twice, np.arange(10) // 2)
+    >>> round(low, 2), round(high, 2)
+    (0.08, 1.0)
+    """
+    happened = correct_array(happened).astype(float)
+    _, which, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+    count = len(happened)
+    value = happened.mean()
+    noise = (np.bincount(which, happened - value) ** 2).sum() / count**2
+    effective = float(len(sizes))
+    if noise and effective > 1:
+        noise *= len(sizes) / (len(sizes) - 1)
+        tail = (1 + open_share("confidence", confidence)) / 2
+        correction = (ndtri(tail) / stdtrit(len(sizes) - 1, tail)) ** 2
+        effective = min(float(count), value * (1 - value) / noise * correction)
+    return beta_interval(value * effective, effective, confidence)
+
+
 def images_needed(risk: float, confidence: float) -> int:
     r"""Return the smallest number of images for which a selective risk can be guaranteed.
 
@@ -69,7 +100,9 @@ def images_needed(risk: float, confidence: float) -> int:
     return _run_length(risk, confidence) + 1
 
 
-def risk_threshold(scores, correct, *, risk: float, confidence: float = 0.95) -> RiskThreshold:
+def risk_threshold(
+    scores, correct, *, risk: float, confidence: float = 0.95, groups=None
+) -> RiskThreshold:
     r"""Return the smallest threshold that is shown to keep the selective risk low enough.
 
     The selective risk is the probability that an accepted image is classified incorrectly.
@@ -85,6 +118,9 @@ def risk_threshold(scores, correct, *, risk: float, confidence: float = 0.95) ->
         Whether each image is classified correctly; False for images of unknown classes.
     risk, confidence : float
         Target for the selective risk, and confidence of the guarantee; in (0, 1).
+    groups : array_like, shape [N], optional
+        Groups of images that belong together; then groups are independent draws, and images are
+        not.
 
     Raises
     ------
@@ -116,6 +152,11 @@ def risk_threshold(scores, correct, *, risk: float, confidence: float = 0.95) ->
     Hypotheses inside ties are not tested. If a start lies inside a tie, ties have a random
     order with a fixed seed; a start among the highest scores, all equal, moves to their end.
 
+    With groups, m and e are divided by the design effect (Korn and Graubard 1998): the noise of
+    the error rate over groups, divided by its noise over independent images, but at least the
+    effect among all images for groups of this size.  This is an approximation; simulations confirm
+    it.
+
     Examples
     --------
     >>> rule = risk_threshold(np.arange(100), np.arange(100) >= 20, risk=0.05, confidence=0.9)
@@ -124,14 +165,26 @@ def risk_threshold(scores, correct, *, risk: float, confidence: float = 0.95) ->
     """
     scores = float_array("scores", scores)
     correct = correct_array(correct, length=len(scores))
-    if not _starts(len(scores), risk, confidence):
+    order = _order(scores, correct)
+    ranked = scores[order]
+    errors = np.cumsum(~correct[order])
+    draws = len(scores)
+    needed = f"{images_needed(risk, confidence)} images"
+    if groups is None:
+        starts = _starts(len(scores), risk, confidence)
+        p_values = bdtr(errors, np.arange(1, len(scores) + 1), risk)
+    else:
+        p_values = _p_values(~correct[order], np.asarray(groups)[order], risk)
+        draws = len(np.unique(groups))
+        ranks = _starts(draws, risk, confidence)
+        starts = [round(rank * len(scores) / draws) for rank in ranks]
+        needed = needed.replace("images", "groups")
+    if not starts:
         raise ValueError(
-            f"scores: at least {images_needed(risk, confidence)} images expected for a guaranteed "
-            f"risk of {risk:g} with confidence {confidence:g}, got {len(scores)}; bring more, or "
-            "set a larger risk or a smaller confidence"
+            f"scores: at least {needed} expected for a guaranteed risk of {risk:g} with confidence "
+            f"{confidence:g}, got {draws}; bring more, or set a larger risk or a smaller confidence"
         )
-    ranked, errors = _rank(scores, correct)
-    accepted, level = _count_accepted(ranked, errors, risk, confidence)
+    accepted, level = _count_accepted(ranked, p_values, starts, confidence)
     if not accepted:
         raise ValueError(
             f"risk: no threshold guarantees {risk:g} with confidence {confidence:g}, because too "
@@ -143,12 +196,12 @@ def risk_threshold(scores, correct, *, risk: float, confidence: float = 0.95) ->
         threshold=float(ranked[accepted - 1]),
         coverage=accepted / len(scores),
         risk=float(wrong / accepted),
-        bound=float(_upper_bound(wrong, accepted, level)),
+        bound=float(_upper_bound(wrong, accepted, level)) if groups is None else risk,
     )
 
 
 def smallest_risk(
-    scores, correct, *, risk: float, confidence: float = 0.95
+    scores, correct, *, risk: float, confidence: float = 0.95, groups=None
 ) -> tuple[float, RiskThreshold] | None:
     """Return the smallest of some larger risks that can be guaranteed, and its threshold.
 
@@ -170,11 +223,13 @@ def smallest_risk(
     for larger in risks:
         with suppress(ValueError):
             each = 1 - (1 - confidence) / len(risks)
-            return larger, risk_threshold(scores, correct, risk=larger, confidence=each)
+            return larger, risk_threshold(
+                scores, correct, risk=larger, confidence=each, groups=groups
+            )
     return None
 
 
-def average_threshold(scores, correct, *, risk: float) -> float | None:
+def average_threshold(scores, correct, *, risk: float, groups=None) -> float | None:
     r"""Return the smallest threshold t with at most this risk on average, or None.
 
     .. math:: 1 + \#\{\text{incorrect}, s_i \ge t\} \le \text{risk} \cdot \#\{s_i \ge t\}
@@ -188,14 +243,19 @@ def average_threshold(scores, correct, *, risk: float) -> float | None:
     >>> float(average_threshold(np.arange(100), np.arange(100) >= 20, risk=0.05))
     17.0
     """
-    ranked, errors = _rank(float_array("scores", scores), correct_array(correct))
+    scores = float_array("scores", scores)
+    correct = correct_array(correct, length=len(scores))
     open_share("risk", risk)
+    order = _order(scores, correct)
+    ranked = scores[order]
+    size = 1.0 if groups is None else len(scores) / len(np.unique(groups))
     ends = np.append(ranked[:-1] > ranked[1:], True)
-    kept = np.flatnonzero(ends & (1 + errors <= risk * np.arange(1, len(ranked) + 1)))
+    errors = np.cumsum(~correct[order])
+    kept = np.flatnonzero(ends & (size + errors <= risk * np.arange(1, len(ranked) + 1)))
     return ranked[kept[-1]] if len(kept) else None
 
 
-def coverage_threshold(scores, *, coverage: float) -> float:
+def coverage_threshold(scores, *, coverage: float, groups=None) -> float:
     r"""Return the largest threshold that accepts a new image with at least this probability.
 
     It is the :math:`\lfloor (N + 1)(1 - \text{coverage}) \rfloor`-th smallest score, by split
@@ -203,13 +263,16 @@ def coverage_threshold(scores, *, coverage: float) -> float:
     over draws of the calibration images, unlike the guarantee of
     `helpers.metrics.rejection_threshold`.
 
+    With groups, the rank is for as many images as there are groups, times the mean size.
+
     Examples
     --------
     >>> coverage_threshold(np.arange(99), coverage=0.95)
     4.0
     """
     scores = float_array("scores", scores)
-    rank = _rank_rejected(len(scores), coverage)
+    draws = len(scores) if groups is None else len(np.unique(groups))
+    rank = _rank_rejected(draws, coverage) * len(scores) // draws
     return float(np.partition(scores, rank - 1)[rank - 1])
 
 
@@ -261,27 +324,71 @@ def _run_length(risk: float, confidence: float) -> int:
     return max(1, int(np.ceil(np.round(count, 9))))
 
 
-def _rank(scores: np.ndarray, correct: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the falling scores, ties in random order, and the number of errors down to each."""
+def _p_values(wrong: np.ndarray, groups: np.ndarray, risk: float) -> np.ndarray:
+    """Return p-values of all ranks for groups of similar images, see `risk_threshold`."""
+    _, which, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+    count = len(wrong)
+    by_group = np.argsort(which, kind="stable")
+    place = np.empty(count, int)
+    place[by_group] = np.arange(count)
+    first = np.repeat(np.cumsum(sizes) - sizes, sizes)
+
+    def so_far(values: np.ndarray) -> np.ndarray:
+        """Return the sum over the images of the same group down to each rank."""
+        ordered = values[by_group]
+        sums = np.cumsum(ordered)
+        return (sums - sums[first] + ordered[first])[place]
+
+    errors = so_far(wrong.astype(float))
+    images = so_far(np.ones(count))
+    errors_before = errors - wrong
+    accepted = np.arange(1.0, count + 1)
+    share = np.cumsum(wrong) / accepted
+    squares = np.cumsum(images**2 - (images - 1) ** 2)
+    noise = np.cumsum(errors**2 - errors_before**2) + share**2 * squares
+    noise -= 2 * share * np.cumsum(errors * images - errors_before * (images - 1))
+    seen = np.cumsum(images == 1)  # groups
+    noise *= seen / np.maximum(seen - 1, 1)
+    spread = accepted * share * (1 - share)
+    effect = np.divide(noise, spread, out=np.zeros(count), where=spread > 0)
+    alike = 0.0
+    if squares[-1] > count:
+        alike = float(np.clip((effect[-1] - 1) / (squares[-1] / count - 1), 0, 1))
+    effect = np.maximum(effect, 1 + (squares / accepted - 1) * alike)
+    effective = accepted / np.maximum(effect, 1)
+    return _binomial(share * effective, effective, risk)
+
+
+def _binomial(events: np.ndarray, trials: np.ndarray, probability: float) -> np.ndarray:
+    """Return the probability of at most this many events, for numbers that need not be whole."""
+    return betainc(np.maximum(trials - events, 1e-9), events + 1, 1 - probability)
+
+
+def _order(scores: np.ndarray, correct: np.ndarray) -> np.ndarray:
+    """Return the order of the images by falling score, ties in random order."""
     # The first sort makes the result independent of the order of the images.
     order = np.lexsort((correct, -scores))
     noise = np.random.default_rng(0).random(len(order))
-    order = order[np.lexsort((noise, -scores[order]))]
-    return scores[order], np.cumsum(~correct[order])
+    return order[np.lexsort((noise, -scores[order]))]
 
 
-def _count_accepted(scores, errors, risk: float, confidence: float) -> tuple[int, float]:
-    """Return how many images the lowest threshold of all walks accepts, and its test's level."""
-    starts = _starts(len(scores), risk, confidence)
+def _count_accepted(
+    scores: np.ndarray, p_values: np.ndarray, starts: list[int], confidence: float
+) -> tuple[int, float]:
+    """Return how many images the lowest threshold of all walks accepts, and its test's level.
+
+    `p_values` are of the hypotheses that the risk down to each rank is too large.
+    """
     total = len(scores)
     if not starts:  # too few images, even without an error
         return 0, 0.0
     ends = np.append(scores[:-1] > scores[1:], True)
     moved = np.maximum(starts, ends.argmax() + 1)
     tested = np.union1d(np.flatnonzero(ends), moved - 1)
-    p_values = np.zeros(total)
+    untested = np.ones(total, bool)
+    untested[tested] = False
     # A rounding error must not undo an equality, as at the first rank and without any error.
-    p_values[tested] = bdtr(errors[tested], tested + 1, risk) * (1 - 1e-9)
+    p_values = np.where(untested, 0.0, p_values * (1 - 1e-9))
     accepted = 0
     level = 0.0
     used = 0.0
@@ -301,7 +408,11 @@ def _count_accepted(scores, errors, risk: float, confidence: float) -> tuple[int
     return accepted, used
 
 
-def _starts(images: int, risk: float, confidence: float) -> list[int]:
+def _starts(
+    images: int,
+    risk: float,
+    confidence: float,
+) -> list[int]:
     """Return the ranks at which walks start, each twice the previous rank.
 
     The first is the smallest rank at which a walk without error continues.  A single start is

@@ -56,6 +56,7 @@ OBJECTS: dict = {
     "LABELS_OF_SVHN": np.where(DIGITS == 0, 10, DIGITS),
     "PROBABILITIES": PROBABILITIES,
     "PERCENTAGES": 100 * PROBABILITIES,
+    "SIGMOIDS": np.where(LOGITS > 0, 0.9, 0.3),
     "OF_CLASS_1": np.where(LABELS == 1, 0.9, 0.2),
     "BINARY": (LABELS == 1).astype(int),
     "NUMBERS_AND_TEXTS": [1, "1"] * 12,

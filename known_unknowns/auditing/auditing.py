@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +13,11 @@ from helpers import __version__
 from helpers.outputs import Outputs
 from known_unknowns.auditing import findings, ranking, report, stages
 from known_unknowns.auditing.inputs import Inputs, read_outputs
+from known_unknowns.auditing.ranking import ID
 from known_unknowns.auditing.rejector import Rejector
 from known_unknowns.auditing.sentences import render, to_html
 from known_unknowns.auditing.thresholds import check_share
+from known_unknowns.auditing.watching import cut_of
 
 #: Largest number of scores of known images that a rejector keeps for its p-values.
 KNOWN = 10_000
@@ -33,7 +35,7 @@ class Audit(stages.Estimates):
     Attributes
     ----------
     inputs : Inputs
-        Inputs, with one image of each group.
+        Inputs.
     doubts : tuple of Doubt
         Evidence against the validation images, the worst first.
     choosing, held_out, measuring : ndarray of int64
@@ -128,6 +130,7 @@ def audit(
     require: Sequence[str] = (),
     score: str = "",
     costs: tuple[float, float] | None = None,
+    unit: str = "",
     tell: Callable[[str], object] = lambda line: None,
 ) -> Audit:
     """Audit a model.
@@ -162,6 +165,8 @@ def audit(
     costs : (float, float), optional
         Costs of an accepted wrong answer and of a review.  The threshold with the lowest cost is
         deployed, with a guarantee of the cost.
+    unit : str
+        Noun for one row of data in the sentences, such as ``text``; by default ``image``.
     tell : callable
         Function that receives the name of each step.
 
@@ -195,10 +200,12 @@ def audit(
     )
     if not isinstance(inputs, Inputs):
         inputs = read_outputs(inputs)
+    if unit:
+        inputs = replace(inputs, unit=unit)
     for requirement in require:
         findings.read_requirement(requirement, inputs.ood)
     check_share(unknown_share, inputs.ood)
-    choice = stages.choose(inputs.one_of_each_group(seed), settings, tell)
+    choice = stages.choose(inputs, settings, tell)
     measured = stages.measure(choice)
     guaranteed = stages.guarantee(measured)
     estimated = stages.estimate(guaranteed)
@@ -215,6 +222,7 @@ def _left_aside(inputs: Inputs) -> list[str]:
     sizes = [len(part) for part in (inputs.validation, *inputs.ood.values())]
     return render(
         "left_aside",
+        inputs.unit,
         compared=ranking.COMPARED,
         fitted=stages.FITTED,
         half=sizes[0] // 2,
@@ -229,15 +237,20 @@ def _rejector(audited: stages.Estimates) -> Rejector | None:
         return None
     inputs = audited.inputs
     validation = inputs.validation
-    needs_features = "features" in audited.score.info.needs
+    watched = _watched(audited)
+    needs = {*audited.score.info.needs}
+    if audited.detector is not None:
+        needs |= {*audited.detector.info.needs}
     return Rejector(
         audited.score,
         threshold=deployed.value,
         classes=validation.num_classes,
-        width=validation.features.shape[1] if needs_features else None,
+        width=validation.features.shape[1] if "features" in needs else None,
         given="logits" if inputs.level else "probabilities",
         by_answer=_thresholds_by_answer(audited),
         known=np.sort(audited.samples["validation"][:KNOWN]),  # in random order before
+        detector=audited.detector,
+        detector_known=None if audited.detector is None else watched[ID],
         provenance={
             "model": inputs.source,
             "logits": "as the model gives them" if inputs.level else "log-probabilities",
@@ -250,8 +263,24 @@ def _rejector(audited: stages.Estimates) -> Rejector | None:
             "version": __version__,
             "temperature": audited.temperature,  # for the confidences of `Rejector.judge`
             "class_names": list(inputs.class_names),
+            "unit": inputs.unit,
+            "unlike_found": {
+                name: float((watched[name] < cut_of(watched[ID])).mean()) for name in inputs.ood
+            },
         },
     )
+
+
+def _watched(audited: stages.Estimates) -> dict[str, np.ndarray]:
+    """Return the detector's scores of the measuring halves; scores of ID images in rising order."""
+    if audited.detector is None:
+        samples = audited.unknown | {ID: audited.samples["validation"][:KNOWN]}
+    else:
+        halves = audited.halves | {
+            ID: ranking.Half(audited.inputs.validation, audited.measuring[:KNOWN])
+        }
+        samples = ranking.score_halves({"": audited.detector}, halves)[""]
+    return samples | {ID: np.sort(samples[ID])}
 
 
 def _thresholds_by_answer(audited: stages.Estimates) -> np.ndarray | None:

@@ -213,6 +213,8 @@ def looks_like(values: np.ndarray) -> str:
     return "sigmoids"
 
 
+#: Largest difference of a sum from 1 for which a division corrects probabilities.
+_NEARLY = 0.1
 _INSTEAD = {
     "probabilities": "no value is negative and every row sums to 1, so these are probabilities; "
     "pass logits (before the softmax), or name the array {probable}, of which the audit takes "
@@ -247,9 +249,12 @@ def logits(name: str, values: np.ndarray, treat_as: str) -> np.ndarray:
         least = values.min()
         row = int(np.abs(sums - 1).argmax())
         remedy = f"{name} / {name}.sum(axis=1, keepdims=True)"
-        if kind == "sigmoids":
+        if kind == "sigmoids" and np.abs(sums - 1).max() > _NEARLY:
             clipped = f"np.clip({name}, 1e-7, 1 - 1e-7)"
-            remedy += f", or of sigmoids the logits, scipy.special.logit({clipped})"
+            remedy = (
+                f"the logits of these sigmoids, scipy.special.logit({clipped}), if each image has "
+                f"one label; if it has several, audit label by label, {name}[:, k] and labels[:, k]"
+            )
         expected = "probabilities expected"
         if name.endswith("logits"):
             expected += ", as treat_as says"

@@ -5,7 +5,6 @@ An audit assumes correct labels and independent draws; the report begins with ev
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -20,6 +19,7 @@ from known_unknowns.auditing.checked import row_by_row
 from known_unknowns.auditing.inputs import Inputs
 from known_unknowns.auditing.sentences import render
 from known_unknowns.auditing.thresholds import share
+from known_unknowns.auditing.units import IMAGE
 
 #: Largest number of classes or images in a sentence.
 NAMED = 5
@@ -29,6 +29,7 @@ PARTS = 5
 DIGITS = 4
 #: Standard deviations above chance of a model that is better than chance.
 DEVIATIONS = 3
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 #: Largest number of classes for which the best order is computed.
 ORDERED = 2_000
 _ROWS = ("before", "after", "negated")
@@ -45,18 +46,20 @@ class Doubt(NamedTuple):
         return f"{self.sentence} {self.advice}"
 
 
-def _doubt(name: str, **numbers) -> Doubt:
-    return Doubt(name, *render(name, **numbers))
+def _doubt(name: str, unit: str, **numbers) -> Doubt:
+    return Doubt(name, *render(name, unit, **numbers))
 
 
 def find_doubts(inputs: Inputs) -> tuple[Doubt, ...]:
     """Return the evidence against the validation images, the worst first."""
     part = inputs.validation
     absent = np.flatnonzero(np.bincount(part.labels, minlength=part.num_classes) == 0)
-    found = [*_of_labels(part), *_of_copies(inputs)]
+    found = [*_of_labels(part, inputs.unit), *_of_copies(inputs)]
     if len(absent):
         named = _named([inputs.class_names[number] for number in absent])
-        found.append(_doubt("absent", count=len(absent), classes=part.num_classes, named=named))
+        found.append(
+            _doubt("absent", inputs.unit, count=len(absent), classes=part.num_classes, named=named)
+        )
     return tuple(found)
 
 
@@ -65,12 +68,12 @@ def _named(names: Sequence[str]) -> str:
     return ", ".join(names[:NAMED]) + (", …" if len(names) > NAMED else "")
 
 
-def doubt_share(least: float, stated: float) -> tuple[Doubt, ...]:
+def doubt_share(least: float, stated: float, unit: str = IMAGE) -> tuple[Doubt, ...]:
     """Return the evidence against a stated share of unknown images; empty without a share."""
-    return (_doubt("share", least=least, stated=stated),) if 0 < stated < least else ()
+    return (_doubt("share", unit, least=least, stated=stated),) if 0 < stated < least else ()
 
 
-def _of_labels(part: Outputs) -> Iterator[Doubt]:
+def _of_labels(part: Outputs, unit: str) -> Iterator[Doubt]:
     """Yield probable mistakes in the order of labels and logits, from the model's errors."""
     right = part.correct.mean()
     answers = part.predictions
@@ -101,6 +104,7 @@ def _of_labels(part: Outputs) -> Iterator[Doubt]:
         labelled = np.unique(labels)
         yield _doubt(
             "shifted" if way in ("before", "after") else way,
+            unit,
             way=way,
             fits=fits,
             right_now=right,
@@ -111,7 +115,7 @@ def _of_labels(part: Outputs) -> Iterator[Doubt]:
         )
     if _is_chance(part):
         present = np.count_nonzero(np.bincount(labels))
-        yield _doubt("chance", balanced=_recalls(part).mean(), one_answer=1 / present)
+        yield _doubt("chance", unit, balanced=_recalls(part).mean(), one_answer=1 / present)
 
 
 def _recalls(part: Outputs) -> np.ndarray:
@@ -168,14 +172,16 @@ def _of_copies(inputs: Inputs) -> Iterator[Doubt]:
     parts = [part] if inputs.train is None else [part, inputs.train]
     digests = _digests(parts)
     whole, learnt = np.split(digests[:, 0], [len(part)])
+    _, first, which = np.unique(whole, return_index=True, return_inverse=True)
+    again = first[which] != np.arange(len(part))
+    repeated = {"copies": again, "learnt": np.isin(whole, learnt)}
+    if not any(equal.any() for equal in repeated.values()):
+        return
     crowded = _crowded(digests)[: len(part)]
     if not part.features.shape[1]:
         crowded |= _few_differences(parts, digests[:, 0])[: len(part)]
-    _, first, which = np.unique(whole, return_index=True, return_inverse=True)
-    again = first[which] != np.arange(len(part))
     other_label = part.labels != part.labels[first[which]]
     crowded |= np.isin(which, which[other_label])
-    repeated = {"copies": again, "learnt": np.isin(whole, learnt)}
     named_twice = np.zeros(len(part), bool)
     if inputs.files:
         names = np.array(inputs.files)
@@ -194,6 +200,7 @@ def _of_copies(inputs: Inputs) -> Iterator[Doubt]:
                 named = f"rows {_named([str(row) for row in rows])}"
             yield _doubt(
                 name,
+                inputs.unit,
                 count=len(rows),
                 images=len(part),
                 named=named,
@@ -207,21 +214,23 @@ def _digests(parts: Sequence[Outputs]) -> np.ndarray:
     Columns with one value do not count.  With fewer than `PARTS` other columns, some part is empty,
     and all rows agree in it.
     """
+    varying = [_varies(parts[0].logits), _varies(parts[0].features)]
+    fifths = np.concatenate([np.arange(columns.sum()) % PARTS for columns in varying])
+    # random factors of mixed bits: two rows that differ have one digest with probability 2 ** -64
+    factors = np.random.default_rng(0).integers(2**63, size=len(fifths), dtype=np.uint64) * 2 + 1
     digests = []
-    varying_logits = _varies(parts[0].logits)
-    varying_features = _varies(parts[0].features)
     for part in parts:
-        for logits, features in zip(part.logits, part.features, strict=True):
-            numbers = logits[varying_logits], features[varying_features]
-            texts = [b"".join(values.tobytes() for values in numbers)]
-            for start in range(PARTS):
-                texts.append(b"".join(values[start::PARTS].tobytes() for values in numbers))
-            digests.append([_digest(text) for text in texts])
-    return np.array(digests, np.uint64)
-
-
-def _digest(text: bytes) -> int:
-    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
+        for rows in row_blocks((len(part), max(1, len(fifths)))):
+            arrays = part.logits[rows], part.features[rows]
+            numbers = [each[:, columns] for each, columns in zip(arrays, varying, strict=True)]
+            bits = np.hstack(numbers).astype(np.float32, copy=False).view(np.uint32)
+            mixed = bits.astype(np.uint64) * _GOLDEN
+            mixed ^= mixed >> np.uint64(29)
+            mixed *= factors
+            mixed ^= mixed >> np.uint64(32)
+            sums = [mixed[:, fifths == fifth].sum(axis=1) for fifth in range(PARTS)]
+            digests.append(np.transpose([sum(sums), *sums]))
+    return np.concatenate(digests)
 
 
 def _varies(values: np.ndarray) -> np.ndarray:
@@ -231,10 +240,10 @@ def _varies(values: np.ndarray) -> np.ndarray:
 
 def _crowded(digests: np.ndarray) -> np.ndarray:
     """Return whether another row, which is not equal, has a part in common with each row."""
-    distinct, inverse = np.unique(digests, axis=0, return_inverse=True)
+    _, first, inverse = np.unique(digests[:, 0], return_index=True, return_inverse=True)
     # constant outputs are no evidence
-    crowded = np.full(len(distinct), len(distinct) == 1)
-    for values in distinct.T[1:]:
+    crowded = np.full(len(first), len(first) == 1)
+    for values in digests[first].T[1:]:
         _, which, count = np.unique(values, return_inverse=True, return_counts=True)
         crowded |= count[which] > 1
     return crowded[inverse]

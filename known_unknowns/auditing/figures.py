@@ -18,6 +18,7 @@ from helpers import metrics
 from known_unknowns import LOOK
 from known_unknowns.auditing.sentences import title
 from known_unknowns.auditing.thresholds import Threshold
+from known_unknowns.auditing.units import of_unit
 
 if TYPE_CHECKING:
     from known_unknowns.auditing.auditing import Audit
@@ -129,7 +130,7 @@ def score_ranking(audit: Audit) -> Axes:
     width = 3.8 + 0.075 * max(map(len, titles.values()))
     ax = plt.subplots(figsize=(width, 1.1 + 0.27 * len(names)))[1]
     kinds = (("", "ID images", BLUE, "o"), ("all", "ID and unknown images", RED, "s"))
-    for number, (name, label, colour, marker) in enumerate(kinds):
+    for number, (name, words, colour, marker) in enumerate(kinds):
         rows = areas[areas["set"] == name]
         if rows.empty:
             continue
@@ -144,7 +145,7 @@ def score_ranking(audit: Audit) -> Axes:
             color=colour,
             markersize=4,
             elinewidth=1.2,
-            label=label,
+            label=of_unit(words, audit.inputs.unit),
         )
     ax.set(yticks=range(len(names)), ylim=(len(names) - 0.4, -0.6), xlabel="AURC, lower is better")
     ax.set_yticklabels(titles.values())
@@ -159,7 +160,7 @@ def _guaranteed(audit: Audit) -> dict[str, Threshold]:
     names = {
         "average": "risk on average",
         "smallest": "guaranteed larger risk",
-        "production": "guaranteed for unlabelled images",
+        "production": of_unit("guaranteed for unlabelled images", audit.inputs.unit),
     }
     return {
         names.get(name, f"guaranteed {name}"): threshold
@@ -213,7 +214,7 @@ def scores_and_thresholds(audit: Audit) -> Axes:
     groups = {"validation": audit.samples["validation"]}
     if audit.inputs.ood:
         unknown = [audit.samples[name] for name in audit.inputs.ood]
-        groups["sets of unknown images"] = np.concatenate(unknown)
+        groups[of_unit("sets of unknown images", audit.inputs.unit)] = np.concatenate(unknown)
     if "production" in audit.samples:
         groups["unlabelled"] = audit.samples["production"]
     lines = {name: threshold.value for name, threshold in _guaranteed(audit).items()}
@@ -224,7 +225,7 @@ def scores_and_thresholds(audit: Audit) -> Axes:
     _draw_groups(ax, groups, low, high)
     for (name, value), line in zip(lines.items(), ("--", ":", "-."), strict=False):
         ax.axvline(value, color="black", linewidth=1.5, linestyle=line, label=name)
-    ax.set(xlabel=title(audit.best[0]), ylabel="share of images")
+    ax.set(xlabel=title(audit.best[0]), ylabel=of_unit("share of images", audit.inputs.unit))
     ax.legend(**_ABOVE, ncols=2)
     return ax
 

@@ -98,6 +98,7 @@ def facts(audit: Audit) -> dict:
     areas = [row for row in confirmed if row["metric"] == "auroc"]
     number = len(audit.measuring)
     labels = np.bincount(inputs.validation.labels)
+    recalls = precision_and_recall(inputs.validation, inputs.class_names, inputs.groups)
     beyond = [row for row in audit.classes if row["beyond"]]
 
     needed = guarantees.images_needed(settings.risk, settings.confidence)
@@ -108,13 +109,14 @@ def facts(audit: Audit) -> dict:
 
     return {
         "audit": audit,
+        "unit": inputs.unit,
         "fixed": len(audit.measuring) > len(audit.held_out),
         "small_sets": [name for name, part in inputs.ood.items() if len(part) < 2 * LEAST],
         "most_frequent": {
             "name": inputs.class_names[labels.argmax()],
             "share": labels.max() / len(inputs.validation),
         },
-        "rarest": precision_and_recall(inputs.validation, inputs.class_names)[:NAMED],
+        "rarest": recalls[:NAMED],
         "asks": _ASKS[demands(audit.score)],
         "compared": min(len(audit.choosing), COMPARED),
         "ranked": ranked,
@@ -123,9 +125,12 @@ def facts(audit: Audit) -> dict:
         "worst": max(accepted, key=accepted.__getitem__, default=""),
         "worse_answers": sorted(beyond, key=lambda row: -row["wrong"][0]),
         "nearly_all": (
-            deployed is not None and deployed.wish == "risk" and deployed.coverage[0] > NEARLY_ALL
+            deployed is not None
+            and audit.deployed != "production"
+            and deployed.wish == "risk"
+            and deployed.coverage[0] > NEARLY_ALL
         ),
-        "drawn": len(audit.promised_on[0]),
+        "drawn": len(audit.promised_on[0] if audit.groups is None else np.unique(audit.groups)),
         "images_needed": guarantees.images_needed,
         "needed": needed,
         "needed_in_all": 2 * needed if needed >= ENOUGH and not settings.score else needed,

@@ -19,6 +19,7 @@ from helpers.files import sha256_file
 from helpers.outputs import Head, Outputs
 from known_unknowns.auditing import checked
 from known_unknowns.auditing.reading import read_arrays
+from known_unknowns.auditing.units import IMAGE, check_unit
 
 if TYPE_CHECKING:
     from helpers.data import Images, ImageStream
@@ -62,8 +63,6 @@ class Inputs:
     groups, strata : ndarray, shape [N], optional
         Numbers or texts: validation images that belong together (frames of a video, images of a
         patient), and their kind (a camera, a hospital).  Each kind has a separate guarantee.
-    grouped : int
-        Number of images before one of each group was drawn; 0 without groups.
     images : Images or ImageStream, optional
         Validation images.
     unreadable : dict of str to tuple of str
@@ -72,6 +71,8 @@ class Inputs:
         Digests of the files.
     note : str
         Note about the network; may be empty.
+    unit : str
+        Noun for one row of data, in the sentences of the report.
     """
 
     source: str
@@ -89,13 +90,14 @@ class Inputs:
     production_files: tuple[str, ...] = ()
     groups: np.ndarray | None = None
     strata: np.ndarray | None = None
-    grouped: int = 0
     images: Images | ImageStream | None = None
     unreadable: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     sha256: Mapping[str, str] = field(default_factory=dict)
     note: str = ""
+    unit: str = IMAGE
 
     def __post_init__(self):
+        check_unit(self.unit)
         if len(self.validation) < LEAST:
             raise ValueError(
                 f"validation: at least {LEAST} images expected, got {len(self.validation)}"
@@ -117,11 +119,19 @@ class Inputs:
         """Name of the arrays for the test of drift: the features, or without them the logits."""
         return "features" if self.validation.features.shape[1] else "logits"
 
+    @property
+    def grouped(self) -> int:
+        """Number of groups of validation images; 0 without groups."""
+        return 0 if self.groups is None else len(np.unique(self.groups))
+
+    def groups_of(self, places: np.ndarray) -> np.ndarray | None:
+        """Return the groups of some validation images; None without groups."""
+        return None if self.groups is None else np.asarray(self.groups)[places]
+
     def one_of_each_group(self, seed: int = 0) -> Inputs:
         """Return inputs with one random validation image of each group.
 
-        The images of a group are similar.  If we treated them as independent draws, intervals
-        would be too short and guarantees false.
+        The images of a group are similar, so this is for comparisons of independent draws.
         """
         if self.groups is None:
             return self
@@ -139,7 +149,6 @@ class Inputs:
             files=tuple(self.files[index] for index in kept) if self.files else (),
             groups=None,
             strata=None if self.strata is None else np.asarray(self.strata)[kept],
-            grouped=len(self.validation),
             images=None if self.images is None else self.images.subset(kept),
         )
 

@@ -21,6 +21,7 @@ from known_unknowns import few_labels
 from known_unknowns.auditing.checked import NO_CLASS
 from known_unknowns.auditing.reading import read_labels
 from known_unknowns.auditing.rejector import Rejector
+from known_unknowns.auditing.units import of_unit
 from known_unknowns.auditing.watching import changed, read_state
 
 #: Mark of the images that were drawn.
@@ -84,6 +85,7 @@ def check_answers(rejector: str | os.PathLike, file: Path, state: Path) -> dict:
         "verdict": verdict,
         "movable": _certified(rule, tables) is not None,
         "risk": risk,
+        "unit": rule.unit,
         "error": few_labels.ERROR,
     }
 
@@ -106,6 +108,7 @@ def moved(rejector: str | os.PathLike, state: Path) -> Rejector:
         f"images like the {labels} checked ones. This is false for at most "
         f"{100 * few_labels.ERROR:g} % of all draws of them."
     )
+    promise = of_unit(promise, rule.unit)
     provenance = {**rule.provenance, "promise": promise, "coverage_known": (known >= value).mean()}
     provenance.pop("risk_measured", None)
     return replace(rule, threshold=value, provenance=provenance)

@@ -15,6 +15,10 @@ from helpers.outputs import Outputs
 from helpers.scores import Score
 from known_unknowns.auditing.inputs import LEAST, Inputs
 
+#: With many images, there are fewer replicates, to bound the memory; but not fewer than this.
+FEWEST_REPLICATES = 50
+_WEIGHTS = 2**26  # numbers of draws, two bytes each
+_NORMAL = 1.96  # standard deviations of a 95 % interval
 _CELLS = 2**18  # number of counts in memory at a time: about the size of a CPU's cache
 
 
@@ -194,22 +198,45 @@ def score_halves(scores: Mapping[str, Score], halves: Mapping[str, Half]) -> dic
     return samples
 
 
+def draws(count: int, replicates: int, seed: int, groups: np.ndarray | None = None) -> np.ndarray:
+    """Return how often each image is drawn, with all images of its group, uint16 [B, count]."""
+    if groups is not None:
+        _, which = np.unique(groups, return_inverse=True)
+        return draws(which.max() + 1, replicates, seed)[:, which]
+    if count * replicates < _WEIGHTS // 2:
+        return resample_weights(count, replicates=replicates, seed=seed)
+    weights = np.empty((count, replicates), np.uint16).T
+    for row in range(replicates):  # the memory of one row at a time
+        weights[row] = resample_weights(count, replicates=1, seed=seed + 1000 * (row + 1))[0]
+    return weights
+
+
 class Groups:
     """Halves of ID images and of sets of unknown images, and how often each image is drawn.
 
     `UNION` has as many unknown images as ID errors, as evenly from all sets as possible.  Both
-    then have equal weight for any number of unknown images.
+    then have equal weight for any number of unknown images.  If the ID images have `groups`, whole
+    groups are drawn.
     """
 
-    def __init__(self, halves: Mapping[str, Half], replicates: int, seed: int, wish: Wish):
+    def __init__(
+        self,
+        halves: Mapping[str, Half],
+        replicates: int,
+        seed: int,
+        wish: Wish,
+        groups: np.ndarray | None = None,
+    ):
         counts = {name: len(half.places) for name, half in halves.items()}
         self.correct = halves[ID].outputs.correct[halves[ID].places]
         self.wish = wish
         self.ood = [name for name in halves if name != ID]
         shares = _even(max(int((~self.correct).sum()), LEAST), [counts[name] for name in self.ood])
+        most = max(FEWEST_REPLICATES, _WEIGHTS // max(counts.values()))
+        replicates = min(replicates, most)
         self.few = dict(zip(self.ood, map(slice, shares), strict=True))
         self.weights = {
-            name: resample_weights(counts[name], replicates=replicates, seed=seed + number)
+            name: draws(counts[name], replicates, seed + number, groups if name == ID else None)
             for number, name in enumerate([ID, *self.ood])
         }
 
@@ -285,5 +312,15 @@ def _even(total: int, sizes: list[int]) -> list[int]:
 
 
 def _row(metric: str, name: str, value: float, drawn: np.ndarray) -> dict:
+    """Return a metric with its bootstrap interval.
+
+    The AURC is skewed: its percentiles are too low for a few hundred images.  Therefore its
+    interval is symmetric for the logarithm.
+    """
     low, high = np.quantile(drawn, [0.025, 0.975])
+    positive = drawn[drawn > 0]
+    if metric == "aurc" and value and len(positive):
+        factor = np.exp(_NORMAL * np.log(positive).std())
+        low = value / factor
+        high = min(1.0, value * factor)
     return {"metric": metric, "set": name, "value": value, "low": float(low), "high": float(high)}

@@ -6,6 +6,7 @@ Error messages begin with "outputs", the content of the file.
 from __future__ import annotations
 
 import csv
+import difflib
 import math
 import re
 import tokenize
@@ -19,8 +20,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-
-from helpers.checks import known_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -401,7 +400,13 @@ def _check_names(table: pd.DataFrame, numbers: set[str]) -> None:
                 + ONE_LABEL
             )
         if name not in options:
-            known_name("column", name, options)
+            near = difflib.get_close_matches(name, options, n=1)
+            hint = f"did you mean '{near[0]}'? " if near else ""
+            raise ValueError(
+                f"unknown column '{name}'; {hint}{', '.join(sorted(options))} expected. Rename it "
+                "(prob_CLASS: the probabilities of a class; label: the classes), or leave it out: "
+                f"table.drop(columns='{name}')"
+            )
 
 
 def _numbered(columns: list[str], stem: str, named: bool) -> tuple[list[str], list[str]]:

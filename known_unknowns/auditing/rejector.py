@@ -25,6 +25,7 @@ from helpers.scores import Score, calibration
 from helpers.scores.calibration import ROUNDING, are_probabilities
 from known_unknowns.auditing.checked import looks_like
 from known_unknowns.auditing.state import Packing, unpack
+from known_unknowns.auditing.units import IMAGE, check_unit
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,6 +39,7 @@ GIVEN = ("logits", "probabilities")
 MOST = 1_000_000
 
 _VERSION = 1  # of the files
+_ARRAYS = ("known", "by_answer", "detector_known")
 _SAVED = ("threshold", "classes", "width", "given", "provenance")
 
 
@@ -62,6 +64,10 @@ class Rejector:
         Scores of known images, sorted, for p-values.
     by_answer : ndarray of float64, shape [K], optional
         A threshold for each answer, infinite for an answer that is never accepted.
+    detector : Score, optional
+        Fitted score that `watch` uses for images unlike the validation images; by default `score`.
+    detector_known : ndarray of float64, shape [V], optional
+        Its scores of known images, sorted.
 
     Raises
     ------
@@ -86,18 +92,25 @@ class Rejector:
     provenance: Mapping = field(default_factory=dict)
     known: np.ndarray | None = None
     by_answer: np.ndarray | None = None
+    detector: Score | None = None
+    detector_known: np.ndarray | None = None
 
     def __post_init__(self):
         known_name("kind of input that a rejector is given", self.given, GIVEN)
-        info = self.score.info
-        # ODIN without a step needs only the logits
-        if "images" in info.needs and getattr(self.score, "epsilon", None) != 0:
-            raise ValueError(
-                f"score: '{info.name}' needs the images, which a rejector does not have; choose a "
-                "score that is computed from outputs"
-            )
-        if "features" in info.needs and self.width is None:
-            raise ValueError(f"width: the number of features expected, which '{info.name}' needs")
+        for score in (self.score, self.detector or self.score):
+            info = score.info
+            # ODIN without a step needs only the logits
+            if "images" in info.needs and getattr(score, "epsilon", None) != 0:
+                raise ValueError(
+                    f"score: '{info.name}' needs the images, which a rejector does not have; "
+                    "choose a score that is computed from outputs"
+                )
+            if "features" in info.needs and self.width is None:
+                raise ValueError(
+                    f"width: the number of features expected, which '{info.name}' needs"
+                )
+        if (self.detector is None) != (self.detector_known is None):
+            raise ValueError("detector: a score and its scores of known images expected, got one")
         number("threshold", self.threshold)
         if not abs(self.threshold) < np.inf:
             raise ValueError(f"threshold: a finite number expected, got {self.threshold}")
@@ -105,10 +118,10 @@ class Rejector:
         if self.width is not None:
             _check_size("width", self.width, least=0)
         self._check_provenance()
-        if self.known is not None:
-            known = float_array("known", self.known)
-            if not (np.diff(known) >= 0).all():
-                raise ValueError("known: scores of known images in rising order expected")
+        for name in ("known", "detector_known"):
+            values = getattr(self, name)
+            if values is not None and not (np.diff(float_array(name, values)) >= 0).all():
+                raise ValueError(f"{name}: scores of known images in rising order expected")
         if self.by_answer is not None:
             shape = np.shape(self.by_answer)
             if shape != (self.classes,) or np.isnan(self.by_answer).any():
@@ -127,6 +140,7 @@ class Rejector:
             texts = isinstance(names, list | tuple) and all(isinstance(name, str) for name in names)
             if not texts or len(names) != self.classes:
                 raise ValueError(f"class_names: {self.classes} texts expected, one for each class")
+        check_unit(self.unit)
         temperature = positive_number("temperature", self.provenance.get("temperature", 1.0))
         if not 1e-9 <= temperature <= 1e9:
             raise ValueError(f"temperature: a number from 1e-9 to 1e9 expected, got {temperature}")
@@ -150,7 +164,24 @@ class Rejector:
             Missing features, or a width that differs from the model's width. Arrays that are
             empty, NaN or infinite. Probabilities for logits, or the reverse.
         """
-        needed = "features" in self.score.info.needs
+        return self._scored(self.score, outputs, features)
+
+    def unlike_scores(
+        self, outputs: Outputs | ArrayLike, features: ArrayLike | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the detector's scores of images, and of known images in rising order.
+
+        Parameters and errors are as in `score_samples`.
+        """
+        if self.detector is None or self.detector_known is None:
+            return self.score_samples(outputs, features), self.known_scores()
+        return self._scored(self.detector, outputs, features), self.detector_known
+
+    def _scored(
+        self, score: Score, outputs: Outputs | ArrayLike, features: ArrayLike | None
+    ) -> np.ndarray:
+        """Return the values of one of the scores, see `score_samples`."""
+        needed = "features" in score.info.needs
         if not isinstance(outputs, Outputs):
             logits = plain_array("logits", outputs)
             if logits.ndim != 2 or logits.dtype.kind not in "biuf":
@@ -158,7 +189,7 @@ class Rejector:
                     f"logits: numbers [N, K] expected, got {logits.dtype} of shape {logits.shape}"
                 )
             if needed and features is None:
-                raise ValueError(f"features: expected, since '{self.score.info.name}' needs them")
+                raise ValueError(f"features: expected, since '{score.info.name}' needs them")
             # inputs that the score does not use may have any values
             used = plain_array("features", features) if needed else np.zeros((len(logits), 0))
             outputs = Outputs(logits, used, np.full(len(logits), -1))
@@ -171,10 +202,10 @@ class Rejector:
                     f"{name}: width {expected} expected, as of the model that the rejector was "
                     f"made for, got {width}"
                 )
-        if "logits" in self.score.info.needs:
+        if "logits" in score.info.needs:
             logits = self._as_made(outputs.logits)
             outputs = outputs if logits is outputs.logits else replace(outputs, logits=logits)
-        return self.score.score_samples(outputs)
+        return score.score_samples(outputs)
 
     def _as_made(self, logits: np.ndarray) -> np.ndarray:
         """Return logits of the kind that the score was fitted to; refuse the other kind."""
@@ -230,6 +261,11 @@ class Rejector:
         known = self.known_scores()
         return (1 + np.searchsorted(known, scores, side="right")) / (1 + len(known))
 
+    @property
+    def unit(self) -> str:
+        """Noun for one row of data."""
+        return self.provenance.get("unit", IMAGE)
+
     def known_scores(self) -> np.ndarray:
         """Return the sorted scores of known images; refuse a rejector without such scores."""
         if self.known is None:
@@ -270,9 +306,9 @@ class Rejector:
 
     def save(self, path: str | os.PathLike) -> None:
         """Write one safetensors file, whole or not at all: arrays, and other values as JSON."""
-        name = self.score.info.name
-        if self.score.info.fits and getattr(self.score, "_shape", ()) is None:
-            raise ValueError(f"score: '{name}' is not fitted yet, call fit first")
+        for score in (self.score, self.detector or self.score):
+            if score.info.fits and getattr(score, "_shape", ()) is None:
+                raise ValueError(f"score: '{score.info.name}' is not fitted yet, call fit first")
         tensors, information = self._packed()
         checkpoints.save(path, tensors, **information)
 
@@ -282,7 +318,10 @@ class Rejector:
         packing = Packing()
         information = {"rejector": _VERSION, "score": name}
         information["state"] = packing.pack(vars(self.score), name)
-        for array in ("known", "by_answer"):
+        if self.detector is not None:
+            information["detector"] = self.detector.info.name
+            information["detector_state"] = packing.pack(vars(self.detector), "detector")
+        for array in _ARRAYS:
             information[array] = packing.pack(getattr(self, array), array)
         for saved in _SAVED:
             information[saved] = getattr(self, saved)
@@ -325,19 +364,18 @@ class Rejector:
                 "read it with the version of this package that wrote it"
             )
         try:
-            score = helpers.scores.create(saved["score"])
-            state = unpack(saved["state"], tensors)
-            if not isinstance(state, dict):
-                raise TypeError("names with values expected")
-            vars(score).update(state)
+            detector = None
+            if "detector" in saved:
+                detector = _unpacked(saved["detector"], saved["detector_state"], tensors)
             rejector = cls(
-                score,
-                known=unpack(saved.get("known"), tensors),
-                by_answer=unpack(saved.get("by_answer"), tensors),
+                _unpacked(saved["score"], saved["state"], tensors),
+                detector=detector,
+                **{array: unpack(saved.get(array), tensors) for array in _ARRAYS},
                 **{field: saved[field] for field in _SAVED},
             )
-            if not {"members", "native"}.intersection(score.info.needs):
-                rejector._try_out()
+            for score in filter(None, (rejector.score, detector)):
+                if not {"members", "native"}.intersection(score.info.needs):
+                    rejector._try_out(score)
             return rejector
         except KeyError as error:
             raise ValueError(f"{path}: {error} is missing; write the file again") from error
@@ -347,14 +385,24 @@ class Rejector:
                 TypeError) as error:  # fmt: skip
             raise ValueError(f"{path}: its score cannot be read ({error})") from error
 
-    def _try_out(self) -> None:
+    def _try_out(self, score: Score) -> None:
         """Refuse a score that fails on an image, or returns no finite number."""
         logits = np.zeros((1, self.classes))
         features = np.zeros((1, self.width or 0))
         with np.errstate(all="ignore"):
-            scored = self.score.score_samples(Outputs(logits, features, np.zeros(1, int)))
+            scored = score.score_samples(Outputs(logits, features, np.zeros(1, int)))
         if not np.isfinite(scored).all():
             raise ValueError(f"of an image of zeros its score is {scored[0]}; write the file again")
+
+
+def _unpacked(name: str, state, tensors: Mapping[str, np.ndarray]) -> Score:
+    """Return a fitted score from its name and its state in a file."""
+    score = helpers.scores.create(name)
+    fields = unpack(state, tensors)
+    if not isinstance(fields, dict):
+        raise TypeError("names with values expected")
+    vars(score).update(fields)
+    return score
 
 
 def _check_size(name: str, value: int, *, least: int) -> None:

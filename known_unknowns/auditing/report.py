@@ -18,6 +18,7 @@ from helpers import __version__
 from helpers.files import atomic_path
 from known_unknowns.auditing import findings, labelling
 from known_unknowns.auditing.sentences import write_page
+from known_unknowns.auditing.units import of_unit
 
 if TYPE_CHECKING:
     from known_unknowns.auditing.auditing import Audit
@@ -151,7 +152,9 @@ def bars(audit: Audit) -> list[dict]:
     accepted = samples["validation"] >= value
     right = (accepted & audit.correct).mean()
     wrong = (accepted & ~audit.correct).mean()
-    rows = [_bar("images like yours", right=right, wrong=wrong, left=(~accepted).mean())]
+    unit = audit.inputs.unit
+    ours = of_unit("images like yours", unit)
+    rows = [_bar(ours, right=right, wrong=wrong, left=(~accepted).mean())]
     accepted_sets = deployed.ood_accepted if deployed else {}
     unknown = sorted(accepted_sets.items(), key=lambda pair: -pair[1])
     rows += [_bar(f"unknown: {name}", wrong=part, left=1 - part) for name, part in unknown[:BARS]]
@@ -164,7 +167,7 @@ def bars(audit: Audit) -> list[dict]:
         if risk:
             wrong = risk.value if deployed else risk
             shares = {"wrong": part * wrong, "right": part * (1 - wrong)}
-        rows.append(_bar("unlabelled images", **shares, left=1 - part))
+        rows.append(_bar(of_unit("unlabelled images", unit), **shares, left=1 - part))
     return rows
 
 
@@ -193,6 +196,7 @@ def save(audit: Audit, folder: str | os.PathLike) -> list[Path]:
         write_page(
             page,
             "report.html",
+            audit.inputs.unit,
             numbers=numbers,
             figures=figures.draw_report(audit, ERRORS),
             names=NAMES,

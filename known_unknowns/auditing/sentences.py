@@ -15,8 +15,10 @@ from markupsafe import Markup
 from helpers import __version__
 from helpers.files import atomic_path
 from helpers.scores import create
+from known_unknowns.auditing.units import IMAGE, of_unit
 
 TEMPLATES = Path(__file__).parent / "templates"
+_TAG = re.compile(r"(\{%.*?%\}|\{\{.*?\}\}|\{#.*?#\})", re.DOTALL)
 _SHOWN = str.maketrans(
     {"&": "&amp;", "<": "&lt;", ">": "&gt;"} | {sign: f"&#{ord(sign)};" for sign in "\\`*[]|$"}
 )  # signs with a meaning in HTML or Markdown
@@ -58,17 +60,41 @@ def to_html(sentence: str) -> Markup:
     return Markup(sentence)
 
 
-def render(name: str, /, **numbers) -> list[str]:
-    """Return the sentences of a macro of the template, without line breaks."""
-    template = _environment(finalize=_on_one_line).get_template("sentences.jinja")
-    text = getattr(template.make_module(numbers), name)()
+class _Templates(jinja2.FileSystemLoader):
+    """Templates in the words of a unit; names in the data stay."""
+
+    def __init__(self, unit: str) -> None:
+        super().__init__(TEMPLATES)
+        self.unit = unit
+
+    def get_source(self, environment: jinja2.Environment, template: str) -> tuple:
+        """Return a template's text, path and a function that finds changes of the file."""
+        text, *rest = super().get_source(environment, template)
+        parts = _TAG.split(text)
+        parts[::2] = [of_unit(part, self.unit) for part in parts[::2]]
+        parts[1::2] = [re.sub('"[^"]*"', self._literal, part) for part in parts[1::2]]
+        return "".join(parts), *rest
+
+    def _literal(self, match: re.Match) -> str:
+        """Return a text in a tag; it is a part of a sentence if it has several words."""
+        return of_unit(match[0], self.unit) if " " in match[0] else match[0]
+
+
+def render(name: str, /, unit: str = IMAGE, **numbers) -> list[str]:
+    """Return the sentences of a macro of the template, without line breaks.
+
+    `unit` is the noun for one row of data.
+    """
+    environment = _environment(unit, finalize=_on_one_line)
+    template = environment.get_template("sentences.jinja")
+    text = getattr(template.make_module(numbers | {"unit": unit}), name)()
     return [" ".join(paragraph.split()) for paragraph in re.split(r"(?m)^\* ", text)[1:]]
 
 
-def write_page(path: Path, template: str, **data) -> None:
+def write_page(path: Path, template: str, unit: str, **data) -> None:
     """Write a page that does not need other files; a policy forbids connections and scripts."""
     style = Markup((TEMPLATES / "report.css").read_text(encoding="utf-8"))
-    page = _environment(autoescape=True, trim_blocks=True).get_template(template)
+    page = _environment(unit, autoescape=True, trim_blocks=True).get_template(template)
     with atomic_path(path) as temporary:
         text = page.render(style=style, version=__version__, **data)
         temporary.write_text(text, encoding="utf-8")
@@ -97,9 +123,9 @@ def _guaranteed(rows: Sequence[dict]) -> list[dict]:
 
 
 @cache
-def _environment(**options) -> jinja2.Environment:
+def _environment(unit: str, **options) -> jinja2.Environment:
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
+        loader=_Templates(unit),
         undefined=jinja2.StrictUndefined,
         lstrip_blocks=True,
         **options,

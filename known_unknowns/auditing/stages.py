@@ -8,7 +8,7 @@ fields of the record before it.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -27,6 +27,7 @@ from known_unknowns.auditing.doubts import Doubt
 from known_unknowns.auditing.inputs import Inputs
 from known_unknowns.auditing.ranking import ID, Half
 from known_unknowns.auditing.thresholds import Threshold
+from known_unknowns.auditing.units import of_unit
 from known_unknowns.without_labels import share_bound
 
 #: Largest number of images for temperature, directions and calibration; more change no number.
@@ -35,6 +36,8 @@ FITTED = 10_000
 #: images the score is `FIXED`, and all images measure it: a guarantee needs each of them.
 ENOUGH = 1000
 FIXED = "msp"
+#: Scores for images unlike the validation images, if there is no set of unknown images.
+DETECTORS = ("fdbd", "knn")
 
 
 @dataclass(frozen=True)
@@ -88,6 +91,7 @@ class Choice:
     best: list[str]
     score: Score
     chosen: np.ndarray  # scores of the choosing half
+    detector: Score | None  # another score for images unlike the validation images
     hardest: list[str]  # the set that the score detects worst, if there are sets
 
 
@@ -104,6 +108,19 @@ class Measurement(Choice):
     confirmed: pd.DataFrame
     samples: dict[str, np.ndarray]
     correct: np.ndarray
+
+    @property
+    def groups(self) -> np.ndarray | None:
+        """Groups of the measuring images; None without groups."""
+        return self.inputs.groups_of(self.measuring)
+
+    @property
+    def independent(self) -> np.ndarray:
+        """Places, among the measuring images, of one held-out image of each group."""
+        count = len(self.held_out)  # the first of the measuring images
+        if self.groups is None:
+            return np.arange(count)
+        return np.sort(np.unique(self.groups[:count], return_index=True)[1])
 
     @property
     def unknown(self) -> dict[str, np.ndarray]:
@@ -142,12 +159,12 @@ class Estimates(Guarantee):
 def choose(inputs: Inputs, settings: Settings, tell: Callable[[str], object]) -> Choice:
     """Fit the temperature and all scores, and choose a score, on the choosing halves."""
     tell("looks for copies, and for labels that do not fit")
-    found = doubts.find_doubts(inputs)
+    found = doubts.find_doubts(inputs.one_of_each_group(settings.seed))
     choosing, measuring = _divide(inputs, settings.seed)
     temperature, warned = _fit_temperature(inputs.validation, choosing[ID].places[:FITTED])
     tell("fits the scores")
     usable, left_out = ranking.fitted(inputs)
-    fixed = settings.score or (FIXED if len(inputs.validation) < ENOUGH else "")
+    fixed = settings.score or (FIXED if (inputs.grouped or len(inputs.validation)) < ENOUGH else "")
     if fixed in left_out:
         raise ValueError(f"score: {fixed} cannot be used here: it {left_out[fixed]}")
     if fixed:
@@ -157,7 +174,13 @@ def choose(inputs: Inputs, settings: Settings, tell: Callable[[str], object]) ->
         name: Half(half.outputs, half.places[: ranking.COMPARED]) for name, half in choosing.items()
     }
     samples = ranking.score_halves(usable, compared)
-    groups = ranking.Groups(compared, settings.replicates, settings.seed, settings.target)
+    groups = ranking.Groups(
+        compared,
+        settings.replicates,
+        settings.seed,
+        settings.target,
+        inputs.groups_of(compared[ID].places),
+    )
     table, best = ranking.ranked(usable, samples, groups)
     held_out = measuring[ID].places
     if fixed:
@@ -179,19 +202,38 @@ def choose(inputs: Inputs, settings: Settings, tell: Callable[[str], object]) ->
         halves=measuring,
         temperature=temperature,
         warned=warned,
-        left_out=left_out,
+        left_out={name: of_unit(reason, inputs.unit) for name, reason in left_out.items()},
         ranking=table,
         best=best,
         score=score,
         chosen=known,
+        detector=usable.get(_detector(usable, samples, best[0], list(inputs.ood))),
         hardest=sorted(areas, key=areas.__getitem__)[:1],
     )
 
 
-def _divide(inputs: Inputs, seed: int) -> tuple[dict[str, Half], dict[str, Half]]:
-    """Return two random halves of each group, in random order.
+def _detector(
+    usable: Mapping[str, Score], samples: Mapping[str, dict], chosen: str, sets: Sequence[str]
+) -> str:
+    """Return the score that detects images of the sets best; "" for the chosen score.
 
-    A single image is in both halves.
+    Without sets, it is the first of `DETECTORS` that the inputs allow.
+    """
+    if sets:
+        areas = {
+            name: np.mean([metrics.auroc(each[ID], each[ood]) for ood in sets])
+            for name, each in samples.items()
+        }
+        best = max(areas, key=lambda name: (areas[name], name == chosen))
+    else:
+        best = next((name for name in DETECTORS if name in usable), chosen)
+    return "" if best == chosen else best
+
+
+def _divide(inputs: Inputs, seed: int) -> tuple[dict[str, Half], dict[str, Half]]:
+    """Return two random halves of each set, in random order.
+
+    A single image is in both halves.  All validation images of a group are in the same half.
     """
     generator = np.random.default_rng(seed)
     groups = dict(inputs.ood) | {ID: inputs.validation}
@@ -201,8 +243,13 @@ def _divide(inputs: Inputs, seed: int) -> tuple[dict[str, Half], dict[str, Half]
     for name in (ID, *inputs.ood):
         order = orders[name]
         middle = len(order) // 2
-        choosing[name] = Half(groups[name], order[:middle] if middle else order)
-        measuring[name] = Half(groups[name], order[middle:])
+        first = np.arange(len(order)) < middle
+        if name == ID and inputs.groups is not None:
+            _, which = np.unique(inputs.groups, return_inverse=True)
+            chosen = generator.permutation(inputs.grouped) < inputs.grouped // 2
+            first = chosen[which[order]]
+        choosing[name] = Half(groups[name], order[first] if middle else order)
+        measuring[name] = Half(groups[name], order[~first])
     return choosing, measuring
 
 
@@ -219,7 +266,13 @@ def measure(choice: Choice) -> Measurement:
     inputs = choice.inputs
     settings = choice.settings
     validation = inputs.validation
-    groups = ranking.Groups(choice.halves, settings.replicates, settings.seed, settings.target)
+    groups = ranking.Groups(
+        choice.halves,
+        settings.replicates,
+        settings.seed,
+        settings.target,
+        inputs.groups_of(choice.measuring),
+    )
     measured = ranking.score_halves({"": choice.score}, choice.halves)[""]
     rows, _ = groups.measure(measured)
     samples = {"validation": measured[ID]} | {name: measured[name] for name in inputs.ood}
@@ -229,7 +282,7 @@ def measure(choice: Choice) -> Measurement:
     wrong = np.flatnonzero(~validation.correct)
     return Measurement(
         **vars(choice),
-        accuracy=rules.share(validation.correct),
+        accuracy=rules.share(validation.correct, groups=inputs.groups),
         claimed=confidences(validation.logits),
         sure=sure,
         wrong=wrong[np.argsort(-sure[wrong], kind="stable")],
@@ -245,9 +298,8 @@ def _calibration(choice: Choice) -> pd.DataFrame:
     """Return calibration errors before and after temperature scaling."""
     part = choice.inputs.validation.subset(choice.held_out[:FITTED])
     settings = choice.settings
-    weights = metrics.resample_weights(
-        len(part), replicates=settings.replicates, seed=settings.seed
-    )
+    groups = choice.inputs.groups_of(choice.held_out[:FITTED])
+    weights = ranking.draws(len(part), settings.replicates, settings.seed, groups)
     rows = {}
     for when, temperature in (("before", 1.0), ("after", choice.temperature)):
         probabilities = softmax(part.logits, temperature)
@@ -271,15 +323,21 @@ def guarantee(measured: Measurement) -> Guarantee:
     settings = measured.settings
     known = measured.samples["validation"]
     correct = measured.correct
+    groups = measured.groups
     mixture = rules.draw_mixture(
-        known, correct, measured.hard, settings.unknown_share, seed=settings.seed
+        known, correct, measured.hard, settings.unknown_share, seed=settings.seed, groups=groups
     )
     thresholds, deployed = _thresholds(measured, mixture)
     threshold = thresholds.get(deployed)
     accepted = known >= (threshold.value if threshold else np.inf)
     answers = inputs.validation.predictions[measured.measuring]
     each_answer = partial(
-        rules.by_answer, known, correct, risk=settings.risk, confidence=settings.confidence
+        rules.by_answer,
+        known,
+        correct,
+        risk=settings.risk,
+        confidence=settings.confidence,
+        groups=groups,
     )
     needed_by_answer, of_answers = each_answer(answers, inputs.class_names)
     needed_by_stratum = 0
@@ -301,6 +359,7 @@ def guarantee(measured: Measurement) -> Guarantee:
             measured.measuring,
             accepted,
             threshold.wished if threshold and threshold.wish == "risk" else 1.0,
+            inputs.groups,
         ),
         answers=of_answers,
         images_needed_by_answer=needed_by_answer,
@@ -317,12 +376,20 @@ def _thresholds(
     `mixture` has the images behind the guarantee of a risk.
     """
     settings = measured.settings
+    unit = measured.inputs.unit
+    groups = measured.groups
     known = measured.samples["validation"]
     correct = measured.correct
     thresholds = {
         "risk": threshold_for_risk(measured, settings.risk),
         "coverage": rules.promise_coverage(
-            known, correct, measured.unknown, settings.coverage, settings.confidence
+            known,
+            correct,
+            measured.unknown,
+            settings.coverage,
+            settings.confidence,
+            unit=unit,
+            groups=groups,
         ),
     }
     if settings.wish == "risk" and thresholds["risk"].problem:
@@ -335,6 +402,8 @@ def _thresholds(
             mixture=mixture,
             unknown=settings.unknown_share,
             sets=list(measured.hard),
+            unit=unit,
+            groups=groups,
         )
     kinds = [settings.wish, settings.fallback]
     if settings.wish == "risk":
@@ -350,6 +419,8 @@ def _thresholds(
             measured.unknown,
             settings.costs,
             settings.confidence,
+            unit,
+            None if groups is None else groups[:count],
         )
         kinds = ["cost"]
     possible = (kind for kind in kinds if kind in thresholds and not thresholds[kind].problem)
@@ -368,6 +439,8 @@ def threshold_for_risk(measured: Measurement, risk: float) -> Threshold:
         unknown=settings.unknown_share,
         hard=measured.hard,
         seed=settings.seed,
+        unit=measured.inputs.unit,
+        groups=measured.groups,
     )
 
 
@@ -380,7 +453,7 @@ def _for_production(measured: Measurement) -> dict[str, Threshold]:
     if production is None or not labelling.is_drawn(labels, settings.seed):
         return {}
     scores = measured.samples["production"]
-    if not share_bound(measured.samples["validation"][: len(measured.held_out)], scores):
+    if not share_bound(measured.samples["validation"][measured.independent], scores):
         return {}
     threshold = rules.promise_production(
         measured.samples["validation"],
@@ -389,6 +462,7 @@ def _for_production(measured: Measurement) -> dict[str, Threshold]:
         settings.risk,
         settings.confidence,
         labelled=(scores[labelled], (labels == production.predictions)[labelled]),
+        unit=measured.inputs.unit,
     )
     return {} if threshold is None else {"production": threshold}
 
@@ -404,10 +478,11 @@ def estimate(guaranteed: Guarantee) -> Estimates:
     axes = unlabelled_images.principal_directions(
         values[guaranteed.choosing[:FITTED]], seed=guaranteed.settings.seed
     )
+    known = guaranteed.samples["validation"][guaranteed.independent]
     drift = unlabelled_images.find_drift(
-        guaranteed.samples["validation"],
+        guaranteed.samples["validation"] if guaranteed.groups is None else known,
         guaranteed.samples["production"],
-        (values @ axes)[guaranteed.held_out],
+        (values @ axes)[guaranteed.measuring[guaranteed.independent]],
         other_values @ axes,
     )
     scores = guaranteed.samples["production"]
@@ -430,7 +505,7 @@ def estimate(guaranteed: Guarantee) -> Estimates:
     if unlabelled["labelled"] and inputs.ood:
         seen = unlabelled["labelled"]["unknown"]
         unlabelled["to_state"] = min(0.99, round(seen.high + 0.005, 2)) if seen.value else None
-    more = doubts.doubt_share(unlabelled["least"], guaranteed.settings.unknown_share)
+    more = doubts.doubt_share(unlabelled["rest"][0], guaranteed.settings.unknown_share, inputs.unit)
     fields = vars(guaranteed) | {"doubts": guaranteed.doubts + more}
     return Estimates(**fields, unlabelled=unlabelled, drift=drift)
 
@@ -440,16 +515,31 @@ def look_at(guaranteed: Guarantee, production: Outputs, scored: np.ndarray | Non
     score = guaranteed.score
     inputs = guaranteed.inputs
     families = {name: score.score_samples(part) for name, part in inputs.families.items()}
-    count = len(guaranteed.held_out)  # the first of the measuring images
-    logits = inputs.validation.logits[guaranteed.held_out]
+    places = guaranteed.measuring[guaranteed.independent]
+    logits = inputs.validation.logits[places]
     threshold = guaranteed.threshold
-    return unlabelled_images.look_at_unlabelled(
-        guaranteed.samples["validation"][:count],
-        score.score_samples(production) if scored is None else scored,
+    known = guaranteed.samples["validation"][guaranteed.independent]
+    scores = score.score_samples(production) if scored is None else scored
+    unknown = guaranteed.unknown | families
+    looked = unlabelled_images.look_at_unlabelled(
+        known,
+        scores,
         softmax(logits, guaranteed.temperature),
         softmax(production.logits, guaranteed.temperature),
-        guaranteed.correct[:count],
+        inputs.validation.correct[places],
         guaranteed.chosen,
-        guaranteed.unknown | families,
+        unknown,
         threshold.value if threshold else np.inf,
     )
+    causes = unlabelled_images.find_causes(
+        known,
+        scores,
+        inputs.validation.labels[places],
+        inputs.validation.predictions[places],
+        production.predictions,
+        inputs.class_names,
+    )
+    least, share = causes["rest"]
+    stated = round(share + 0.005, 2)
+    to_state = stated if unknown and least and stated < 1 else None
+    return looked | causes | {"to_state": to_state}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -56,8 +56,7 @@ def look_at_unlabelled(
     -------
     dict
         ``images``: M.  ``least``, ``share``: 95 % lower bound and estimate of the share of images
-        unlike the validation images.  ``to_state``: the share of unknown images that a guarantee
-        should allow, None without evidence or sets.  ``listed``: indices of such images; a tenth of
+        unlike the validation images.  ``listed``: indices of such images; a tenth of
         them is expected to be like the validation images.  ``fewest``: the smallest number for a
         list.  ``accuracy``, ``accepted``: brackets of the accuracy on all images and on accepted
         images, None with fewer than 50 images, or 200 if the bound is 0.  ``detection``: AUROC and
@@ -66,7 +65,6 @@ def look_at_unlabelled(
     images = len(production)
     suspected = without_labels.suspected_unknown(known, production, rate=RATE)
     share = without_labels.estimate_share(known, production)
-    stated = round(share + 0.005, 2)
     least = without_labels.share_bound(known, production)
     accuracy = None
     accepted = None
@@ -96,12 +94,55 @@ def look_at_unlabelled(
         "images": images,
         "least": least,
         "share": share,
-        "to_state": stated if unknown and least and stated < 1 else None,
         "listed": order[suspected.chosen[order]].tolist(),
         "fewest": suspected.fewest,
         "accuracy": accuracy,
         "accepted": accepted,
         "detection": detection,
+    }
+
+
+def find_causes(
+    known: np.ndarray,
+    production: np.ndarray,
+    labels: np.ndarray,
+    answers: np.ndarray,
+    production_answers: np.ndarray,
+    class_names: Sequence[str],
+) -> dict:
+    """Return what another mixture of the known classes explains of the unlabelled images.
+
+    Parameters
+    ----------
+    known, labels, answers : ndarray, shape [n]
+        Scores, classes and predictions of validation images that were not used for a choice.
+    production, production_answers : ndarray, shape [M]
+        Scores and predictions of unlabelled images.
+    class_names : sequence of str, length K
+
+    Returns
+    -------
+    dict
+        ``mixture``: ``moved``, the share of images that another mixture explains, with its
+        interval, and the class that became more frequent: ``name``, ``before``, ``after``.
+        ``rest``: lower bound and estimate of the share of images that no mixture explains; the
+        interval of ``moved`` is longer by this estimate.
+    """
+    found = without_labels.class_mixture(
+        answers, labels, production_answers, classes=len(class_names)
+    )
+    reweighted = found.reweighted(known)
+    least = without_labels.share_bound(reweighted, production)
+    share = max(least, without_labels.estimate_share(reweighted, production))
+    risen = int((found.after - found.before).argmax())
+    return {
+        "mixture": {
+            "moved": (found.moved, max(0.0, found.low - share), min(1.0, found.high + share)),
+            "name": class_names[risen],
+            "before": float(found.before[risen]),
+            "after": float(found.after[risen]),
+        },
+        "rest": (least, share),
     }
 
 
@@ -123,11 +164,13 @@ def find_drift(
     2019) share the error by Bonferroni's correction: half for the score, half for all directions.
     P-values are asymptotic: too large for few images and for ties.
     """
-    size = len(scores) * len(other_scores) / (len(scores) + len(other_scores))
     columns = list(zip(np.asarray(values).T, np.asarray(other_values).T, strict=True))
     tests = {}
     for name, pairs in (("score", [(scores, other_scores)]), ("features", columns)):
         difference = max(distance(*pair) for pair in pairs)
+        # there can be fewer values than scores
+        first, second = map(len, pairs[0])
+        size = first * second / (first + second)
         p_value = min(1, 2 * len(pairs) * kolmogorov(np.sqrt(size) * difference))
         tests[name] = difference, float(p_value)
     found = tuple(name for name, (_, p_value) in tests.items() if p_value <= DRIFT_LEVEL)

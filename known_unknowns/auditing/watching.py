@@ -37,12 +37,22 @@ CHANCE = 0.05
 FALSE_ALARMS = 0.05
 #: Shares that the monitor tests.
 SHARES = np.arange(200) / 200
+#: Shares of unlike images, and the number of files, for the number of images until an alarm.
+UNLIKE = (0.05, 0.1, 0.2, 0.5)
+LOOKS = 100
+#: Share of unlike images below the cut that is assumed if no set of unknown images was given.
+FOUND = 0.5
 _MORE = np.array([0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64])
 
 
 def rank_of_cut(known: int) -> int:
     """Return the rank, among the scores of known images, of the score that unlike images miss."""
     return max(1, round(CHANCE * known))
+
+
+def cut_of(known: np.ndarray) -> float:
+    """Return the score that unlike images miss, from scores of known images in rising order."""
+    return float(known[rank_of_cut(len(known)) - 1])
 
 
 def evidence(unlike, images, known: int, shares=SHARES) -> np.ndarray:
@@ -94,9 +104,8 @@ def look(
     """
     rule = Rejector.load(rejector)
     logits, features, _ = read_new(file, rule.provenance.get("class_names") or ())
-    scores = rule.score_samples(logits, features)
-    known = rule.known_scores()
-    cut = known[rank_of_cut(len(known)) - 1]
+    scores, known = rule.unlike_scores(logits, features)
+    cut = cut_of(known)
     digest = sha256_file(rejector)
     name = sha256_file(file)[:16]
     before = read_state(state, digest)  # a refused state does not get a lock
@@ -108,11 +117,37 @@ def look(
     with changed(state, digest) as stored:
         found = [int((scores < cut).sum()), len(scores)]
         counts = stored.acknowledged.get(name) or stored.looks.setdefault(name, found)
-        seen = {"unlike": counts[0], "images": counts[1]} | _summary(stored.looks, len(known))
+        seen = {"unlike": counts[0], "images": counts[1], "unit": rule.unit}
+        seen |= _summary(stored.looks, len(known))
+        sets = rule.provenance.get("unlike_found", {})
+        hardest = min(sets, key=sets.__getitem__, default="")
+        seen["hardest"] = hardest
+        seen["found"] = sets.get(hardest, FOUND)
+        seen["title"] = (rule.detector or rule.score).info.title
+        seen["until"] = images_until_alarm(len(known), seen["images"], seen["found"], most)
         if acknowledge:
             stored.acknowledged.update(stored.looks)
             stored.looks.clear()
     return seen
+
+
+def images_until_alarm(
+    known: int, images: int, found: float, most: float
+) -> dict[float, int | None]:
+    """Return after how many images an alarm is expected, for shares of unlike images.
+
+    `images` is the size of a file, and `found` the share of unlike images below the cut.  None is
+    for no alarm within `LOOKS` files.
+
+    >>> images_until_alarm(1000, 100, 1.0, 0.02)
+    {0.05: 4400, 0.1: 300, 0.2: 100, 0.5: 100}
+    """
+    rates = np.array([share * found + (1 - share) * CHANCE for share in UNLIKE])
+    counts = np.diff(np.round(images * rates * np.arange(LOOKS + 1)[:, None]), axis=0)
+    log = evidence(counts, np.full(counts.shape, images), known, [most])[..., 0]
+    reached = log >= np.log(2 / FALSE_ALARMS)
+    looks = np.where(reached.any(axis=0), reached.argmax(axis=0) + 1, 0).tolist()
+    return {share: images * look or None for share, look in zip(UNLIKE, looks, strict=True)}
 
 
 def _summary(looks: dict[str, list[int]], known: int) -> dict:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 import jinja2
 import numpy as np
@@ -19,6 +20,7 @@ from helpers.scores import Score
 from known_unknowns import LOOK
 from known_unknowns.bench.feature_packs import SIDES, FeaturePack, packs
 from known_unknowns.checks import check_score
+from known_unknowns.scores import is_score, of_function
 
 #: Level of the intervals of differences.
 LEVEL = 0.95
@@ -257,13 +259,18 @@ def _rows(
     return rows
 
 
-def bench(score: Score, given: Iterable[FeaturePack] | None = None, **options) -> Contest:
+def bench(
+    score: Score | Callable[..., np.ndarray],
+    given: Iterable[FeaturePack] | None = None,
+    **options,
+) -> Contest:
     """Compare a new score with all scores that do not need images or members.
 
     Parameters
     ----------
-    score : Score
-        New score, not fitted; it need not be registered.
+    score : Score or callable
+        New score, not fitted; it need not be registered.  Or a function of ``logits``, of
+        ``features``, or of both.
     given, **options
         As in `contest`.
 
@@ -277,7 +284,8 @@ def bench(score: Score, given: Iterable[FeaturePack] | None = None, **options) -
     ValueError: odin: a score of logits, features and head expected; it needs images, which no \
 feature pack has
     """
-    return contest({score.info.name: score}, given, **options)
+    new = of_function(score)() if is_score(score) else cast("Score", score)
+    return contest({new.info.name: new}, given, **options)
 
 
 def values_on(pack: FeaturePack, score: Score) -> dict[str, np.ndarray]:
@@ -309,7 +317,8 @@ def entries_of(path: str | os.PathLike) -> dict[str, Score]:
     names = [name for name in scores.names() if name not in before]
     if not names:
         raise ValueError(
-            f"{path}: it registers no score; put @known_unknowns.scores.register above a class "
-            "with an info (known_unknowns.scores.Info) and score_samples"
+            f"{path}: it registers no score; put @known_unknowns.scores.score above a function of "
+            "logits, or @known_unknowns.scores.register above a class with an info "
+            "(known_unknowns.scores.Info) and score_samples"
         )
     return {name: scores.create(name) for name in names}

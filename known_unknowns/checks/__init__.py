@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
+import numpy as np
+
 from helpers.scores import Score
 from known_unknowns.checks import metrics, scores
 from known_unknowns.checks.cases import MetricCase, ScoreCase
@@ -17,7 +19,10 @@ from known_unknowns.checks.scores import checks as SCORE_CHECKS
 
 
 def check_score(
-    score: Score | Callable[[], Score], *, only: str | None = None, case: ScoreCase | None = None
+    score: Score | Callable[[], Score] | Callable[..., np.ndarray],
+    *,
+    only: str | None = None,
+    case: ScoreCase | None = None,
 ) -> dict[str, str]:
     """Check that a score keeps the contract of all scores, on made-up outputs of a model.
 
@@ -26,8 +31,10 @@ def check_score(
     Parameters
     ----------
     score : Score or callable
-        Score that is not fitted, or a class or function that returns one.  The score need not be
-        registered; its ``info`` has a name and its needs, from `helpers.scores.info.NEEDS`.
+        A function of the arrays ``logits`` and ``features``, or of one of them, that returns a
+        number for each image.  Or a score that is not fitted, or a class or function that returns
+        one.  The score need not be registered; its ``info`` has a name and its needs, from
+        `helpers.scores.info.NEEDS`.
     only : str, optional
         Name of a single check of `SCORE_CHECKS`.
     case : ScoreCase, optional
@@ -40,6 +47,8 @@ def check_score(
 
     Examples
     --------
+    >>> check_score(lambda logits: logits.max(axis=1), only="batch_is_its_images")
+    {'batch_is_its_images': 'holds'}
     >>> import helpers.scores
     >>> check_score(helpers.scores.create("msp"), only="wrong_use_is_refused")
     {'wrong_use_is_refused': 'does not apply: its needs name neither training outputs nor a head'}
@@ -83,7 +92,6 @@ def check_metric(
     --------
     A metric that breaks ties by the order of the images:
 
-    >>> import numpy as np
     >>> def aurc(confidence, correct):
     ...     wrong = 1.0 - np.asarray(correct)[np.argsort(-np.asarray(confidence))]
     ...     return float((np.cumsum(wrong) / np.arange(1, len(wrong) + 1)).mean())

@@ -26,6 +26,7 @@ from known_unknowns.checks.running import (
     refused,
     same,
 )
+from known_unknowns.scores import is_score, of_function
 
 SIZES = (1, 2, 3, 5, 10, 20, 50, 100, 300)
 
@@ -39,6 +40,8 @@ class Subject:
     given = "score"
 
     def __init__(self, score) -> None:
+        if is_score(score):
+            score = of_function(score)
         if hasattr(score, "score_samples") and not isinstance(score, type):
             score = partial(copy.deepcopy, copy.deepcopy(score))
         if not callable(score):

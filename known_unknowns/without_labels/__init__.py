@@ -3,6 +3,7 @@
 * `share_bound`, `estimate_share`, `cautious_share`: the share of images that are unlike the
   validation images.
 * `suspected_unknown`: a list of such images.
+* `class_mixture`: another mixture of the known classes, which may explain unlike images.
 * `accuracy_bracket`: a low and a high value of the classifier's accuracy.
 * `DetectionEstimator`: AUROC and FPR95 of a detector, if there are sets with labels.
 
@@ -10,6 +11,7 @@ If you have labels for a few images, use ppi-python.
 """
 
 from known_unknowns.without_labels.accuracy import FEWEST, accuracy_bracket
+from known_unknowns.without_labels.class_mixture import ClassMixture, class_mixture
 from known_unknowns.without_labels.detection import (
     BINS,
     SHARES,

@@ -13,7 +13,8 @@ from helpers.files import project_root
 from helpers.networks import zoo_records
 from helpers.outputs import Head, Outputs
 from helpers.scores import base, create
-from known_unknowns.auditing.command import HOLDS, main
+from known_unknowns.auditing.command import main
+from known_unknowns.auditing.commands.places import HOLDS
 from known_unknowns.bench import Contest, FeaturePack, contest, entries_of, files_of, packs
 
 OTHERS = ["energy", "mahalanobis", "max_logit", "msp"]

@@ -18,7 +18,9 @@ from helpers.files import project_root
 from helpers.scores import create
 from helpers.scores.calibration import softmax
 from known_unknowns.auditing import audit, figures, read_outputs, report
-from known_unknowns.auditing.command import DEMO, FAILS, HOLDS, REFUSED, STOPPED, main
+from known_unknowns.auditing.command import main
+from known_unknowns.auditing.commands.audit import DEMO
+from known_unknowns.auditing.commands.places import FAILS, HOLDS, REFUSED, STOPPED
 from known_unknowns.auditing.rejector import Rejector
 
 FILES = ["audit.json", "rejector.safetensors", "report.html", "to_label.csv"]
@@ -262,7 +264,7 @@ def test_the_page_shows_the_output_of_the_commands(tmp_path, monkeypatch, capsys
             made_up["fill_in"]("second_audit/to_label.csv", "label")
 
 
-def test_the_pages_show_the_output_of_the_demo(tmp_path):
+def test_the_page_shows_the_output_of_the_demo(tmp_path):
     """Without torch, and without line breaks; the report of an earlier demo is replaced."""
     (tmp_path / DEMO).mkdir()
     (tmp_path / DEMO / "report.html").touch()
@@ -273,8 +275,7 @@ def test_the_pages_show_the_output_of_the_demo(tmp_path):
     assert not done.returncode and not done.stderr, done.stderr[-500:]
     assert listed(tmp_path / DEMO) == FILES[:3]
     assert (tmp_path / DEMO / "report.html").stat().st_size
-    for page in (ROOT / "book" / "audit.md", ROOT / "README.md"):
-        assert shown(page)["demo"] == done.stdout.split(), page.name
+    assert shown(ROOT / "book" / "audit.md")["demo"] == done.stdout.split()
 
 
 def test_a_pipe_or_device_is_never_replaced(tmp_path, monkeypatch, capsys):
@@ -288,3 +289,15 @@ def test_a_pipe_or_device_is_never_replaced(tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().err.count("a device or a pipe") == 2
     assert (tmp_path / "pipe").is_fifo()
     assert listed(tmp_path) == ["new.npz", "pipe", "r.safetensors"]
+
+
+def test_the_readme_shows_sentences_of_the_loop():
+    """Five commands, with sentences of the output that the audit page shows."""
+    page = " ".join((ROOT / "book" / "audit.md").read_text("utf-8").split())
+    readme = (ROOT / "README.md").read_text("utf-8").replace(" \\\n    ", " ")
+    (block,) = re.findall(r"^```console\n(\$ known-unknowns audit .*?)^```", readme, re.M | re.S)
+    commands = re.findall(r"^\$ (.*)$", block, re.M)
+    assert [command.split()[1] for command in commands] == "audit audit audit accept watch".split()
+    sentences = re.split(r"(?m)(?<=[.…])\n|^\$ .*\n", block)
+    for sentence in [*commands, *sentences]:
+        assert " ".join(sentence.removesuffix(" …").split()) in page

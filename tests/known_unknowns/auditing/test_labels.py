@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 from known_unknowns.auditing import audit, figures, read_outputs
-from known_unknowns.auditing.command import HOLDS, REFUSED, main
+from known_unknowns.auditing.command import main
+from known_unknowns.auditing.commands.places import HOLDS, REFUSED
 from known_unknowns.auditing.labelling import LABELS, draw
 from known_unknowns.auditing.report import bars
 from known_unknowns.few_labels import labelled_share

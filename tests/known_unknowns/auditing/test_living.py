@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 from helpers.scores import create
-from known_unknowns.auditing.command import FAILS, HOLDS, REFUSED, main
+from known_unknowns.auditing.command import main
+from known_unknowns.auditing.commands.places import FAILS, HOLDS, REFUSED
 from known_unknowns.auditing.rejector import Rejector
 from known_unknowns.few_labels import (
     ERROR,

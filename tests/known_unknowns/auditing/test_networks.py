@@ -11,7 +11,8 @@ from safetensors.torch import save_file
 
 from helpers.data import Images
 from helpers.networks import zoo
-from known_unknowns.auditing.command import HOLDS, REFUSED, main
+from known_unknowns.auditing.command import main
+from known_unknowns.auditing.commands.places import HOLDS, REFUSED
 from known_unknowns.auditing.networks import gather, images_of, named_as, show_images
 from synthesis import chapters
 

@@ -3,9 +3,10 @@
 import re
 
 import numpy as np
+import pytest
 
 from known_unknowns.auditing import audit
-from known_unknowns.auditing.findings import findings, summary
+from known_unknowns.auditing.findings import summary
 from known_unknowns.auditing.sentences import render
 
 
@@ -26,14 +27,85 @@ def test_watch_names_three_causes():
         )
 
 
-def test_the_report_names_three_causes(inputs):
-    audited = audit(inputs, replicates=20)
-    causes = "changed images, images of unknown classes, or another mixture of the known classes"
-    (sentence,) = [text for text in summary(audited) if "unlike the validation images" in text]
-    assert causes in sentence
-    parts = {part["name"]: part for part in findings(audited)}
-    assert causes in parts["unlabelled"]["sentence"]
-    assert causes in parts["drift"]["advice"]
+def made_up(labels, generator):
+    """Return logits; those of class 0 are hard to tell, and −1 is for no class."""
+    known = np.eye(5)[labels, :4] * (labels >= 0)[:, None]
+    return (3 + 3 * (labels != 0))[:, None] * known + generator.normal(size=known.shape)
+
+
+def new_images(hard, unknown):
+    """Return 1,500 new images with shares of class 0 and of no class, and other images."""
+    generator = np.random.default_rng(4)
+    labels = generator.integers(4, size=2000)
+    shares = [hard, *[(1 - hard) / 3] * 3]
+    new = generator.choice(4, p=shares, size=1500)
+    new[: int(1500 * unknown)] = -1
+    arrays = {"logits": made_up(labels, generator), "labels": labels}
+    arrays["production_logits"] = made_up(new, generator)
+    arrays["class_names"] = np.array(["ant", "bee", "cow", "dog"])
+    return arrays, new
+
+
+def test_one_sentence_names_three_causes_with_the_share_of_each():
+    """Another mixture alone is no evidence of changed images; labels show the unknown ones."""
+    arrays, _ = new_images(0.25, 0)
+    same = audit(arrays, replicates=5)
+    assert "There is no evidence that the 1500" in same.sentences("unlabelled")[0]
+    arrays, _ = new_images(0.75, 0)
+    mixed = audit(arrays, replicates=5)
+    assert mixed.unlabelled["least"] > 0.05
+    assert mixed.unlabelled["rest"][0] == 0
+    assert mixed.unlabelled["to_state"] is None
+    _, low, high = mixed.unlabelled["mixture"]["moved"]
+    assert 0.3 < low < 0.5 < high < 0.7
+    sentence = mixed.sentences("unlabelled")[0]
+    assert "another mixture of the known classes explains" in sentence
+    assert "(“ant”: 7" in sentence
+    assert "no evidence of changed images or of unknown classes" in sentence
+    arrays, new = new_images(0.25, 0.3)
+    foreign = audit(arrays, replicates=5)
+    least, share = foreign.unlabelled["rest"]
+    assert 0.15 < least < 0.3 < share + 0.1
+    assert foreign.unlabelled["mixture"]["moved"][1] == 0
+    sentence = foreign.sentences("unlabelled")[0]
+    assert sentence.startswith(f"At least {100 * least:.1f} % of the 1500 unlabelled images are")
+    assert "these two causes cannot be told apart without labels; another mixture of" in sentence
+    labelled = audit(arrays | {"production_labels": new}, replicates=5)
+    sentence = labelled.sentences("unlabelled")[0]
+    assert "the labels show 30.0 % [27.7, 32.4] of unknown classes" in sentence
+    assert "without labels" not in sentence
+    assert labelled.sentences("about_unlabelled")[-1].startswith("No action: all unlabelled")
+
+
+def test_a_share_of_changed_images_is_certain_if_labels_show_fewer_unknown_ones():
+    arrays, new = new_images(0.25, 0.5)
+    given = np.full(1500, -2)
+    drawn = np.random.default_rng(0).permutation(1500)[:200]
+    given[drawn] = np.maximum(new, 0)[drawn]  # people recognise each image
+    audited = audit(arrays | {"production_labels": given}, replicates=5)
+    least = audited.unlabelled["rest"][0] - audited.unlabelled["labelled"]["unknown"].high
+    assert least > 0.2
+    assert f"so at least {100 * least:.1f} % are changed;" in audited.sentences("unlabelled")[0]
+
+
+def test_sentences_are_about_the_unit_of_the_data(tmp_path):
+    """Names in the data stay; a rejector keeps the unit."""
+    arrays, _ = new_images(0.25, 0.3)
+    arrays["class_names"] = np.array(["an image", "images", "cow", "dog"])
+    audited = audit(arrays, replicates=5, unit="entry")
+    audited.save(tmp_path)
+    page = (tmp_path / "report.html").read_text("utf-8").partition("<body>")[2]
+    page = re.sub("data:image/png[^>]*", "", page)
+    words = re.sub("“an image”|“images”|<td>(an image|images)</td>", "", page)
+    left = re.findall(r".{20}\bimages?\b.{20}", words)
+    assert not left
+    assert "on 2000 entries that the model was not trained on" in page
+    assert "of the 1500 unlabelled entries are changed" in page
+    assert "write a class, or -1" in page
+    assert "accepted entries like the validation entries" in audited.rejector.provenance["promise"]
+    assert audited.rejector.unit == "entry"
+    with pytest.raises(ValueError, match="unit: a noun in the singular expected"):
+        audit(arrays, unit="{{ 1 }}")
 
 
 def test_precision_and_recall_are_on_the_first_screen_if_one_class_exceeds_80_percent():

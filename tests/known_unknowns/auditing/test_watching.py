@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,7 +14,9 @@ from scipy.stats import binom
 
 from helpers.files import project_root
 from helpers.scores import create
-from known_unknowns.auditing.command import FAILS, HOLDS, REFUSED, main
+from known_unknowns.auditing import audit, watching
+from known_unknowns.auditing.command import main
+from known_unknowns.auditing.commands.places import FAILS, HOLDS, REFUSED
 from known_unknowns.auditing.rejector import Rejector
 from known_unknowns.auditing.watching import FALSE_ALARMS, evidence, rank_of_cut
 
@@ -211,3 +214,66 @@ def test_the_page_has_the_detection_rates_of_each_share():
             assert round(100 * alarms) == int(share_found), (share, below, alarms, median)
             words = "–" if median == np.inf else f"{median:,.0f}"
             assert words == until, (share, below, alarms, median)
+
+
+def test_a_second_score_watches_for_unlike_images(tmp_path, monkeypatch, capsys):
+    """Images with confident answers and strange features: only a score of features finds them."""
+    monkeypatch.chdir(tmp_path)
+    generator = np.random.default_rng(0)
+    head = np.eye(4, 12)
+
+    def features(count, strange):
+        labels = generator.integers(4, size=count)
+        known = generator.normal(size=(count, 12)) + 6 * np.eye(4, 12)[labels]
+        known[:, 4:] += strange * generator.choice([-4, 4], size=(count, 8))
+        return known, labels
+
+    known, labels = features(2000, 0)
+    train, train_labels = features(1000, 0)
+    arrays = {
+        "logits": known @ head.T,
+        "features": known,
+        "labels": labels,
+        "train_logits": train @ head.T,
+        "train_features": train,
+        "train_labels": train_labels,
+        "head_weight": head,
+        "head_bias": np.zeros(4),
+    }
+    pets = features(300, 1)[0]
+    sets = {"ood_pets_logits": pets @ head.T, "ood_pets_features": pets}
+    new = np.concatenate([features(800, 0)[0], features(200, 1)[0]])
+    np.savez("new.npz", logits=new @ head.T, features=new)
+    np.savez("logits.npz", logits=new @ head.T)
+    alone = audit(arrays, risk=0.1, replicates=5, score="msp").rejector
+    assert alone.detector.info.name == "fdbd"
+    rejector = audit(arrays | sets, risk=0.1, replicates=5, score="msp").rejector
+    assert "features" in rejector.detector.info.needs
+    assert rejector.provenance["unlike_found"]["pets"] > 0.9
+    rejector.save("rejector.safetensors")
+    read = Rejector.load("rejector.safetensors")
+    assert read == rejector
+    assert read != replace(rejector, detector=None, detector_known=None)
+    assert read.accepts(new @ head.T).shape == (1000,)  # its own score needs no features
+    assert main(["watch", "rejector.safetensors", "new.npz"]) == FAILS
+    printed = capsys.readouterr().out
+    assert f"The score is {rejector.detector.info.title}." in printed
+    assert "files of this size raise an alarm for 5 % of unlike images" in printed
+    assert "% of the unlike images score low as in the set pets" in printed
+    assert main(["watch", "rejector.safetensors", "logits.npz"]) == REFUSED
+    assert "features: expected" in capsys.readouterr().err
+    replace(rejector, detector=None, detector_known=None).save("plain.safetensors")
+    assert main(["watch", "plain.safetensors", "new.npz"]) == HOLDS
+    with pytest.raises(ValueError, match="detector: a score and its scores of known images"):
+        replace(rejector, detector_known=None)
+
+
+@pytest.mark.parametrize(("below", "share"), [(1.0, 0.1), (0.5, 0.2)])
+def test_the_number_of_images_until_an_alarm_is_about_right(below, share):
+    generator = np.random.default_rng(0)
+    rate = share * below + (1 - share) * watching.CHANCE
+    unlike = generator.binomial(100, rate, size=(100, 60))
+    log = evidence(unlike, np.full(unlike.shape, 100), 1000, [0.02])[..., 0]
+    looks = (log >= np.log(2 / watching.FALSE_ALARMS)).argmax(axis=0) + 1
+    expected = watching.images_until_alarm(1000, 100, below, 0.02)[share]
+    assert expected / 2.5 < 100 * np.median(looks) < 2.5 * expected

@@ -12,10 +12,13 @@ import numpy as np
 import pytest
 
 import helpers.scores
+import known_unknowns.scores
 from helpers import metrics
 from helpers.scores import base
 from known_unknowns import checks
 from known_unknowns.checks import METRIC_CHECKS, SCORE_CHECKS, check_metric, check_score
+from known_unknowns.checks.cases import ScoreCase
+from known_unknowns.scores import of_function
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 CALLS = count()
@@ -430,3 +433,50 @@ def test_each_check_is_a_separate_test():
     with pytest.raises(AssertionError, match="check 'order_does_not_matter' of metric"):
         tests["aurc_by_argsort-order_does_not_matter"]()
     assert vars(knn[1]) == {"k": 3, "normalise": True, "bank": None}  # it is checked on copies
+
+
+def test_a_function_of_logits_or_features_is_a_score():
+    """Its needs are the names of its arguments, and the level of the logits if it matters."""
+
+    def energy(logits):
+        """Logarithm of the sum of exponentials."""
+        return np.logaddexp.reduce(logits, axis=1)
+
+    def length(features):
+        return np.linalg.norm(features, axis=1)
+
+    def both(logits, features, power=2.0):
+        return logits.max(axis=1) - logits.min(axis=1) + (features**power).mean(axis=1)
+
+    def ranks(logits):
+        """It compares the images of a batch."""
+        return np.argsort(np.argsort(logits.max(axis=1))) + 0.0
+
+    needs = {
+        energy: ("logits", "level of the logits"),
+        length: ("features",),
+        both: ("logits", "features"),
+    }
+    for function, expected in needs.items():
+        score = of_function(function)()
+        assert score.info.needs == expected
+        assert score.info.name == function.__name__
+        assert "holds" in check_score(function).values()
+    assert of_function(energy).info.summary == "Logarithm of the sum of exponentials."
+    with pytest.raises(AssertionError, match="check 'batch_is_its_images' of score 'ranks'"):
+        check_score(ranks, only="batch_is_its_images")
+    with pytest.raises(TypeError, match="a function of logits or features expected"):
+        of_function(lambda outputs: outputs)
+
+
+def test_a_registered_function_is_found_by_its_name(monkeypatch):
+    monkeypatch.setattr(base, "_REGISTRY", dict(base._REGISTRY))
+
+    @known_unknowns.scores.score
+    def spread(logits):
+        return logits.max(axis=1) - logits.min(axis=1)
+
+    assert spread(np.eye(2)).tolist() == [1, 1]
+    outputs = ScoreCase(images=20).outputs()
+    scores = helpers.scores.create("spread").score_samples(outputs)
+    assert scores == pytest.approx(np.ptp(outputs.logits, axis=1))

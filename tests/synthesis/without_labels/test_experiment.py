@@ -1,6 +1,5 @@
 """The rows of the experiment, on scores that are drawn."""
 
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +13,6 @@ from helpers.papers import load
 from helpers.papers.gscore.experiment import divide
 from helpers.papers.gscore.mixtures import DetectorScores
 from helpers.tables import results
-from known_unknowns.auditing.sentences import render
 from known_unknowns.without_labels import BINS
 from pictures import FAMILIES
 from synthesis.without_labels import experiment
@@ -189,33 +187,3 @@ def test_the_page_says_how_often_a_bracket_holds_without_evidence(table):
     words = "in {} of {} mixtures of the chapter, compared with {} of {} if the bound is above"
     assert words.format(*numbers) in (project_root() / "book/audit_methods.md").read_text("utf-8")
     assert (share["truth"][~held & (share["bound"] == 0)] > 0.5).all()
-
-
-def test_the_page_and_the_audit_say_of_new_kinds_what_the_benchmark_shows():
-    rows = pd.read_parquet(project_root() / "benchmarks/results/unlabelled.parquet")
-    rows = rows.assign(all="mixtures", rejector=rows["coverage"].notna())
-    page = (project_root() / "book/audit_methods.md").read_text("utf-8")
-    for column in ("all", "kind", "change", "share", "network"):
-        for name, part in rows.groupby(column):
-            means = part[["accuracy", "accepted", "rejector", "coverage", "exceeded"]].mean()
-            cells = " | ".join(means.map("{:.0%}".format)).replace("nan%", "–")
-            assert f"\n| {column}: {name} | {len(part):,} | {cells} |\n" in page
-            assert means.iloc[:2].min() >= 0.9
-    assert (rows.groupby("change")["exceeded"].mean().dropna() <= 0.1).all()
-    many = rows[rows["share"] == 0.8].groupby("network")["accepted"].mean()
-    means = [rows["accepted"].mean(), many.mean(), many.min()]
-    assert means == pytest.approx([0.98, 0.9, 2 / 3], abs=0.01)
-    held = rows[rows["stated"].isna()][["accuracy", "accepted"]].eq(1)
-    assert held.all(axis=None) and f"both brackets hold in all {len(held)}." in page
-
-
-def test_the_sentence_on_the_bracket_has_the_numbers_of_the_page():
-    """The least share over networks and sizes, of all mixtures and of those with few unknown."""
-    page = (project_root() / "book/audit_methods.md").read_text("utf-8")
-    rows = re.findall(r"\| (\S+) \| (\d+) % \| [\d,]+ \| (\d+) % \| \d+ points", page)
-    assert len({network for network, *_ in rows}) == 4
-    least = min(int(held) for *_, held in rows)
-    few = min(int(held) for _, unknown, held in rows if int(unknown) <= 20)
-    (sentence,) = render("about_bracket")
-    numbers = f"at least {least} of 100 mixtures in each case, and for {few} of 100 with up to 20 %"
-    assert numbers in sentence

@@ -1,0 +1,1 @@
+"""The subcommands of ``known-unknowns``; each module has options and functions."""

@@ -1,0 +1,284 @@
+"""``known-unknowns audit`` and ``demo``: from outputs to a report."""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import shlex
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from known_unknowns.auditing.commands.places import (
+    FAILS,
+    HOLDS,
+    add_out,
+    output_folder,
+    teller,
+    write_all,
+)
+
+if TYPE_CHECKING:
+    from known_unknowns.auditing.auditing import Audit
+    from known_unknowns.auditing.inputs import Inputs
+
+#: The folder that the demo writes.
+DEMO = "known_unknowns_demo"
+
+
+def add_audit(parser: argparse.ArgumentParser) -> None:
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = inspect.getdoc(run_audit)
+    add = parser.add_argument
+    add("file", nargs="?", type=Path, help="outputs of the classifier, see below")
+    share: dict[str, Any] = {"type": float, "metavar": "SHARE"}
+    _add_target(parser, share)
+    add(
+        "--confidence",
+        default=0.95,
+        help="confidence of the guarantee of a risk (0.95)",
+        **share,
+    )
+    add(
+        "--share",
+        default=0.0,
+        help="largest share of unknown images for the guarantee of a risk (0)",
+        **share,
+    )
+    add(
+        "--fallback",
+        choices=("smallest", "average"),
+        default="",
+        help="if the risk cannot be guaranteed, deploy the smallest that can, or this risk on "
+        "average",
+    )
+    add(
+        "--score",
+        default="",
+        help="a score that is fixed in advance, as msp (default: chosen, from 1,000 images on)",
+    )
+    add(
+        "--require",
+        action="append",
+        default=[],
+        help="a requirement; any number of times, see below",
+    )
+    add(
+        "--labels",
+        type=Path,
+        metavar="TABLE",
+        help="to_label.csv of an earlier audit of FILE, with labels filled in",
+    )
+    add("--unit", default="", help="a noun for one row of FILE, as text (image)")
+    add(
+        "--treat-as",
+        choices=("logits", "probabilities"),
+        default="logits",
+        help="content of the arrays of logits",
+    )
+    _add_network(parser)
+    add_out(parser, "folder of the report (default: the file's name and the command's)")
+
+
+def _add_target(parser: argparse.ArgumentParser, share: dict[str, Any]) -> None:
+    target = parser.add_mutually_exclusive_group()
+    target.add_argument(
+        "--risk",
+        help="keep as many answers as possible with at most this share wrong (0.05)",
+        **share,
+    )
+    target.add_argument(
+        "--coverage", help="or accept at least this share of images like those in FILE", **share
+    )
+    target.add_argument(
+        "--reviews",
+        metavar="R/N",
+        help="or give at most R of N images to people, on average, as 200/2000",
+    )
+    target.add_argument(
+        "--costs",
+        nargs=2,
+        type=float,
+        metavar=("ERROR", "REVIEW"),
+        help="or the lowest cost, if an accepted error costs ERROR and a review REVIEW",
+    )
+
+
+def _add_network(parser: argparse.ArgumentParser) -> None:
+    network = parser.add_argument_group("or a network of timm and folders, instead of FILE")
+    network.add_argument("--model", help="its name (extra torch)")
+    network.add_argument("--validation", metavar="DIR", help="a folder for each class")
+    network.add_argument("--train", metavar="DIR", help="training images, a folder for each class")
+    network.add_argument(
+        "--ood",
+        metavar="DIR",
+        action="append",
+        default=[],
+        help="images of unknown classes; any number of times",
+    )
+    network.add_argument("--production", metavar="DIR", help="unlabelled images")
+    network.add_argument(
+        "--classes", type=Path, help="names of the classes in the model's order, a line each"
+    )
+    network.add_argument("--download", action="store_true", help="download the weights")
+
+
+def run_audit(given: argparse.Namespace) -> int:
+    """Write the report of a file of outputs, or of a network and folders.
+
+    FILE: .npz, as numpy.savez(file, logits=..., labels=...) writes.  Optional arrays are features,
+    head_weight, head_bias, train_logits, train_labels, train_features, ood_NAME_logits,
+    ood_NAME_features, production_logits, production_features, production_labels,
+    production_files, class_names, files, groups and strata; probabilities may replace logits.  Or
+    a table, .csv or .parquet, with columns logit_0 ... or prob_0 ..., feature_0 ..., label, set,
+    file, group and stratum.
+
+    REQUIRE: NAME>=NUMBER or NAME<=NUMBER, as "accuracy>=0.9" or "auroc:pets>=0.8"; names are
+    accuracy, coverage, coverage_at_risk_0.05, risk, ece, ece_scaled, aurc, auroc and fpr95.  A
+    requirement holds if it holds for the whole 95 % interval.
+
+    Exit status: 0, 1 if a requirement does not hold, 2 if the usage or the file is wrong.
+    """
+    source = given.file or given.model or "model"
+    tell = teller(f"reads {given.file or given.model}")
+    from known_unknowns.auditing.findings import read_requirement
+    from known_unknowns.auditing.report import WRITTEN
+    from known_unknowns.auditing.watching import LOCKED, WATCHED
+
+    folder = output_folder(given, source, (*WRITTEN, WATCHED, LOCKED))
+    _check_labels(given, folder["path"])
+    for condition in given.require:
+        read_requirement(condition)
+
+    from known_unknowns.auditing.auditing import audit
+
+    inputs = _gathered(given)
+    if given.labels is not None:
+        from known_unknowns.auditing.labelling import with_labels
+
+        inputs = with_labels(inputs, given.labels)
+    target: dict[str, Any] = {}
+    if given.risk is not None:
+        target["risk"] = given.risk
+    if given.reviews is not None:
+        given.coverage = _coverage_of(given.reviews)
+    if given.coverage is not None:
+        target["coverage"] = given.coverage
+    if given.costs is not None:
+        target["costs"] = tuple(given.costs)
+    audited = audit(
+        inputs,
+        wish="risk" if given.coverage is None else "coverage",
+        **target,
+        confidence=given.confidence,
+        unknown_share=given.share,
+        score=given.score,
+        fallback=given.fallback,
+        require=given.require,
+        unit=given.unit,
+        tell=tell,
+    )
+    _report(audited, folder, tell, shlex.join(["known-unknowns", *given.words]))
+    for row in audited.requirements:
+        verdict = "holds" if row["holds"] else "DOES NOT HOLD"
+        interval = f"{row['value']:.4g} ({row['low']:.4g} to {row['high']:.4g})"
+        print(f"{row['requirement']}: {verdict}, {interval}")
+    return HOLDS if all(row["holds"] for row in audited.requirements) else FAILS
+
+
+def _gathered(given: argparse.Namespace) -> Inputs:
+    """Return the inputs of an audit from a file, or from a network and folders."""
+    if (given.file is None) == (given.model is None):
+        raise ValueError("FILE, or --model and --validation, expected; see --help")
+    if given.model is not None:
+        return _of_network(given)
+    from known_unknowns.auditing.inputs import read_outputs
+
+    if any((given.validation, given.train, given.ood, given.production, given.classes)):
+        raise ValueError("a folder or --classes: only with --model; FILE has arrays for these")
+    return read_outputs(given.file, treat_as=given.treat_as)
+
+
+def _of_network(given: argparse.Namespace) -> Inputs:
+    """Return the inputs of an audit from a network and folders."""
+    if given.model.endswith(".onnx"):
+        raise ValueError(
+            "--model: the name of a network of timm expected; the audit's page shows how "
+            "onnxruntime writes the outputs of an ONNX file"
+        )
+    if not given.validation:
+        raise ValueError("--validation: a folder with a subfolder for each class expected")
+    names = []
+    if given.classes is not None:
+        lines = given.classes.read_text(encoding="utf-8-sig").splitlines()
+        names = [line.strip() for line in lines if line.strip()]
+    try:
+        from known_unknowns.auditing.networks import inputs_of
+    except ImportError as error:
+        raise ValueError(f"{error}; pip install '.[torch]' in the repository") from error
+    return inputs_of(
+        given.model,
+        given.validation,
+        train=given.train,
+        ood=given.ood,
+        production=given.production,
+        class_names=names,
+        download=given.download,
+    )
+
+
+def _coverage_of(reviews: str) -> float:
+    """Return the coverage that leaves this number of reviews.
+
+    >>> _coverage_of("200/2000")
+    0.9
+    """
+    left, _, images = reviews.partition("/")
+    if not (left.isdecimal() and images.isdecimal() and 0 < int(left) < int(images)):
+        raise ValueError(f"--reviews: R/N expected, as 200/2000, with R below N, got {reviews!r}")
+    return 1 - int(left) / int(images)
+
+
+def _check_labels(given: argparse.Namespace, folder: Path) -> None:
+    """Refuse to replace labels that somebody has written, unless they are given."""
+    from known_unknowns.auditing import labelling
+
+    table = folder / labelling.TABLE
+    used = given.labels is not None and given.labels.exists() and table.exists()
+    if labelling.filled(table) and not (used and given.labels.samefile(table)):
+        raise ValueError(
+            f"--force: {table} has labels, which would be lost; add --labels {table}, or move it"
+        )
+
+
+def _report(audited: Audit, folder: dict, tell: Callable, command: str = "") -> None:
+    """Write the files of an audit; print probable problems, summary and paths."""
+    # the commands in the report work from the folder in which the audit was started
+    audited = replace(audited, folder=str(folder["path"]), command=command)
+    tell("writes the report")
+    paths = write_all(audited.save, folder)
+    tell("is done")
+    doubts = [f"Check this first: {doubt}" for doubt in audited.doubts]
+    lines = ["", *doubts, *audited.summary(), "", *map(str, paths)]
+    print("\n".join(lines))
+
+
+def run_demo(given: argparse.Namespace) -> int:
+    from known_unknowns.auditing.inputs import open_demo
+    from known_unknowns.auditing.report import WRITTEN
+
+    given.out = Path(DEMO)
+    given.force = True
+    folder = output_folder(given, DEMO, WRITTEN)
+    inputs, description = open_demo()
+    print(description, flush=True)
+    from known_unknowns.auditing.auditing import audit
+
+    _report(audit(inputs), folder, tell=lambda line: None)
+    print(
+        "\nNext, your own model. Save its outputs in Python, and audit the file:\n"
+        '    np.savez("my_outputs.npz", logits=logits, labels=labels)\n'
+        "    known-unknowns audit my_outputs.npz"
+    )
+    return HOLDS

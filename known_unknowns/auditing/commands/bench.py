@@ -1,0 +1,45 @@
+"""``known-unknowns bench``: a new score among all others."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from known_unknowns.auditing.commands.places import (
+    FAILS,
+    HOLDS,
+    add_out,
+    output_folder,
+    teller,
+    write_all,
+)
+
+
+def add_bench(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "file", type=Path, help="a Python file that registers a score; it is executed"
+    )
+    parser.add_argument(
+        "--packs", type=Path, help="a folder of feature packs (default: the package's packs)"
+    )
+    add_out(parser, "folder of the tables (default: the file's name and the command's)")
+
+
+def run_bench(given: argparse.Namespace) -> int:
+    tell = teller(f"reads {given.file}")
+    from known_unknowns.bench import contest, entries_of, files_of, packs
+
+    entries = entries_of(given.file)
+    folder = output_folder(given, given.file, files_of(entries))
+    try:
+        ranked = contest(entries, packs(given.packs), tell=tell)
+    except AssertionError as error:  # the contract of a score is broken: print all lines
+        print(error, file=sys.stderr)
+        return FAILS
+    paths = write_all(lambda folder_made: [ranked.write(folder_made)], folder)
+    tell("is done")
+    sentences = [line for name in entries for line in ranked.sentences(name)]
+    lines = ["", *sentences, *ranked.rank_tests(), "", *map(str, paths)]
+    print("\n".join(lines))
+    return HOLDS

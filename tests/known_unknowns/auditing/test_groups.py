@@ -1,0 +1,80 @@
+"""Groups of similar images: all images count, and intervals and guarantees are for groups."""
+
+from contextlib import suppress
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from known_unknowns.auditing import audit
+from known_unknowns.guarantees import (
+    clopper_pearson,
+    clustered_interval,
+    coverage_threshold,
+    risk_threshold,
+)
+
+RISK = 0.05
+
+
+def similar(groups, size, share, generator):
+    """Return scores, correctness and groups; `share` of the difficulty belongs to the group."""
+    which = np.repeat(np.arange(groups), size)
+    shared = generator.normal(size=groups)[which]
+    hard = np.sqrt(share) * shared + np.sqrt(1 - share) * generator.normal(size=len(which))
+    scores = -hard + 0.7 * generator.normal(size=len(which))
+    return scores, hard + 0.5 * generator.normal(size=len(which)) < 1.2, which
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 0.95])
+def test_a_guarantee_holds_for_groups_and_keeps_more_than_one_image_of_each(share):
+    """Groups as independent images break the guarantee in many draws."""
+    generator = np.random.default_rng(0)
+    scores, correct, _ = similar(100_000, 4, share, generator)
+    order = np.argsort(-scores)
+    risks = np.cumsum(~correct[order]) / np.arange(1, len(order) + 1)
+    ranked = -scores[order]
+    broken = np.zeros(2)
+    kept = np.zeros(2)
+    for _ in range(60):
+        drawn, right, which = similar(300, 20, share, generator)
+        first = np.unique(which, return_index=True)[1]
+        for number, rows in enumerate((np.arange(len(drawn)), first)):
+            with suppress(ValueError):  # no threshold
+                rule = risk_threshold(drawn[rows], right[rows], risk=RISK, groups=which[rows])
+                count = np.searchsorted(ranked, -rule.threshold, side="right")
+                broken[number] += risks[count - 1] > RISK
+                kept[number] += count / len(ranked) / 60
+    assert (broken <= 8).all()  # 5 % and three standard deviations
+    assert kept[0] > kept[1] + 0.1
+
+
+def test_copies_are_no_evidence():
+    """With twenty copies of each image, the interval is that of single images."""
+    generator = np.random.default_rng(0)
+    right = generator.random(300) < 0.9
+    plain = clopper_pearson(int(right.sum()), 300)
+    copies = clustered_interval(np.repeat(right, 20), np.repeat(np.arange(300), 20))
+    assert copies == pytest.approx(plain, abs=0.003)
+    apart = clustered_interval(np.repeat(right, 20), np.arange(6000))
+    assert apart[1] - apart[0] < 0.3 * (plain[1] - plain[0])
+    assert clustered_interval(np.ones(600, bool), np.arange(600) // 2) == clopper_pearson(300, 300)
+    scores = generator.normal(size=300)
+    threshold = coverage_threshold(np.repeat(scores, 7), coverage=0.9, groups=np.arange(2100) // 7)
+    assert threshold == coverage_threshold(scores, coverage=0.9)
+    with pytest.raises(ValueError, match="at least 60 groups expected"):
+        risk_threshold(np.arange(600), np.ones(600, bool), risk=0.05, groups=np.arange(600) // 20)
+
+
+def test_all_images_of_a_group_are_in_the_same_half_and_count(inputs):
+    groups = np.arange(300) // 3
+    audited = audit(replace(inputs, groups=groups), risk=0.2, replicates=5)
+    assert len(audited.inputs.validation) == 300
+    assert not {*groups[audited.choosing]} & {*groups[audited.held_out]}
+    assert audited.accuracy[0] == inputs.validation.correct.mean()
+    assert audited.sentences("right")[0].endswith("was not trained on, in 100 groups.")
+    independent = groups[audited.measuring[audited.independent]]
+    assert len(np.unique(independent)) == len(independent) == 50
+    assert any("100 independent groups" in text for text in audited.sentences("limits"))
+    alone = audit(inputs, risk=0.2, replicates=5)
+    assert any("frames of one video" in text for text in alone.sentences("limits"))
