@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import faiss
 import numpy as np
@@ -12,6 +12,7 @@ from pytorch_ood import detector
 import helpers.scores
 from benchmarks.comparing import Comparison, check_equal
 from helpers.outputs import Head, Outputs
+from helpers.scores.knn import NearestNeighbours
 from helpers.scores.vim import principal_dimensions
 
 TRAINING = 10_000
@@ -32,7 +33,7 @@ class Peer(NamedTuple):
     `factor` are ours, up to `within` times the spread of our scores.
     """
 
-    detector: object
+    detector: Any
     reads: str
     images: int = TRAINING
     factor: float = 1
@@ -158,7 +159,8 @@ def compare_score(
 def compare_faiss(comparison: Comparison, train: Outputs, test: Outputs) -> None:
     """Time the nearest neighbours of all test images."""
     faiss.omp_set_num_threads(1)
-    score = helpers.scores.create("knn").fit(train, None)
+    score = NearestNeighbours()
+    score.fit(train, None)
     width = train.features.shape[1]
     index = faiss.IndexFlatL2(width)
     bank = train.features.copy()

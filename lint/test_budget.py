@@ -1,8 +1,9 @@
 """The size and density of each part, and of the committed files in bytes.
 
-Limits only fall, with two exceptions so far, both of November 2026: they rose when the default
-build began to evaluate finished networks, and with the findings, the leaderboard and the labels
-that come back to the tool.
+Limits only fall, with three exceptions so far, all of November 2026: they rose when the default
+build began to evaluate finished networks, with the findings, the leaderboard and the labels that
+come back to the tool, and with one job for each network, three causes, groups as clusters, a second
+score of the rejector, and simulations of whole audits.
 """
 
 import ast
@@ -32,13 +33,13 @@ class Limit(NamedTuple):
 #: Lines of code of a function; ruff limits its complexity (`pyproject.toml`).
 LINES = 60
 LIMITS = {
-    "helpers": Limit(141_600, 10, 1),
-    "synthesis": Limit(50_200, 10.8, 1),
-    "known_unknowns": Limit(54_800, 9.5, 1),
-    "workflow": Limit(25_900, 10.4, 1),
+    "helpers": Limit(143_400, 10, 1),
+    "synthesis": Limit(50_400, 10.8, 1),
+    "known_unknowns": Limit(59_900, 9.5, 1),
+    "workflow": Limit(27_900, 10.4, 1),
     "pictures": Limit(15_700, 14.5, 1),
-    "benchmarks": Limit(6_700, 10.8, 1),
-    "tests": Limit(182_500, 12.5, 4.5),
+    "benchmarks": Limit(10_700, 10.8, 1),
+    "tests": Limit(192_100, 12.5, 4.5),
 }
 #: The checks of this folder are tests.
 FOLDERS = {"tests": ("tests", "lint")}

@@ -218,7 +218,9 @@ def test_the_estimated_hours_of_small_networks_cover_each_measured_training(pape
 
 def test_the_overview_adds_up_jobs_and_hours():
     names = ("resnet18-erm-none-0-0", "resnet50-erm-none-0-0", "resnet50-mimo-none-0-0")
-    steps = [plan.Step(f"uimnet/network/{name}", "", {}, settings={"tier": "paper"}) for name in names]
+    steps = [
+        plan.Step(f"uimnet/network/{name}", "", {}, settings={"tier": "paper"}) for name in names
+    ]
     row = plan.overview(steps).loc[("uimnet", "network")]
     assert (row["jobs"], row["longest, hours"]) == (3, 13.4)
     assert row["GPU hours"] == pytest.approx(3.7 + 4 + 13.4)
