@@ -16,10 +16,10 @@ import numpy as np
 import pandas as pd
 
 from helpers.files import atomic_path, project_root
-from helpers.papers.parameters import Parameters, load
+from helpers.papers.parameters import Parameters
 from helpers.tables import results
 from helpers.tables.table import markdown_table
-from synthesis.chapters import CHAPTERS
+from synthesis.chapters import CHAPTERS, load
 from synthesis.rendering import render
 
 #: Columns that say that two rows are the same number, on a slice and on the whole set.

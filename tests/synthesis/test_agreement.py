@@ -6,7 +6,7 @@ import pytest
 
 from helpers import papers
 from helpers.tables import results
-from synthesis import agreement
+from synthesis import agreement, chapters
 
 
 def table(tier: str, data_set: str, values: dict, spread: float = 0.04) -> pd.DataFrame:
@@ -69,6 +69,7 @@ def test_a_report_names_the_parameters_that_a_reader_changed(parameters, tmp_pat
     assert "`tails` from [2] to [5]" in text
     usual = papers.load("unknown_detection", "mini")
     assert agreement.changes(usual) == []
+    assert agreement.changes(chapters.load("synthesis", "mini")) == []  # a chapter without a paper
 
 
 @pytest.mark.parametrize("case", ["trained in the build", "other data", "other tier"])
