@@ -26,8 +26,8 @@ _EXTERNAL = {"small": "Outlier Exposure learns from images with traces of their 
 def derive(table: pd.DataFrame) -> pd.DataFrame:
     """Return a results table with the paper's names of test sets, with doubts and stand-ins.
 
-    A stand-in keeps its name next to the set that it replaces.  If two sets replace one set of the
-    paper, both keep their names.  The AUROC of Outlier Exposure
+    A stand-in keeps its name next to the set that it replaces, and is then none of the far images.
+    If two sets replace one set of the paper, both keep their names.  The AUROC of Outlier Exposure
     on all far sets together is in doubt if it is behind the baseline on some of the sets and ahead
     on others: it then depends on the sizes of the sets.
     """
@@ -39,7 +39,7 @@ def derive(table: pd.DataFrame) -> pd.DataFrame:
         name: f"{title} in place of {PAPER.test_sets[name]}"
         for name, title in PAPER.stand_ins.items()
     }
-    among = [text for name, text in words.items() if name in present]
+    among = [text for name, text in words.items() if name in titles]
     words["far"] = f"among the far images, {' and '.join(among)}" if among else ""
     words["fixed"] = "other photographs in place of LSUN-FIX"
     tier = table["tier"].iloc[0] if "tier" in table and len(table) else ""
