@@ -88,14 +88,16 @@ def test_the_audit_of_the_readme(tmp_path, monkeypatch):
     names = {"features": features, "logits": features[:, :5], "labels": labels}
     (write,) = blocks("README.md", "Audit your own model")
     (apply,) = blocks("book/audit.md", "Use the threshold")
-    exec(write + '\nnp.savez("new_outputs.npz", logits=logits, features=features)', names)
-    (commands,) = blocks("README.md", "Audit your own model", "console")
-    for line in commands.splitlines():
+    exec(write + '\nnp.savez("new.npz", logits=logits, features=features)', names)
+    (shown,) = blocks("README.md", "Audit your own model", "console")
+    lines = [line.removeprefix("$ ") for line in shown.splitlines() if line.startswith("$ ")]
+    # the other commands need labels of new images, as in the test of the audit page
+    for line in (lines[0], lines[3]):
         program, *words = shlex.split(line)
         assert program == "known-unknowns"
         assert not main(words)
     assert "<html" in (tmp_path / "my_audit" / "report.html").read_text(encoding="utf-8")
-    assert len((tmp_path / "answers.csv").read_text(encoding="utf-8").splitlines()) == 601
+    assert len((tmp_path / "checked.csv").read_text(encoding="utf-8").splitlines()) == 601
     names["features"] = np.concatenate([features[:50], generator.normal(size=(50, 8))])
     names["logits"] = names["features"][:, :5]
     exec(apply, names)

@@ -116,12 +116,9 @@ def infos() -> dict[str, list[Info]]:
 def speed() -> str:
     """Return the tables of the benchmarks, from ``benchmarks/results``, for the page on quality."""
     stored = ROOT / "benchmarks" / "results"
-    peers = pd.read_parquet(stored / "peers.parquet")
-    peers["task"] = list(zip(peers["work"], peers["size"], strict=True))
-    training = pd.read_parquet(stored / "training.parquet").iloc[0].to_dict()
+    tables = [pd.read_parquet(stored / f"{name}.parquet") for name in ("peers", "training")]
     budgets = pd.read_parquet(stored / "pipeline.parquet")["seconds"].round().astype(int)
-    rows = peers.to_dict("records")
-    return render("speed.md", rows=rows, training=training, budgets=budgets.to_dict())
+    return render("speed.md", rows=pd.concat(tables).to_dict("records"), budgets=budgets.to_dict())
 
 
 def api() -> str:

@@ -61,7 +61,9 @@ def test_a_command_line_that_makes_no_sense_is_refused_at_once(words, message, m
 @pytest.fixture
 def planned(tmp_path, monkeypatch):
     """Make `run` execute one step in an empty repository; a server would import for seconds."""
-    step = plan.Step("a/evaluation", "", {"tier": "mini"}, makes=("a/results.parquet",))
+    step = plan.Step(
+        "a/evaluation", "", {}, makes=("a/results.parquet",), settings={"tier": "mini"}
+    )
     monkeypatch.setattr(run, "ROOT", tmp_path)
     monkeypatch.setattr(run.forks, "start_server", lambda: None)
     monkeypatch.setattr(run, "planned", lambda *asked: {step.name: step})
