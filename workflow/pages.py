@@ -116,9 +116,12 @@ def infos() -> dict[str, list[Info]]:
 def speed() -> str:
     """Return the tables of the benchmarks, from ``benchmarks/results``, for the page on quality."""
     stored = ROOT / "benchmarks" / "results"
-    tables = [pd.read_parquet(stored / f"{name}.parquet") for name in ("peers", "training")]
+    peers = pd.read_parquet(stored / "peers.parquet")
+    peers["task"] = list(zip(peers["work"], peers["size"], strict=True))
+    training = pd.read_parquet(stored / "training.parquet").iloc[0].to_dict()
     budgets = pd.read_parquet(stored / "pipeline.parquet")["seconds"].round().astype(int)
-    return render("speed.md", rows=pd.concat(tables).to_dict("records"), budgets=budgets.to_dict())
+    rows = peers.to_dict("records")
+    return render("speed.md", rows=rows, training=training, budgets=budgets.to_dict())
 
 
 def api() -> str:
