@@ -34,10 +34,11 @@ table = run.rows(papers.load("toy", "mini"), progress=False)
 assert len(table) == 6 and set(table["bootstrap"].map(len)) == {20}
 assert table.groupby("method")["value"].mean().round(2).to_dict() == {"a": 0.75, "b": 0.88}
 steps = plan.plan("mini")
-assert [name for name in steps if name.startswith("toy")] == ["toy/evaluation", "toy/figures"]
+toys = [step for name, step in steps.items() if name.startswith("toy")]
+assert [step.name for step in toys if step.notebook] == ["toy/evaluation", "toy/figures"]
 assert steps["toy/figures"].needs == ("toy/evaluation",)
 assert "toy/evaluation" in steps["synthesis/ledger"].needs
-ready = plan.for_snakemake({"toy/evaluation": steps["toy/evaluation"]})
+ready = plan.for_snakemake({step.name: step for step in toys})
 assert "helpers/papers/toy/parameters.py" in ready["toy/evaluation"].reads
 results.write(table, readme.RESULTS / "mini" / "toy.parquet")
 ledger.write()
