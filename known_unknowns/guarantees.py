@@ -84,6 +84,15 @@ def clustered_interval(happened, groups, *, confidence: float = 0.95) -> tuple[f
     return beta_interval(value * effective, effective, confidence)
 
 
+def independent_draws(images: int, groups=None) -> int:
+    """Return the number of images, or of groups if images belong together.
+
+    >>> independent_draws(4), independent_draws(4, ["a", "a", "b", "b"])
+    (4, 2)
+    """
+    return images if groups is None else len(np.unique(groups))
+
+
 def images_needed(risk: float, confidence: float) -> int:
     r"""Return the smallest number of images for which a selective risk can be guaranteed.
 
@@ -168,22 +177,19 @@ def risk_threshold(
     order = _order(scores, correct)
     ranked = scores[order]
     errors = np.cumsum(~correct[order])
-    draws = len(scores)
-    needed = f"{images_needed(risk, confidence)} images"
+    draws = independent_draws(len(scores), groups)
+    starts = [round(rank * len(scores) / draws) for rank in _starts(draws, risk, confidence)]
+    if not starts:
+        noun = "images" if groups is None else "groups"
+        raise ValueError(
+            f"scores: at least {images_needed(risk, confidence)} {noun} expected for a guaranteed "
+            f"risk of {risk:g} with confidence {confidence:g}, got {draws}; bring more, or set a "
+            "larger risk or a smaller confidence"
+        )
     if groups is None:
-        starts = _starts(len(scores), risk, confidence)
         p_values = bdtr(errors, np.arange(1, len(scores) + 1), risk)
     else:
         p_values = _p_values(~correct[order], np.asarray(groups)[order], risk)
-        draws = len(np.unique(groups))
-        ranks = _starts(draws, risk, confidence)
-        starts = [round(rank * len(scores) / draws) for rank in ranks]
-        needed = needed.replace("images", "groups")
-    if not starts:
-        raise ValueError(
-            f"scores: at least {needed} expected for a guaranteed risk of {risk:g} with confidence "
-            f"{confidence:g}, got {draws}; bring more, or set a larger risk or a smaller confidence"
-        )
     accepted, level = _count_accepted(ranked, p_values, starts, confidence)
     if not accepted:
         raise ValueError(
@@ -248,7 +254,7 @@ def average_threshold(scores, correct, *, risk: float, groups=None) -> float | N
     open_share("risk", risk)
     order = _order(scores, correct)
     ranked = scores[order]
-    size = 1.0 if groups is None else len(scores) / len(np.unique(groups))
+    size = len(scores) / independent_draws(len(scores), groups)
     ends = np.append(ranked[:-1] > ranked[1:], True)
     errors = np.cumsum(~correct[order])
     kept = np.flatnonzero(ends & (size + errors <= risk * np.arange(1, len(ranked) + 1)))
@@ -271,7 +277,7 @@ def coverage_threshold(scores, *, coverage: float, groups=None) -> float:
     4.0
     """
     scores = float_array("scores", scores)
-    draws = len(scores) if groups is None else len(np.unique(groups))
+    draws = independent_draws(len(scores), groups)
     rank = _rank_rejected(draws, coverage) * len(scores) // draws
     return float(np.partition(scores, rank - 1)[rank - 1])
 
@@ -408,11 +414,7 @@ def _count_accepted(
     return accepted, used
 
 
-def _starts(
-    images: int,
-    risk: float,
-    confidence: float,
-) -> list[int]:
+def _starts(images: int, risk: float, confidence: float) -> list[int]:
     """Return the ranks at which walks start, each twice the previous rank.
 
     The first is the smallest rank at which a walk without error continues.  A single start is

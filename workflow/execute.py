@@ -23,7 +23,7 @@ from jupyter_client.localinterfaces import localhost
 from jupyter_client.provisioning import local_provisioner
 from nbclient.exceptions import DeadKernelError
 from papermill.exceptions import PapermillExecutionError
-from step import NETWORK, PART, ROOT, Step, keep, kind_of, read, state, take_gpu, take_kept
+from step import NETWORK, ROOT, Step, keep, read, state, take_gpu, take_kept
 from traitlets import default
 
 from helpers.checks import known_name
@@ -107,9 +107,7 @@ def execute(step: Step, output: Path, runs: Path) -> None:
     except (PapermillExecutionError, DeadKernelError) as error:
         failed = output.with_suffix(".failed.ipynb")
         started.replace(failed)
-        before = [name for name in step.needs if kind_of(name) in (NETWORK, PART)]
-        needed = {name: Step(name, "", {}) for name in before}
-        reasons = [f"{name}: {why}" for name, why in jobs.failures(needed, runs).items()]
+        reasons = [f"{name}: {why}" for name, why in jobs.failures(step.needs, runs).items()]
         sys.exit("\n".join([explanation(step, error, failed), *reasons]))
     # user and system time of this process and of the kernel, which has ended
     executed.metadata.papermill.cpu_seconds = sum(os.times()[:4]) + Forked.seconds

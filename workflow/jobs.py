@@ -7,11 +7,11 @@ has the reason; the other jobs go on, and the next run of the pipeline repeats i
 import os
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import redirect_stderr
 from pathlib import Path
 
-from step import NETWORK, Step
+from step import NETWORK, PART, Step, kind_of, output_of
 
 from helpers.files import atomic_path
 from helpers.papers import run
@@ -53,9 +53,10 @@ def compute(step: Step, files: list[Path]) -> str:
     return f"{len(table)} rows"
 
 
-def failures(steps: Mapping[str, Step], runs: Path) -> dict[str, str]:
-    """Return the jobs whose outcome is a failure, with the outcomes."""
-    outcomes = {name: runs / step.output for name, step in steps.items() if not step.notebook}
+def failures(names: Iterable[str], runs: Path) -> dict[str, str]:
+    """Return the jobs among some steps whose outcome is a failure, with the outcomes."""
+    jobs = [name for name in names if kind_of(name) in (NETWORK, PART)]
+    outcomes = {name: runs / output_of(name) for name in jobs}
     texts = {name: file.read_text("utf-8") for name, file in outcomes.items() if file.exists()}
     return {name: text for name, text in texts.items() if text.startswith(FAILED)}
 

@@ -156,9 +156,10 @@ def aurc(confidence, correct) -> float:
     0.14583333333333326
     """
     total, counts = _counts_above_errors(confidence, correct)
+    last = _harmonic(np.array(total))
     risk = 0.0
     for above, not_below in counts:
-        risk += (_harmonic(np.array(total)) - _mean_harmonic(above, not_below)).sum()
+        risk += (last - _mean_harmonic(above, not_below)).sum()
     return float(risk / total)
 
 

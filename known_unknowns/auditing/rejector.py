@@ -97,7 +97,7 @@ class Rejector:
 
     def __post_init__(self):
         known_name("kind of input that a rejector is given", self.given, GIVEN)
-        for score in (self.score, self.detector or self.score):
+        for score in self.scores:
             info = score.info
             # ODIN without a step needs only the logits
             if "images" in info.needs and getattr(score, "epsilon", None) != 0:
@@ -262,6 +262,11 @@ class Rejector:
         return (1 + np.searchsorted(known, scores, side="right")) / (1 + len(known))
 
     @property
+    def scores(self) -> list[Score]:
+        """Its fitted scores: of the threshold, and the detector if there is one."""
+        return [self.score] if self.detector is None else [self.score, self.detector]
+
+    @property
     def unit(self) -> str:
         """Noun for one row of data."""
         return self.provenance.get("unit", IMAGE)
@@ -306,7 +311,7 @@ class Rejector:
 
     def save(self, path: str | os.PathLike) -> None:
         """Write one safetensors file, whole or not at all: arrays, and other values as JSON."""
-        for score in (self.score, self.detector or self.score):
+        for score in self.scores:
             if score.info.fits and getattr(score, "_shape", ()) is None:
                 raise ValueError(f"score: '{score.info.name}' is not fitted yet, call fit first")
         tensors, information = self._packed()
@@ -373,7 +378,7 @@ class Rejector:
                 **{array: unpack(saved.get(array), tensors) for array in _ARRAYS},
                 **{field: saved[field] for field in _SAVED},
             )
-            for score in filter(None, (rejector.score, detector)):
+            for score in rejector.scores:
                 if not {"members", "native"}.intersection(score.info.needs):
                     rejector._try_out(score)
             return rejector

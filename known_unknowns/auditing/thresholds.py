@@ -295,7 +295,7 @@ def promise_coverage(
         value = guarantees.coverage_threshold(scores, coverage=coverage, groups=groups)
     except ValueError as error:
         return Threshold("coverage", coverage, problem=str(error).partition(": ")[2])
-    draws = len(scores) if groups is None else len(np.unique(groups))
+    draws = guarantees.independent_draws(len(scores), groups)
     least = guarantees.conditional_coverage(draws, coverage=coverage, confidence=confidence)
     (promise,) = render(
         "promise_of_coverage", unit, coverage=coverage, confidence=confidence, least=least
