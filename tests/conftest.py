@@ -1,5 +1,6 @@
 import os
 import sys
+from unittest import mock
 
 import pytest
 
@@ -11,6 +12,13 @@ def closed_figures():
     yield
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")
+
+
+@pytest.fixture(autouse=True)
+def same_environment():
+    """A command that a test calls sets variables; the next test does not see the variables."""
+    with mock.patch.dict(os.environ):
+        yield
 
 
 @pytest.fixture
