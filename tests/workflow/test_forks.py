@@ -27,8 +27,6 @@ def server(tmp_path, monkeypatch):
     folders = [str(Path(forks.__file__).parent), str(Path(steps.ROOT)), str(tmp_path)]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(folders))
     monkeypatch.setattr(forks, "__file__", str(script))
-    for name in (forks.ADDRESS, forks.DRIVER, "TMPDIR"):
-        monkeypatch.setenv(name, os.environ.get(name, ""))  # and as it was afterwards
     monkeypatch.setattr(forks.tempfile, "tempdir", None)
     started = forks.start_server()
     yield started
