@@ -152,7 +152,7 @@ class Recipe:
         self._check_architecture()
 
     def _check_types(self) -> None:
-        for name, kind in typing.get_type_hints(type(self)).items():
+        for name, kind in _KINDS.items():
             value = getattr(self, name)
             if not has_type(value, kind):
                 raise ValueError(f"{name}: {in_words(kind)} expected, got {value!r}")
@@ -223,6 +223,10 @@ class Recipe:
         if self.precision == Recipe.precision:
             del values["precision"]
         return values
+
+
+#: The type of each field, found once: a plan makes thousands of recipes.
+_KINDS = typing.get_type_hints(Recipe)
 
 
 def _check_size(backbone: str, depth: float, width: float) -> None:

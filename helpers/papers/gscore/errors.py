@@ -42,8 +42,9 @@ def set_errors(table: pd.DataFrame, metrics: Sequence[str] = PREDICTED) -> pd.Da
     stored = stored.assign(metric=stored["metric"].str.removeprefix("predicted_"))
     truths = table[(table["variant"] == "test") & (table["evaluator"] == "")]
     truths = truths[truths["metric"].isin(metrics)].rename(columns={"value": "truth"})
-    lines = pd.DataFrame(_lines(table, stored, metrics), columns=[*COLUMNS[:-3], "value"])
-    lines = lines.astype({"run": int, "value": float})
+    blocks = pd.DataFrame(_lines(table, stored, metrics), columns=[*COLUMNS[:-3], "value"])
+    lines = blocks.explode(["test_set", "value"], ignore_index=True)
+    lines = lines.astype({"run": int, "value": float}).dropna(subset="value")
     constant = lines["evaluator"] == CONSTANT
     guesses = lines[constant].drop(columns=["variant", "evaluator"])
     errors = pd.concat([stored[lines.columns], lines[~constant]], ignore_index=True)
@@ -55,7 +56,10 @@ def set_errors(table: pd.DataFrame, metrics: Sequence[str] = PREDICTED) -> pd.Da
 
 
 def _lines(table: pd.DataFrame, stored: pd.DataFrame, metrics: Sequence[str]) -> Iterator[tuple]:
-    """Yield the predictions of the constant for all sets, and of lines for the sets that test."""
+    """Yield the predictions of the constant for all sets, and of lines for the sets that test.
+
+    Each is a row whose `test_set` and `value` are lists.
+    """
     primary = stored[stored["variant"] == "primary"]
     tested = primary.groupby([*_NETWORK, "run"])["test_set"].agg(set)
     predicted = {*primary.set_index([*_NETWORK, "detector", "evaluator", "metric"]).index}
@@ -64,32 +68,32 @@ def _lines(table: pd.DataFrame, stored: pd.DataFrame, metrics: Sequence[str]) ->
         wide = rows.pivot(
             index="test_set", columns=["evaluator", "metric", "variant"], values="value"
         )
-        evaluators = [name for name, *column in wide if column == ["gscore", "test"]]
+        values = {column: wide[column].to_numpy() for column in wide}
+        evaluators = [name for name, *column in values if column == ["gscore", "test"]]
         for (*network, run), metric in product(tested.index, metrics):
-            if network != [data_set, backbone] or ("", metric, "meta") not in wide:
+            if network != [data_set, backbone] or ("", metric, "meta") not in values:
                 continue
-            learnt = ~wide.index.isin(tested[data_set, backbone, run])
-            truths = wide["", metric, "meta"].to_numpy()[learnt]
+            tests = wide.index.isin(tested[data_set, backbone, run])
+            truths = values["", metric, "meta"][~tests]
             cell = (detector, metric, "primary")
-            for name in wide.index:
-                yield data_set, backbone, run, name, *cell, CONSTANT, truths.mean()
+            guesses = np.full(len(wide), truths.mean())
+            yield data_set, backbone, run, wide.index, *cell, CONSTANT, guesses
             for evaluator in evaluators:
                 if (data_set, backbone, detector, evaluator, metric) in predicted:
                     continue
-                for name, value in _predict(wide[evaluator]["gscore"], truths, learnt):
-                    yield data_set, backbone, run, name, *cell, evaluator, value
+                learnt = values[evaluator, "gscore", "meta"][~tests]
+                new = values[evaluator, "gscore", "test"][tests]
+                lines = _predict(learnt, truths, new)
+                yield data_set, backbone, run, wide.index[tests], *cell, evaluator, lines
 
 
-def _predict(gscores: pd.DataFrame, truths: np.ndarray, learnt: np.ndarray) -> zip:
-    """Return the names of the test sets with their predictions, none if the line fails."""
-    meta = gscores["meta"].to_numpy()
-    test = gscores["test"].to_numpy()
+def _predict(learnt: np.ndarray, truths: np.ndarray, new: np.ndarray) -> np.ndarray:
+    """Return the predictions at new Gscores, all of them missing if the line fails."""
     try:
-        line = fit_regression(meta[learnt, None], truths, [0.0])
+        line = fit_regression(learnt[:, None], truths, [0.0])
     except ValueError:  # the same Gscore for all sets: the table has a row `failed`
-        return zip()
-    predicted = np.clip(line.predict(test[~learnt]), 0, 1)
-    return zip(gscores.index[~learnt], predicted, strict=True)
+        return np.full(len(new), np.nan)
+    return np.clip(line.predict(new), 0, 1)
 
 
 def constant_errors(errors: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:

@@ -8,14 +8,15 @@ only to the weights of layers, and is twice as strong for an equal number.
 Examples
 --------
 >>> names()
-['adversarial', 'augmix', 'autoaugment', 'crl', 'distillation', 'edl', 'erm', 'mimo', 'mixup', \
-'noise', 'oc', 'outlier_exposure', 'rbf', 'rnd', 'soft_labels', 'stylised']
+('adversarial', 'augmix', 'autoaugment', 'crl', 'distillation', 'edl', 'erm', 'mimo', 'mixup', \
+'noise', 'oc', 'outlier_exposure', 'rbf', 'rnd', 'soft_labels', 'stylised')
 >>> create("outlier_exposure", weight=0.5).needs_outliers
 True
 """
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 
@@ -25,9 +26,10 @@ from helpers.training.objectives.erm import ERM, Batch
 __all__ = ["ERM", "Batch", "create", "names"]
 
 
-def names() -> list[str]:
+@cache  # a check of parameters makes thousands of objectives
+def names() -> tuple[str, ...]:
     """Return the names of all objectives, from the files of the folder, in alphabetical order."""
-    return sorted(module.name for module in iter_modules(__path__))
+    return tuple(sorted(module.name for module in iter_modules(__path__)))
 
 
 def create(name: str, **arguments) -> ERM:
