@@ -16,16 +16,11 @@ FOLDS = {"hide-output", "hide-cell", "remove-cell", "remove-output"}
 BARS = {"hide-output", "hide-cell", "hide-input"}
 REMOVED = {"remove-cell", "remove-input"}
 TEACHING = {"dataset", "training", "evaluation", "figures"}
-# the rest of this set is on its way
-WAITING = {"synthesis/published"}
 # pages without parameters: they only show committed results
 COMMITTED = {"synthesis/findings", "synthesis/leaderboard"}
+#: The first cell of every notebook: a download, and Colab, have no other file of the project.
+FETCH = cells(NOTEBOOKS[0], "code")[0]["source"]
 each = pytest.mark.parametrize("path", NOTEBOOKS, ids=name_of)
-finished = pytest.mark.parametrize(
-    "path",
-    [path for path in NOTEBOOKS if f"{path.parent.name}/{path.stem}" not in WAITING],
-    ids=name_of,
-)
 
 
 def test_every_chapter_has_its_notebooks():
@@ -38,8 +33,9 @@ def test_every_chapter_has_its_notebooks():
 
 
 @each
-def test_the_result_comes_first_then_the_parameters_then_the_setup(path):
-    code = cells(path, "code")
+def test_the_project_is_fetched_first_then_come_result_parameters_and_setup(path):
+    fetch, *code = cells(path, "code")
+    assert fetch["tags"] == ["remove-cell"] and fetch["source"] == FETCH
     if f"{path.parent.name}/{path.stem}" in COMMITTED:
         loaded = code[0]
         assert loaded["tags"] == ["hide-input"] and "\ncheck_given()\n" in loaded["source"]
@@ -57,7 +53,7 @@ def test_the_result_comes_first_then_the_parameters_then_the_setup(path):
     assert "\ncheck_given()\n" in before
 
 
-@finished
+@each
 def test_the_first_cell_shows_the_values_of_tier_mini(path):
     """`helpers.papers.notebook.load` treats another value as the reader's value."""
     if f"{path.parent.name}/{path.stem}" in COMMITTED:
@@ -131,7 +127,7 @@ def is_figure(cell: dict) -> bool:
     return any("image/png" in out.get("data", {}) for out in cell["outputs"])
 
 
-@finished
+@each
 def test_each_figure_has_a_name_a_caption_and_a_text_for_those_who_do_not_see_it(path):
     """Also before its output is stored: a cell that ends with a figure calls `plt.show()`."""
     names = []
@@ -150,7 +146,7 @@ def test_each_figure_has_a_name_a_caption_and_a_text_for_those_who_do_not_see_it
     assert all((name or "").startswith(start) for name in names) and len({*names}) == len(names)
 
 
-@finished
+@each
 def test_a_page_has_at_most_five_bars(path):
     text = source(path, "markdown")
     bars = [cell["id"] for cell in cells(path, "code") if BARS & {*cell["tags"]}]
@@ -158,7 +154,7 @@ def test_a_page_has_at_most_five_bars(path):
     assert len(bars) <= 5, bars
 
 
-@finished
+@each
 def test_a_page_that_teaches_shows_its_code(path):
     """At least forty lines that a reader may want to change, imports and parameters excepted."""
     lines = []
@@ -170,7 +166,7 @@ def test_a_page_that_teaches_shows_its_code(path):
     assert len(lines) >= 40 or path.stem not in TEACHING
 
 
-@finished
+@each
 def test_no_page_speaks_of_its_folds(path):
     assert not re.findall(r"[^.\n]*\b[Ff]olded\b[^.\n]*", source(path, "markdown"))
 

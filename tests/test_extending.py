@@ -115,9 +115,9 @@ def test_the_audit_of_the_book(tmp_path, monkeypatch):
     code = [cell["source"] for cell in cells(ROOT / notebook, "code")]
     given = dict(zip(options[1::3], options[2::3], strict=True))
     assert (program, *options[::3]) == (".venv/bin/papermill", "-p", "-p")
-    assert given.keys() <= set(re.findall(r"^(\w+) = ", code[0], re.M))
+    assert given.keys() <= set(re.findall(r"^(\w+) = ", code[1], re.M))
     given["output"] = f"{tmp_path}/{given['output']}"  # and not in the repository
-    code.insert(1, "\n".join(f"{name} = {value!r}" for name, value in given.items()))
+    code.insert(2, "\n".join(f"{name} = {value!r}" for name, value in given.items()))
     exec("\n".join(code), {})
     assert "<html" in Path(given["output"], "report.html").read_text(encoding="utf-8")
     nbformat.write(nbformat.v4.new_notebook(), tmp_path / copy)

@@ -13,6 +13,7 @@ without a source disappears, and all warnings are visible.  The book is in ``run
 """
 
 import argparse
+import base64
 import functools
 import importlib
 import re
@@ -116,7 +117,13 @@ def add_notebook(tree: Path, name: str, runs: Path, tier: str, of_tier: Collecti
         note = pages.render("other_tier.md", **values)
         notebook.cells[0].source = f"{title}\n{note}\n{text}"
     for cell in notebook.cells:  # readers see the parameters, not the injected cell
-        change_pages(cell.get("outputs", []), with_scripts)
+        outputs = cell.get("outputs", [])
+        change_pages(outputs, with_scripts)
+        for output in outputs:
+            glued = output.get("metadata", {}).get("scrapbook", {}).get("name", "")
+            if glued.endswith("_example"):  # the overview shows it, with its own caption
+                picture = base64.b64decode(output["data"]["image/png"])
+                (tree / "book" / f"{glued}.png").write_bytes(picture)
         if kernels.INJECTED in cell.metadata.get("tags", []):
             cell.metadata["tags"].append("remove-cell")
     target = tree / "notebooks" / f"{name}.ipynb"

@@ -74,7 +74,7 @@ def draw(name: str, figure: Figure) -> dict:
                 ax.plot(figure.positions, values, style, label=label)
             ax.axvline(figure.positions[start], color="black", gid="cursor")
         ax.set(xlabel=figure.x, ylabel=figure.y)
-        ax.legend()
+        drawn.legend(loc="outside upper center", ncols=2)  # no curve crosses it
         drawn.savefig(svg := io.StringIO(), format="svg", metadata=NO_METADATA)
         places = ax.transData.transform([(x, 0) for x in figure.positions])[:, 0]
         plt.close(drawn)

@@ -8,7 +8,7 @@ import pandas as pd
 
 from helpers.checks import known_name
 from helpers.tables import results
-from helpers.tables.table import PLUS_MINUS, Table, categories, number, numbers, single
+from helpers.tables.table import PLUS_MINUS, Table, categories, numbers, single
 
 _PLACE = ["data_set", "test_set", "backbone"]
 _PAPER_PLACE = [f"paper_{name}" for name in _PLACE]
@@ -76,6 +76,10 @@ def comparison(
     return joined.fillna({"table": ""})[COLUMNS]
 
 
+#: The sources of `stack_sources` as the second line of a heading.
+SOURCES = {"ours": "(ours)", "paper": "(paper)"}
+
+
 def stack_sources(cells: pd.DataFrame) -> pd.DataFrame:
     """Return our numbers of a `comparison` and below them the paper's: one ``source`` per row.
 
@@ -87,27 +91,9 @@ def stack_sources(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def difference_in_deviations(cells: pd.DataFrame) -> pd.Series:
-    """Return our mean minus the paper's, in deviations.
-
-    The unit is in the column ``deviation``, if there is one; NaN there means that the two numbers
-    do not measure the same.  Otherwise it is the paper's deviation, or, without one, ours.
-    """
-    if "deviation" in cells:
-        unit = cells["deviation"]
-    else:
-        unit = cells["paper_std"].where(cells["paper_std"] > 0).fillna(cells["std"])
+    """Return our mean minus the paper's, in the paper's deviations, or, without one, in ours."""
+    unit = cells["paper_std"].where(cells["paper_std"] > 0).fillna(cells["std"])
     return (cells["mean"] - cells["paper"]) / unit.where(unit > 0)
-
-
-def numbers_beside(cells: pd.DataFrame, scale: float, pattern: str) -> list[str]:
-    """Return our mean and deviation of each row; in brackets the paper's, and the difference."""
-    ours = numbers(cells, scale, pattern)
-    paper = numbers(_side_of_paper(cells), scale, pattern)
-    texts = []
-    for mean, printed, size in zip(ours, paper, difference_in_deviations(cells), strict=True):
-        distance = "" if pd.isna(size) else f"; {number(size, '+.1f')} σ"
-        texts.append(f"{mean} ({printed}{distance})")
-    return texts
 
 
 def name_of(cells: pd.DataFrame, *words: str) -> str:

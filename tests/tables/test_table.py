@@ -6,7 +6,8 @@ import re
 import pandas as pd
 import pytest
 
-from helpers.tables.comparisons import numbers_beside
+from helpers.papers import PAPERS
+from helpers.tables.comparisons import difference_in_deviations
 from helpers.tables.interactive import interactive
 from helpers.tables.table import Table, categories, single
 
@@ -60,12 +61,18 @@ def test_lines_are_in_the_order_of_categories_and_numbers_of_a_cell_are_joined()
     assert table(separator="; ").frame().iloc[1, 0] == "1.0 ± 0.1; 5"
 
 
-def test_numbers_next_to_the_papers_numbers_have_the_difference_in_deviations():
-    """The unit is the paper's deviation, or our deviation if the paper does not print it."""
+def test_a_difference_is_in_the_papers_deviations_or_in_ours():
     part = pd.DataFrame({"mean": 9.0, "std": 1.0, "paper": 1.0, "paper_std": [2, float("nan")]})
-    assert numbers_beside(part, 1, ".0f") == ["9 ± 1 (1 ± 2; +4.0 σ)", "9 ± 1 (1; +8.0 σ)"]
-    part["deviation"] = [4, float("nan")]  # the second pair of numbers does not measure the same
-    assert numbers_beside(part, 1, ".0f") == ["9 ± 1 (1 ± 2; +2.0 σ)", "9 ± 1 (1)"]
+    assert difference_in_deviations(part).tolist() == [4, 8]
+
+
+@pytest.mark.parametrize("paper", ["unknown_detection", "openset_calibration", "gscore"])
+def test_a_main_table_has_the_papers_number_in_the_next_cell(paper):
+    """Before, a cell of the first two had up to four numbers: 80.1 ± 0.6 (74.4 ± 0.5; +3.8 σ)."""
+    head, _, *rows = PAPERS[paper].headline().markdown().splitlines()
+    sources = re.findall(r"\((ours|paper)\)", head)
+    assert sources == ["ours", "paper"] * (len(sources) // 2) != []
+    assert not [row for row in rows if "(" in row or "σ" in row]
 
 
 def test_files_are_written_as_their_names_end(tmp_path):

@@ -94,7 +94,7 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
         text=numbers(rows, 100, ".1f"),
         evaluator=categories(rows["evaluator"], EVALUATOR_TITLES),
         metric=categories(rows["metric"], titles),
-        source=categories(rows["source"], ["ours", "paper"]),
+        source=categories(rows["source"], comparisons.SOURCES),
     )
     sets = table.loc[(table["variant"] == "test") & (table["metric"] == "auroc"), "test_set"]
     caption = (

@@ -5,7 +5,7 @@ import pandas as pd
 from helpers.papers import content_of
 from helpers.papers.openset_calibration import PAPER
 from helpers.tables import comparisons, printed_numbers
-from helpers.tables.table import Table, categories
+from helpers.tables.table import Table, categories, numbers
 
 TEXTS = content_of(__file__, "tables")
 OPENMAX = "open-set + OpenMax"
@@ -19,7 +19,7 @@ def name_tail(rows: pd.DataFrame, tail: str) -> pd.DataFrame:
 
 
 def main_table(table: pd.DataFrame, parameters) -> Table:
-    """Return the ECE of the first data set and network, with the paper's Table I in brackets.
+    """Return the ECE of the first data set and network, next to the paper's Table I.
 
     OpenMax is shown with the matched tail, as its claim tests it, if the table has this variant.
     """
@@ -43,9 +43,11 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
     )
     compared = name_tail(compared, "matched" if len(matched) else "usual")
     titles = {"before": "before temperature scaling", "after": "after"}
-    cells = compared.assign(
-        text=comparisons.numbers_beside(compared, 1, ".3f"),
-        calibration=categories(compared["calibration"], titles),
+    rows = comparisons.stack_sources(compared)
+    cells = rows.assign(
+        text=numbers(rows, 1, ".3f"),
+        calibration=categories(rows["calibration"], titles),
+        source=categories(rows["source"], comparisons.SOURCES),
     )
     recipe = getattr(parameters, "training", {}) | parameters.networks[backbone]
     article = "an" if family[0] in "AEIOU" else "a"
@@ -61,5 +63,5 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
         matched=TEXTS["matched"] if len(matched) else "",
     )
     name = comparisons.name_of(compared)
-    caption = caption.rstrip()
-    return Table(cells, ["method"], ["calibration"], name=name, caption=caption, data=compared)
+    columns = ["calibration", "source"]
+    return Table(cells, ["method"], columns, name=name, caption=caption.rstrip(), data=compared)

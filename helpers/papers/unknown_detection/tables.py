@@ -7,7 +7,7 @@ from helpers.papers.unknown_detection import PAPER, composition
 from helpers.papers.unknown_detection.methods import RECORDS, TEXTS, title
 from helpers.papers.unknown_detection.parameters import METHODS
 from helpers.tables import comparisons, printed_numbers, results
-from helpers.tables.table import Table, categories
+from helpers.tables.table import Table, categories, numbers
 
 HEADINGS = TEXTS["metrics"]
 _ASIDE = [name for name, method in RECORDS.items() if method.aside]
@@ -55,22 +55,20 @@ def precision(table: pd.DataFrame) -> str:
 
 
 def main_table(table: pd.DataFrame, parameters) -> Table:
-    """Return accuracy, AURC and near AUROC of the methods, the paper's of Table 5 in brackets."""
+    """Return accuracy, AURC and near AUROC of the methods, next to the paper's of Table 5."""
     table = table[table["variant"] == "primary"]
     network = parameters.network
     both = beside(table)
     both = both[~both["method"].isin(_ASIDE)]
-    deviations = spread_over_draws(table, parameters.tier)
-    places = pd.MultiIndex.from_frame(both[["metric", "test_set"]])
-    both["deviation"] = deviations.reindex(places).to_numpy()
+    rows = comparisons.stack_sources(both)
     columns = []
     for metric, test_set, head, scale, pattern in TEXTS["main"]["columns"]:
-        column = both[(both["metric"] == metric) & (both["test_set"] == test_set)]
-        text = comparisons.numbers_beside(column, scale, pattern)
-        columns.append(column.assign(text=text, head=head))
+        column = rows[(rows["metric"] == metric) & (rows["test_set"] == test_set)]
+        columns.append(column.assign(text=numbers(column, scale, pattern), head=head))
     cells = pd.concat(columns)
     titles = METHODS | {name: title(name) for name in cells["method"].unique()}
     cells["method"] = categories(cells["method"], titles)
+    cells["source"] = categories(cells["source"], comparisons.SOURCES)
     recipe = parameters.training | parameters.networks[network]
     caption = TEXTS["main"]["caption"].format(
         data_set=parameters.data_set,
@@ -79,30 +77,11 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
         network=network,
         stem=f"stem stride {recipe['stem_stride']}, " if "stem_stride" in recipe else "",
         epochs=recipe["epochs"],
-        runs=comparisons.runs_in_words(cells),
+        runs=comparisons.runs_in_words(both),
         precision=precision(table),
     )
     name = comparisons.name_of(both, "main")
-    return Table(cells, ["method"], ["head"], name=name, caption=caption.rstrip(), data=both)
-
-
-def spread_over_draws(table: pd.DataFrame, tier: str) -> pd.Series:
-    """Return the standard deviation of the baseline over draws of the classes, by metric and set.
-
-    One training on each draw, so the deviation contains the spread over runs.  A difference from
-    the paper's number has no unit on a union, whose far sets are not the paper's, and at a tier
-    without further draws.
-    """
-    path = project_root() / "results" / tier / "unknown_detection-draws.parquet"
-    if not path.exists():
-        return pd.Series(index=pd.MultiIndex.from_arrays([[], []]), dtype=float)
-    draws = results.read(path)
-    draws = draws[draws["variant"].str.startswith("draw")]
-    here = table[(table["method"] == "baseline") & (table["run"] == 0)]
-    every = composition.with_excess(pd.concat([here, draws]))
-    unions = every["test_set"].isin(["union", composition.PAPER_UNION])
-    every = every[~unions & every["method"].eq("baseline")]
-    return every.groupby(["metric", "test_set"])["value"].std()
+    return Table(cells, ["method"], ["head", "source"], name=name, caption=caption, data=both)
 
 
 def whole_sets(parameters, table: pd.DataFrame) -> pd.DataFrame:
