@@ -12,7 +12,9 @@ from hypothesis.extra import numpy as arrays
 
 from helpers import metrics
 
-SCORES = st.integers(-3, 3)  # few values, so that there are ties
+#: Few values, so that there are ties; the last digit counts, and so do 600 decades at once.
+EXTREMES = (-np.inf, -1e308, -1.0, -5e-324, -0.0, 0.0, 1e-300, 1.0, 1 + 2**-52, 3.0, 1e308, np.inf)
+SCORES = st.integers(-3, 3) | st.sampled_from(EXTREMES)
 GROUP = st.lists(SCORES, min_size=1, max_size=7)
 ANSWERS = st.lists(st.tuples(SCORES, st.booleans()), min_size=1, max_size=6)
 ANYTHING = arrays.arrays(
@@ -59,9 +61,16 @@ def test_aurc_is_the_mean_over_the_orders_of_ties(answers):
 
 
 @given(GROUP, GROUP)
-def test_auroc_is_a_share_of_pairs(known, unknown):
+@example([1e300, -1.0], [1e300, 1e-300, -1e-300])
+def test_auroc_is_a_share_of_pairs_and_aupr_a_mean_of_precisions(known, unknown):
     wins = [(k > u) + (k == u) / 2 for k, u in itertools.product(known, unknown)]
     assert metrics.auroc(known, unknown) == pytest.approx(sum(wins) / len(wins), abs=1e-12)
+    precisions = []
+    for threshold in known:
+        accepted = sum(k >= threshold for k in known), sum(u >= threshold for u in unknown)
+        precisions.append(Fraction(accepted[0], sum(accepted)))
+    mean = float(sum(precisions) / len(known))
+    assert metrics.aupr(known, unknown, positive="known") == pytest.approx(mean, abs=1e-12)
 
 
 @given(GROUP, GROUP, st.fractions(Fraction(1, 100), 1))
