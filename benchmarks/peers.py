@@ -97,30 +97,6 @@ def compare_metrics(
         comparison.add(work, size, peer, ours, theirs, given=given, reason=reason)
 
 
-def compare_bootstrap(comparison: Comparison) -> None:
-    """Time AURCs of a thousand resampled test sets of 50,000 images."""
-    generator = np.random.default_rng(1)
-    images = 50_000
-    replicates = 1000
-    some = 20
-    scores = generator.normal(size=images)
-    correct = generator.random(images) < 0.5 + 0.4 * (scores > 0)
-    weights = metrics.resample_weights(images, replicates=replicates, seed=0)
-    ours = partial(metrics.weighted_aurc, scores, correct, weights)
-
-    def one_by_one():
-        drawn = [np.repeat(np.arange(images), row) for row in weights[:some]]
-        return [metrics.aurc(scores[chosen], correct[chosen]) for chosen in drawn]
-
-    check_equal(ours()[:some], one_by_one())
-    size = f"{replicates:,} × {images:,} images"
-    share = some / replicates
-    given = weights.nbytes
-    comparison.add(
-        "AURC, bootstrap", size, "metric, one by one", ours, one_by_one, given=given, share=share
-    )
-
-
 def compare_probabilities(comparison: Comparison) -> None:
     """Time metrics of probabilities in single precision."""
     for images, classes in CLASSES:
@@ -199,9 +175,11 @@ def compare_mixture(comparison: Comparison) -> None:
 def main() -> None:
     """Run all comparisons, and store the results."""
     comparison = Comparison("peers", *PEERS)
-    of_metrics = compare_ranking, compare_probabilities, compare_bootstrap, compare_thresholds
-    for compare in (*of_metrics, compare_mixture, compare_scores):
-        compare(comparison)
+    compare_ranking(comparison)
+    compare_probabilities(comparison)
+    compare_thresholds(comparison)
+    compare_mixture(comparison)
+    compare_scores(comparison)
     comparison.write()
 
 
