@@ -137,7 +137,7 @@ def measure(device: str, recipe: Recipe, count: int, at_a_time: Iterable[int]) -
     rows |= {f"our loop, {each} networks": together(each, *given) for each in at_a_time}
     rows["limit of the memory"] = limit(device, recipe)
     name = f"images per second, {device_name(device, recipe.threads)}, torch {torch.__version__}"
-    return pd.Series(rows, name=name).round()
+    return pd.Series(rows, name=name)
 
 
 def main() -> None:
@@ -147,7 +147,7 @@ def main() -> None:
     if device := parser.parse_args().device:
         table = measure(device, ON_DEVICE, IMAGES, AT_A_TIME).to_frame()
         table.to_csv(RESULTS / "training_on_device.csv")
-        print(table)
+        print(table.round())
         return
     torch.set_num_threads(1)
     images = data.load("cifar10_mini", "train")

@@ -72,7 +72,7 @@ def ranked_places(keys: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np
     count = 0
     for start in range(0, len(keys), _BLOCK):
         places = start + np.flatnonzero(keys[start : start + _BLOCK] & 1 == 0)
-        even = keys[places]
+        even = keys.take(places)
         below = places.copy()
         tied = np.flatnonzero(keys[places - 1] == even)
         below[tied] = np.searchsorted(keys, even[tied])

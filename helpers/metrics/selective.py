@@ -15,8 +15,8 @@ from helpers.checks import float_array
 from helpers.metrics.inputs import correct_array
 from helpers.metrics.ranking import cumulative_counts, even_keys, ranked_places
 
-# From here on, the series of a harmonic number is exact.
-_SERIES = 32
+# From here on, two terms of the series of a harmonic number are exact.
+_SERIES = 2048
 
 
 def _expected_errors(confidence, correct) -> np.ndarray:
@@ -41,17 +41,18 @@ def harmonic_numbers(largest: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _harmonic(numbers: np.ndarray) -> np.ndarray:
-    r"""Return :math:`H_n` of whole numbers n, without a table, by the series of Euler.
+    r"""Return :math:`H_n` of whole numbers n [G], without a long table, by the series of Euler.
 
-    >>> _harmonic(np.array([2, 40])) - harmonic_numbers(40)[0][[2, 40]] < 1e-14
-    array([ True,  True])
+    >>> numbers = np.array([0, 2, 3000])
+    >>> np.allclose(_harmonic(numbers), harmonic_numbers(3000)[0][numbers], rtol=1e-14, atol=0)
+    True
     """
-    table, _ = harmonic_numbers(_SERIES)
-    large = np.maximum(numbers, _SERIES).astype(np.float64)
-    square = 1 / (large * large)
-    rest = square * (1 / 12 - square * (1 / 120 - square * (1 / 252 - square / 240)))
-    series = np.log(large) + np.euler_gamma + 0.5 / large - rest
-    return np.where(numbers < _SERIES, table[np.minimum(numbers, _SERIES)], series)
+    inverse = 1 / np.maximum(numbers, _SERIES)
+    series = np.euler_gamma - np.log(inverse) + inverse * (0.5 - inverse / 12)
+    small = np.flatnonzero(numbers < _SERIES)
+    if len(small):
+        series[small] = harmonic_numbers(_SERIES)[0][numbers[small]]
+    return series
 
 
 def _mean_harmonic(more: np.ndarray, places: np.ndarray) -> np.ndarray:
@@ -134,7 +135,7 @@ def aurc(confidence, correct) -> float:
     0.14583333333333326
     """
     total, errors = _ranked_errors(confidence, correct)
-    last = _harmonic(np.array(total))
+    last = _harmonic(np.array([total]))
     risk = 0.0
     for _, below, not_above in errors:
         risk += (last - _mean_harmonic(total - not_above, total - below)).sum()

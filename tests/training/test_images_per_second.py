@@ -13,18 +13,31 @@ from helpers.networks.devices import reproducible
 SMALL = replace(training.RECIPE, width=4, stem_stride=2, batch_size=16, epochs=2)
 
 
+@pytest.mark.exhaustive
 def test_images_per_second_of_each_loop_alone_and_together():
+    """Compiling, and starting processes, takes a minute."""
     table = training.measure("cpu", SMALL, 32, [2])
-    assert [*table.index] == [
-        "our loop",
-        "bare loop",
-        "bare loop, torch.compile",
-        "our loop, 2 networks",
-        "limit of the memory",
-    ]
-    assert (table > 0).all()
-    assert table.name.startswith("images per second, cpu, 1 thread, torch ")
+    assert (table > 0).all() and len(table) == 5
     assert table.drop("limit of the memory").max() < table["limit of the memory"]
+
+
+def test_a_row_for_each_loop_and_for_several_networks(monkeypatch):
+    def speed(device, recipe, count, loop=training.ours, *, compiled=False):
+        return {training.ours: 7, training.bare: 6}[loop] + compiled / 2
+
+    monkeypatch.setattr(training, "speed", speed)
+    monkeypatch.setattr(training, "together", lambda networks, *given: 5 * networks)
+    monkeypatch.setattr(training, "limit", lambda *given: 100)
+    table = training.measure("cpu", SMALL, 32, (4, 8))
+    assert table.to_dict() == {
+        "our loop": 7,
+        "bare loop": 6,
+        "bare loop, torch.compile": 6.5,
+        "our loop, 4 networks": 20,
+        "our loop, 8 networks": 40,
+        "limit of the memory": 100,
+    }
+    assert table.name.startswith("images per second, cpu, 1 thread, torch ")
 
 
 def test_the_first_epoch_does_not_count():
@@ -34,7 +47,7 @@ def test_the_first_epoch_does_not_count():
     assert training.speed("cpu", SMALL, 64, loop) == pytest.approx(5)
 
 
-@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=pytest.mark.exhaustive)])
 def test_both_loops_train_the_same_network(compiled):
     """Up to rounding if it is compiled."""
     images = data.load("cifar10_mini", "train").subset(slice(64))
