@@ -13,7 +13,9 @@ import argparse
 import time
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from multiprocessing import get_context
+from timeit import repeat
 
 import numpy as np
 import pandas as pd
@@ -21,7 +23,7 @@ import torch
 from torch import nn
 
 from benchmarks.comparing import RESULTS, Comparison
-from helpers import checkpoints, data
+from helpers import data
 from helpers.networks import backbones
 from helpers.networks.devices import device_name, precision_on, reproducible
 from helpers.networks.recipe import Recipe
@@ -89,14 +91,14 @@ def speed(device: str, recipe: Recipe, count: int, loop=ours, **options) -> floa
     images = images.subset(np.arange(count) % len(images))
     with reproducible(device, recipe.threads):
         _, seconds = loop(images, recipe, device, **options)
-    return count / float(np.median(seconds[1:]))
+    return count / np.median(seconds[1:])
 
 
 def together(networks: int, *given) -> float:
     """Return the images per second of several processes, each of which trains a network."""
     context = get_context("spawn")
     with context.Pool(networks, context.Barrier(networks).wait) as pool:
-        return sum(pool.starmap(speed, [given] * networks, 1))
+        return sum(pool.starmap(speed, [given] * networks))
 
 
 def limit(device: str, recipe: Recipe) -> float:
@@ -113,17 +115,13 @@ def limit(device: str, recipe: Recipe) -> float:
         moved += inputs[0].numel() + output.numel()
 
     for module in network.modules():
-        if isinstance(module, (nn.Conv2d, nn.Linear)):
+        if isinstance(module, nn.Conv2d):
             module.register_forward_hook(count)
-    network(torch.zeros(1, 3, 32, 32, dtype=torch.uint8))
+    network(torch.zeros(1, 3, 32, 32))
     bytes_each = 2 if precision_on(device, recipe.precision) == "bfloat16" else 4
     source = torch.zeros(_COPIED, device=device)
-    seconds = []
-    for _ in range(5):
-        start = time.perf_counter()
-        source.clone()[-1].item()
-        seconds.append(time.perf_counter() - start)
-    return 2 * source.nbytes / min(seconds) / (3 * moved * bytes_each)
+    seconds = min(repeat(lambda: source.clone()[-1].item(), number=1))
+    return 2 * source.nbytes / seconds / (3 * moved * bytes_each)
 
 
 def measure(device: str, recipe: Recipe, count: int, at_a_time: Iterable[int]) -> pd.Series:
@@ -141,26 +139,18 @@ def measure(device: str, recipe: Recipe, count: int, at_a_time: Iterable[int]) -
 
 
 def main() -> None:
-    """Count images on a device, or time an epoch on one core, if both loops train one network."""
+    """Count images on a device, or time an epoch of both loops on one core."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--device", help="for example cuda, or cpu")
     if device := parser.parse_args().device:
-        table = measure(device, ON_DEVICE, IMAGES, AT_A_TIME).to_frame()
+        table = measure(device, ON_DEVICE, IMAGES, AT_A_TIME)
         table.to_csv(RESULTS / "training_on_device.csv")
-        print(table.round())
+        print(table)
         return
-    torch.set_num_threads(1)
-    images = data.load("cifar10_mini", "train")
-    # the order that the first epoch of seed 0 has, see `loop._epoch`
-    order = torch.randperm(len(images), generator=torch.Generator().manual_seed(0)).numpy()
-    given = RECIPE, "cpu"
-    with reproducible("cpu", RECIPE.threads):
-        networks = [ours(images, *given)[0], bare(images.subset(order), *given)[0]]
-    assert len({checkpoints.digest(network.state_dict()) for network in networks}) == 1
+    given = data.load("cifar10_mini", "train"), RECIPE, "cpu"
     comparison = Comparison("training")
     size = "ResNet-8, 32×32, batch 128"
-    both = (lambda: ours(images, *given)), (lambda: bare(images, *given))
-    comparison.add("training", size, "bare loop", *both)
+    comparison.add("training", size, "bare loop", partial(ours, *given), partial(bare, *given))
     comparison.write()
 
 
