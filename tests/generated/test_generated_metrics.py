@@ -12,9 +12,8 @@ from hypothesis.extra import numpy as arrays
 
 from helpers import metrics
 
-#: Few values, so that there are ties; the last digit counts, and so do 600 decades at once.
-EXTREMES = (-np.inf, -1e308, -1.0, -5e-324, -0.0, 0.0, 1e-300, 1.0, 1 + 2**-52, 3.0, 1e308, np.inf)
-SCORES = st.integers(-3, 3) | st.sampled_from(EXTREMES)
+# few whole numbers, so that there are ties, and any other number
+SCORES = st.integers(-3, 3) | st.floats(allow_nan=False)
 GROUP = st.lists(SCORES, min_size=1, max_size=7)
 ANSWERS = st.lists(st.tuples(SCORES, st.booleans()), min_size=1, max_size=6)
 ANYTHING = arrays.arrays(
@@ -61,16 +60,14 @@ def test_aurc_is_the_mean_over_the_orders_of_ties(answers):
 
 
 @given(GROUP, GROUP)
-@example([1e300, -1.0], [1e300, 1e-300, -1e-300])
+@example([1e300, 1 + 2**-52, np.inf, 0.0], [1e300, 1, 1e-300, -1e-300, np.inf, -0.0])
 def test_auroc_is_a_share_of_pairs_and_aupr_a_mean_of_precisions(known, unknown):
     wins = [(k > u) + (k == u) / 2 for k, u in itertools.product(known, unknown)]
     assert metrics.auroc(known, unknown) == pytest.approx(sum(wins) / len(wins), abs=1e-12)
-    precisions = []
-    for threshold in known:
-        accepted = sum(k >= threshold for k in known), sum(u >= threshold for u in unknown)
-        precisions.append(Fraction(accepted[0], sum(accepted)))
-    mean = float(sum(precisions) / len(known))
-    assert metrics.aupr(known, unknown, positive="known") == pytest.approx(mean, abs=1e-12)
+    both = known + unknown
+    precisions = [sum(k >= t for k in known) / sum(s >= t for s in both) for t in known]
+    area = metrics.aupr(known, unknown, positive="known")
+    assert area == pytest.approx(np.mean(precisions), abs=1e-12)
 
 
 @given(GROUP, GROUP, st.fractions(Fraction(1, 100), 1))
