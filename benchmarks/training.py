@@ -59,7 +59,7 @@ def ours(images: data.Images, recipe: Recipe, device: str) -> tuple[nn.Module, l
 
 
 def bare(
-    images: data.Images, recipe: Recipe, device: str, *, compiled: bool = False
+    images: data.Images, recipe: Recipe, device: str, compiled: bool = False
 ) -> tuple[nn.Module, list[float]]:
     """Train with only the necessary steps; return as `ours`."""
     classifier = backbones.create(recipe, len(images.class_names))

@@ -20,18 +20,7 @@ ANYTHING = arrays.arrays(
     st.sampled_from([np.float64, np.float32, np.int64, np.bool_, "U2", object]),
     arrays.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4),
 )
-BINARY = [
-    "accuracy",
-    "augrc",
-    "auroc",
-    "aurc",
-    "brier",
-    "detection_error",
-    "eaurc",
-    "ece",
-    "fpr_at_tpr",
-    "nll",
-]
+BINARY = "accuracy augrc auroc aurc brier detection_error eaurc ece fpr_at_tpr nll".split()
 
 
 def risks_of_all_orders(answers):

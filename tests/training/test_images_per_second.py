@@ -16,7 +16,6 @@ SMALL = replace(training.RECIPE, width=4, stem_stride=2, batch_size=16, epochs=2
 def test_images_per_second_of_each_loop_alone_and_together():
     """Compiling, and starting processes, takes a minute."""
     table = training.measure("cpu", SMALL, 32, [2])
-    assert len(table) == 5
     assert 0 < table.min() and table.max() == table["limit of the memory"]
 
 

@@ -11,12 +11,11 @@ import step
 
 
 def test_one_job_for_each_network_is_submitted(tmp_path, monkeypatch):
-    """Networks come before the parts that use them, with the hours, memory and GPU of the plan."""
+    """With the hours, memory, processors and GPUs of the plan."""
     given = plan.steps_of("paper", "gscore")
     steps = {each.name: replace(each, resources=plan.resources_of(each)) for each in given}
-    (runs := tmp_path / "runs/paper").mkdir(parents=True)
-    (runs / "gscore").mkdir()
-    step.write(steps, runs)
+    (tmp_path / "runs/paper/gscore").mkdir(parents=True)
+    step.write(steps, tmp_path / "runs/paper")
     for folder in ("notebooks", "workflow"):
         (tmp_path / folder).symlink_to(step.ROOT / folder)
     (program := tmp_path / "sbatch").write_text('#!/bin/sh\necho "$@" >> submitted')
@@ -34,7 +33,4 @@ def test_one_job_for_each_network_is_submitted(tmp_path, monkeypatch):
     networks = [name for name in jobs if "/network/" in name]
     assert {jobs[name] for name in networks} == {"-t 360 --mem 16000 --cpus-per-task=1 --gpus=1"}
     assert len(networks) == 6  # five on CIFAR-10, and one on CIFAR-100
-    order = [*jobs]
-    parts = [order.index(name) for name in jobs if "/part/" in name]
-    assert max(map(order.index, networks)) < min(parts)
     assert "--gpus" not in jobs["gscore/dataset"]
