@@ -39,19 +39,22 @@ def even_keys(scores: np.ndarray) -> np.ndarray:
 
     Equal scores have equal keys, so an odd key can mark an image, and one fast sort of numbers
     keeps the marks.  A key is twice the bits of its score, for which the bits of numbers below 1
-    have room: larger scores are multiplied by a power of 2.  Ranks replace infinite scores, and
-    scores that lose digits by it.
+    have room: larger scores are multiplied by a power of 2.  Ranks replace scores of which some
+    lose digits by it.
 
-    >>> even_keys(np.array([3.0, -np.inf, 3.0]))
+    >>> even_keys(np.array([3e300, 1e-300, 3e300]))
     array([2, 0, 2])
     """
-    largest = max(scores.max(), -scores.min())
-    factor = np.ldexp(1.0, -max(0, np.frexp(largest)[1]))
     blocks = [scores[start : start + _BLOCK] for start in range(0, len(scores), _BLOCK)]
-    if np.isinf(largest) or any((block * factor / factor != block).any() for block in blocks):
+    largest = max(scores.max(), -scores.min())
+    if np.isinf(largest):
+        largest = max(np.abs(block[np.isfinite(block)]).max(initial=0) for block in blocks)
+    factor = np.ldexp(1.0, -max(0, np.frexp(largest)[1]))
+    if any((block * factor / factor != block).any() for block in blocks):
         return 2 * np.unique(scores, return_inverse=True)[1]
     for block in blocks:
         block *= factor
+        np.clip(block, -1.5, 1.5, out=block)  # infinite scores
         block += 0.0  # turns −0.0 into 0.0
         bits = block.view(np.int64)
         bits ^= (bits >> 63) & np.iinfo(np.int64).max  # negative numbers rise, too
@@ -70,17 +73,21 @@ def ranked_places(keys: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np
     """
     keys.sort()
     count = 0
+    lowest = 0
     for start in range(0, len(keys), _BLOCK):
         places = start + np.flatnonzero(keys[start : start + _BLOCK] & 1 == 0)
+        if not len(places):
+            continue
         even = keys.take(places)
-        below = places.copy()
-        tied = np.flatnonzero(keys[places - 1] == even)
-        below[tied] = np.searchsorted(keys, even[tied])
-        not_above = places + 1
-        tied = np.flatnonzero(keys.take(not_above, mode="clip") <= even + 1)
-        not_above[tied] = np.searchsorted(keys, even[tied] + 1, side="right")
-        first = count - places + below  # even keys come first among equal scores
-        yield first + np.arange(len(places)), below, not_above
+        # even keys come first among equal scores, so the first of them is above all lower scores
+        below = np.maximum.accumulate(np.where(keys[places - 1] != even, places, lowest))
+        lowest = below[-1]
+        following = keys.take(places + 1, mode="clip")
+        not_above = np.where(following != even, places + 1, len(keys))
+        searched = np.append(np.flatnonzero(following == even + 1), len(places) - 1)
+        not_above[searched] = np.searchsorted(keys, even[searched] + 1, side="right")
+        not_above = np.minimum.accumulate(not_above[::-1])[::-1]
+        yield count - places + below + np.arange(len(places)), below, not_above
         count += len(places)
 
 
