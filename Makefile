@@ -37,8 +37,8 @@ unexport PYTHONDONTWRITEBYTECODE   # byte code is written on first use; without 
 # without an NVIDIA driver, PyTorch's own index has a build that is gigabytes smaller
 CPU_INDEX ?= https://download.pytorch.org/whl/cpu
 # other libraries that only `make bench` needs, and what they import
-PEERS = einops==0.8.2 faiss-cpu==1.15.1 lightning==2.6.6 lightning-utilities==0.15.3 mapie==1.6.0 \
-	osr-metrics==0.5.0 rich==15.0.0 torch-uncertainty==0.13.0 zugzwang==1.1.0
+PEERS = einops==0.8.2 faiss-cpu==1.15.1 lightning==2.6.6 lightning-utilities==0.15.3 \
+	osr-metrics==0.5.0 rich==15.0.0 torch-uncertainty==0.13.0
 PIP = PIP_USER=0 $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps
 .venv/.installed: requirements.lock pyproject.toml
 	@$(PYTHON) -c "import sys; (3, 11) <= sys.version_info[:2] <= (3, 13) or sys.exit( \

@@ -51,7 +51,6 @@ class Comparison:
         *,
         given: int = 0,
         rounds: int = ROUNDS,
-        share: float = 1.0,
         reason: str = "",
     ) -> None:
         """Time both sides in turn, after one call of each side, which measures the memory.
@@ -64,14 +63,12 @@ class Comparison:
         given : int
             Bytes of the input.
         rounds : int
-        share : float
-            Share of the work for `theirs`, if all the work takes too long.
         reason : str
             Why a row below 1 stays.
         """
         memory = peak_memory(ours)
         their_memory = peak_memory(theirs)
-        pairs = [(seconds(ours), seconds(theirs) / share) for _ in range(rounds)]
+        pairs = [(seconds(ours), seconds(theirs)) for _ in range(rounds)]
         ratios = [their / our for our, their in pairs]
         fastest = min(our for our, _ in pairs)
         their_fastest = min(their for _, their in pairs)

@@ -13,16 +13,13 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
+from benchmarks.guarantees import NETWORKS
 from helpers.scores.calibration import confidences, fit_temperature
 from known_unknowns.bench.feature_packs import EMBEDDED, FeaturePack
 from known_unknowns.few_labels import ERROR, labelled_share, promise_evidence
 from known_unknowns.guarantees import clopper_pearson
 from known_unknowns.without_labels import conformal_p_values
 
-NETWORKS = {
-    "CIFAR-10": "densenet100.dice_cifar10",
-    "CIFAR-100": "densenet100.dice_cifar100",
-}
 SHARES = (0, 0.01, 0.05, 0.2, 0.5, 0.8)
 #: Numbers of labels, and of new images.
 SIZES = ((60, 200), (60, 1000), (60, 3000), (200, 3000))
@@ -126,6 +123,5 @@ def decisions() -> pd.DataFrame:
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    pd.set_option("display.width", 200, "display.max_columns", 30, "display.max_rows", 100)
     print(decisions().round(3).to_string(index=False), flush=True)
     print(intervals().round(3).to_string(index=False))

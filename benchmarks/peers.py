@@ -1,14 +1,13 @@
-"""Compare metrics, scores and thresholds with the functions of other libraries.
+"""Compare metrics and scores with the functions of other libraries.
 
 Both sides get equal arrays, each side in its format, and must agree up to the convention in the
-row.  Only the thresholds for a risk differ, and `benchmarks.guarantees` compares these.
+row.  `benchmarks.guarantees` compares thresholds for a risk, which differ.
 
     make bench      installs the libraries in .venv/peers
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from functools import partial
 
 import numpy as np
@@ -21,16 +20,14 @@ from pytorch_ood.metrics import functional as pytorch_ood
 from scipy.special import expit
 from sklearn.mixture import GaussianMixture
 
-from benchmarks import guarantees
 from benchmarks.comparing import Comparison, check_equal
 from benchmarks.scoring import compare_scores
 from helpers import labelfree, metrics
 
-PEERS = (
-    "pytorch-ood torch-uncertainty torchmetrics osr-metrics mapie zugzwang scikit-learn faiss-cpu"
-).split()
+PEERS = "pytorch-ood torch-uncertainty torchmetrics osr-metrics scikit-learn faiss-cpu".split()
 IMAGES = 10**6
-CHECKED = "all probabilities are checked: in range, with sums of 1"
+#: Why rows may be below 1.
+CHECKED = "all numbers are checked: no NaN; probabilities in range, with sums of 1"
 CLASSES = ((10**6, 10), (10**6, 100), (10**5, 1000))
 
 
@@ -51,21 +48,20 @@ def compare_ranking(comparison: Comparison) -> None:
     right = tensor(correct.astype(int))
     truth = tensor(known.astype(int))
     probability = tensor(expit(scores))  # torchmetrics takes logits for probabilities
-    selective = scores.nbytes + correct.nbytes
-    aurc = partial(metrics.aurc, scores, correct)
-    augrc = partial(metrics.augrc, scores, correct)
-    auroc = partial(metrics.auroc, inside, outside)
-    aupr = partial(metrics.aupr, inside, outside, positive="known")
-    fpr = partial(metrics.fpr_at_tpr, inside, outside)
+    aupr = partial(metrics.aupr, positive="known")
+    auroc = metrics.auroc
+    fpr = metrics.fpr_at_tpr
     # torch-uncertainty integrates by trapezoids from coverage 0, and divides by the rest
     half = (~correct).mean() / IMAGES / 2
-    peers = [
-        ("AURC", "pytorch-ood", aurc,
+    selective = [
+        ("AURC", "pytorch-ood", metrics.aurc,
          lambda: 1 - pytorch_ood.aurra(tensor(scores), tensor(correct))),
-        ("AURC", "osr-metrics", aurc, lambda: osr_metrics.aurc(-scores, ~correct)),
-        ("AURC", "torch-uncertainty", aurc, lambda: torch_uncertainty.AURC()(sure, right)),
-        ("AUGRC", "torch-uncertainty", augrc,
+        ("AURC", "osr-metrics", metrics.aurc, lambda: osr_metrics.aurc(-scores, ~correct)),
+        ("AURC", "torch-uncertainty", metrics.aurc, lambda: torch_uncertainty.AURC()(sure, right)),
+        ("AUGRC", "torch-uncertainty", metrics.augrc,
          lambda: torch_uncertainty.AUGRC()(sure, right) + half),
+    ]  # fmt: skip
+    detection = [
         ("AUROC", "pytorch-ood", auroc, lambda: pytorch_ood.auroc(unknown_scores, labels)),
         ("AUROC", "torchmetrics", auroc, lambda: torchmetrics.binary_auroc(probability, truth)),
         ("AUROC", "scikit-learn", auroc, lambda: sklearn.metrics.roc_auc_score(known, scores)),
@@ -82,53 +78,21 @@ def compare_ranking(comparison: Comparison) -> None:
         ("FPR95", "torch-uncertainty", fpr,
          lambda: torch_uncertainty.FPR95(pos_label=1)(tensor(scores), tensor(known))),
     ]  # fmt: skip
-    for work, peer, ours, theirs in peers:
-        given = selective if work.startswith(("AURC", "AUGRC")) else scores.nbytes
-        compare_metrics(comparison, f"{IMAGES:,} images", [(work, peer, ours, theirs)], given)
+    compare_metrics(comparison, f"{IMAGES:,} images", selective, scores, correct)
+    compare_metrics(comparison, f"{IMAGES:,} images", detection, inside, outside)
 
 
-def compare_metrics(
-    comparison: Comparison, size: str, peers: Iterable[tuple[str, str, Callable, Callable]], given
-) -> None:
-    """Time peers (work, peer, ours, theirs) that give equal numbers."""
-    for work, peer, ours, theirs in peers:
+def compare_metrics(comparison: Comparison, size: str, peers: list, *given) -> None:
+    """Time peers (work, peer, metric, theirs) that give the same number as our metric of arrays."""
+    for work, peer, metric, theirs in peers:
+        ours = partial(metric, *given)
         check_equal(ours(), float(theirs()), within=1e-4)
-        reason = CHECKED if work in ("ECE", "NLL", "accuracy") else ""
-        comparison.add(work, size, peer, ours, theirs, given=given, reason=reason)
-
-
-def compare_bootstrap(comparison: Comparison) -> None:
-    """Time AURCs of a thousand resampled test sets of 50,000 images."""
-    generator = np.random.default_rng(1)
-    images = 50_000
-    replicates = 1000
-    some = 20
-    scores = generator.normal(size=images)
-    correct = generator.random(images) < 0.5 + 0.4 * (scores > 0)
-    weights = metrics.resample_weights(images, replicates=replicates, seed=0)
-    ours = partial(metrics.weighted_aurc, scores, correct, weights)
-
-    def one_by_one():
-        drawn = [np.repeat(np.arange(images), row) for row in weights[:some]]
-        return [metrics.aurc(scores[chosen], correct[chosen]) for chosen in drawn]
-
-    check_equal(ours()[:some], one_by_one())
-    size = f"{replicates:,} × {images:,} images"
-    share = some / replicates
-    given = weights.nbytes
-    comparison.add(
-        "AURC, bootstrap", size, "metric, one by one", ours, one_by_one, given=given, share=share
-    )
-
-
-def compare_probabilities(comparison: Comparison) -> None:
-    """Time metrics of probabilities in single precision."""
-    for images, classes in CLASSES:
-        compare_size(comparison, images, classes)
+        size_given = sum(part.nbytes for part in given)
+        comparison.add(work, size, peer, ours, theirs, given=size_given, reason=CHECKED)
 
 
 def compare_size(comparison: Comparison, images: int, classes: int) -> None:
-    """Time metrics for one number of images and of classes."""
+    """Time metrics of probabilities in single precision, for numbers of images and of classes."""
     generator = np.random.default_rng(2)
     logits = generator.standard_normal((images, classes), dtype=np.float32) * 2
     labels = generator.integers(classes, size=images)
@@ -138,37 +102,23 @@ def compare_size(comparison: Comparison, images: int, classes: int) -> None:
     given = tensor.numpy()
     truth = torch.from_numpy(labels)
     of_classes = {"task": "multiclass", "num_bins": 15, "num_classes": classes}
-    ece = partial(metrics.ece, given, labels)
-    brier = partial(metrics.brier, given, labels)
-    nll = partial(metrics.nll, given, labels)
-    accuracy = partial(metrics.accuracy, given, labels)
     peers = [
-        ("ECE", "torch-uncertainty", ece,
+        ("ECE", "torch-uncertainty", metrics.ece,
          lambda: torch_uncertainty.CalibrationError(**of_classes)(tensor, truth)),
-        ("ECE", "torchmetrics", ece,
+        ("ECE", "torchmetrics", metrics.ece,
          lambda: torchmetrics.multiclass_calibration_error(tensor, truth, classes, n_bins=15)),
-        ("ECE", "osr-metrics", ece,
+        ("ECE", "osr-metrics", metrics.ece,
          lambda: osr_metrics.expected_calibration_error_multiclass(given, labels)),
-        ("Brier score", "torch-uncertainty", brier,
+        ("Brier score", "torch-uncertainty", metrics.brier,
          lambda: torch_uncertainty.BrierScore(num_classes=classes)(tensor, truth)),
-        ("Brier score", "osr-metrics", brier,
+        ("Brier score", "osr-metrics", metrics.brier,
          lambda: osr_metrics.brier_score_multiclass(given, labels)),
-        ("NLL", "torch-uncertainty", nll,
+        ("NLL", "torch-uncertainty", metrics.nll,
          lambda: torch_uncertainty.CategoricalNLL()(tensor, truth)),
-        ("accuracy", "torchmetrics", accuracy,
+        ("accuracy", "torchmetrics", metrics.accuracy,
          lambda: torchmetrics.multiclass_accuracy(tensor, truth, classes, average="micro")),
     ]  # fmt: skip
-    compare_metrics(comparison, f"{images:,} × {classes:,}", peers, given.nbytes)
-
-
-def compare_thresholds(comparison: Comparison) -> None:
-    """Time the threshold for a risk of 0.1; the answers differ."""
-    scores, drawn = np.random.default_rng(0).random((2, 10_000))
-    given = (scores, drawn < scores, 0.1)
-    work = "threshold for a risk"
-    for peer in (guarantees.mapie, guarantees.zugzwang):
-        both = partial(guarantees.ours, *given), partial(peer, *given)
-        comparison.add(work, "10,000 images", peer.__name__, *both, given=scores.nbytes)
+    compare_metrics(comparison, f"{images:,} × {classes:,}", peers, given, labels)
 
 
 def compare_mixture(comparison: Comparison) -> None:
@@ -176,32 +126,22 @@ def compare_mixture(comparison: Comparison) -> None:
     generator = np.random.default_rng(0)
     parts = 8 + 2 * generator.normal(size=10_000), generator.gamma(3, 0.8, 10_000)
     scores = np.concatenate(parts)
-    start = labelfree.two_means(scores)
-    floor = 1e-6 * scores.var()
-
-    def theirs() -> GaussianMixture:
-        return GaussianMixture(
-            2,
-            tol=1e-14,
-            max_iter=2000,
-            reg_covar=floor,
-            weights_init=start.counts / len(scores),
-            means_init=start.means[:, None],
-            precisions_init=(1 / (start.deviations**2 + floor))[:, None, None],
-        ).fit(scores[:, None])
-
     ours = partial(labelfree.fit_mixture, scores)
+    fitted = GaussianMixture(2, tol=1e-14, max_iter=2000, reg_covar=1e-6 * scores.var())
+    theirs = partial(fitted.fit, scores[:, None])
     check_equal(ours().means, np.sort(theirs().means_[:, 0])[::-1], within=1e-6 * scores.std())
-    size = f"{len(scores):,} scores"
+    size = "20,000 scores"
     comparison.add("two Gaussians", size, "scikit-learn", ours, theirs, given=scores.nbytes)
 
 
 def main() -> None:
     """Run all comparisons, and store the results."""
     comparison = Comparison("peers", *PEERS)
-    of_metrics = compare_ranking, compare_probabilities, compare_bootstrap, compare_thresholds
-    for compare in (*of_metrics, compare_mixture, compare_scores):
-        compare(comparison)
+    compare_ranking(comparison)
+    for images, classes in CLASSES:
+        compare_size(comparison, images, classes)
+    compare_mixture(comparison)
+    compare_scores(comparison)
     comparison.write()
 
 

@@ -23,13 +23,14 @@ RUNS = RESULTS.parent.parent / "runs" / "mini"
 
 def used_seconds() -> pd.Series:
     """Return the CPU seconds of the notebooks of each chapter, and of the unit tests."""
-    names = [step["name"] for step in json.loads((RUNS / "plan.json").read_text(encoding="utf-8"))]
-    notebooks = [json.loads((RUNS / f"{name}.ipynb").read_text("utf-8")) for name in names]
-    seconds = [notebook["metadata"]["papermill"]["cpu_seconds"] for notebook in notebooks]
-    used = pd.Series(seconds, [name.partition("/")[0] for name in names]).groupby(level=0).sum()
+    seconds = {}
+    for step in json.loads((RUNS / "plan.json").read_text("utf-8")):
+        notebook = json.loads((RUNS / f"{step['name']}.ipynb").read_text("utf-8"))
+        seconds[step["name"]] = notebook["metadata"]["papermill"]["cpu_seconds"]
+    used = pd.Series(seconds).groupby(lambda name: name.partition("/")[0]).sum()
     if (file := RUNS.parent / "unit_tests.txt").exists():
         # user and system time of the shell, then of its children
-        times = re.findall(r"(\d+)m([\d.]+)s", file.read_text(encoding="utf-8"))[2:]
+        times = re.findall(r"(\d+)m([\d.]+)s", file.read_text("utf-8"))[2:]
         used["unit tests"] = sum(60 * int(minutes) + float(rest) for minutes, rest in times)
     return used
 
@@ -49,7 +50,7 @@ def main() -> None:
     """Write the budgets, or exit with the chapters that take more than theirs."""
     table = used_seconds().to_frame("seconds")
     path = RESULTS / "pipeline.parquet"
-    if sys.argv[1:] == ["--write"]:
+    if "--write" in sys.argv:
         table.assign(yardstick=yardstick()).to_parquet(path)
     budget = pd.read_parquet(path)
     # twice the budget: CPU seconds grow on a busy machine

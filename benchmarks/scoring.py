@@ -21,8 +21,8 @@ IMAGENET_CLASSES = 1000
 FEW_CLASSES = 10
 #: Scores of the rows with features of a ResNet-18 and ten classes.
 FEW_FEATURES = 512
-#: Why rows may be below 1.
-PRODUCTS = "products in double precision, so that no score depends on the other images"
+#: Why rows may be below 1.  The first reason is for all scores without another one.
+PRODUCTS = "sums and products in double precision, so that no score depends on the other images"
 EXPONENTIALS = "exponentials in double precision, so that few scores are tied"
 
 
@@ -34,11 +34,11 @@ class Peer(NamedTuple):
     """
 
     detector: Any
-    reads: str
+    reads: str = "logits"
     images: int = TRAINING
     factor: float = 1
     within: float = 1e-3
-    reason: str = ""
+    reason: str = PRODUCTS
 
 
 def draw_outputs(images: int, head: Head, seed: int) -> Outputs:
@@ -54,20 +54,19 @@ def draw_head(classes: int, width: int) -> Head:
     """Draw the last layer of a model."""
     generator = np.random.default_rng(0)
     weight = generator.normal(size=(classes, width)) / np.sqrt(width)
-    bias = generator.normal(size=classes) / 10
-    return Head(weight.astype(np.float32), bias.astype(np.float32))
+    return Head(weight.astype(np.float32), np.zeros(classes, np.float32))
 
 
 def of_logits(classes: int) -> dict[str, Peer]:
     """Return the peers of scores of logits."""
     return {
-        "msp": Peer(detector.MaxSoftmax(None), "logits", reason=EXPONENTIALS),
-        "energy": Peer(detector.EnergyBased(None), "logits", reason=EXPONENTIALS),
-        "max_logit": Peer(detector.MaxLogit(None), "logits"),
+        "msp": Peer(detector.MaxSoftmax(None), reason=EXPONENTIALS),
+        "energy": Peer(detector.EnergyBased(None), reason=EXPONENTIALS),
+        "max_logit": Peer(detector.MaxLogit(None)),
         # the peer clips probabilities to 1e-7
-        "entropy": Peer(detector.Entropy(None), "logits", within=0.01, reason=EXPONENTIALS),
+        "entropy": Peer(detector.Entropy(None), within=0.01, reason=EXPONENTIALS),
         # the peer rounds the complement of a large probability to single precision
-        "gen": Peer(detector.GEN(None, M=100), "logits", factor=min(classes, 100), within=0.5),
+        "gen": Peer(detector.GEN(None, M=100), factor=min(classes, 100), within=0.5),
     }
 
 
@@ -81,21 +80,14 @@ def of_features(head: Head) -> dict[str, Peer]:
     bias = linear.bias.data
     few = 64 if classes > FEW_CLASSES else 2000
     return {
-        "kl_matching": Peer(detector.KLMatching(None), "logits", reason=PRODUCTS),
-        "knn": Peer(detector.KNN(None), "features", 256, reason=PRODUCTS),
+        "kl_matching": Peer(detector.KLMatching(None)),
+        "knn": Peer(detector.KNN(None), "features", 256),
         "vim": Peer(
-            detector.ViM(None, principal_dimensions(width), weight, bias),
-            "features",
-            4096,
-            1,
-            0.2,
-            PRODUCTS,
+            detector.ViM(None, principal_dimensions(width), weight, bias), "features", 4096, 1, 0.2
         ),
-        "mahalanobis": Peer(
-            detector.Mahalanobis(None), "features", few, 2 * TRAINING, reason=PRODUCTS
-        ),
-        "rmds": Peer(detector.RMD(None), "features", few, TRAINING, 0.05, PRODUCTS),
-        "dice": Peer(detector.DICE(None, weight, bias, 0.9), "features", few, reason=PRODUCTS),
+        "mahalanobis": Peer(detector.Mahalanobis(None), "features", few, 2 * TRAINING),
+        "rmds": Peer(detector.RMD(None), "features", few, TRAINING, 0.05),
+        "dice": Peer(detector.DICE(None, weight, bias, 0.9), "features", few),
         "she": Peer(detector.SHE(None, linear), "features", 4096),
         "nci": Peer(detector.NCI(None, linear, 1e-4), "features", 4096),
     }
@@ -163,25 +155,25 @@ def compare_faiss(comparison: Comparison, train: Outputs, test: Outputs) -> None
     score.fit(train, None)
     width = train.features.shape[1]
     index = faiss.IndexFlatL2(width)
-    bank = train.features.copy()
-    faiss.normalize_L2(bank)
-    index.add(bank)
+
+    def unit(outputs: Outputs) -> np.ndarray:
+        features = outputs.features.copy()
+        faiss.normalize_L2(features)
+        return features
+
+    index.add(unit(train))
 
     def by_faiss() -> np.ndarray:
-        asked = test.features.copy()
-        faiss.normalize_L2(asked)
-        return -np.sqrt(index.search(asked, score.k)[0][:, -1])
+        return -np.sqrt(index.search(unit(test), score.k)[0][:, -1])
 
     values = score.score_samples(test)
     check_equal(values, by_faiss(), within=1e-3 * values.std())
-    size = f"{len(test):,} × {width:,}"
-    given = test.features.nbytes
     comparison.add(
         "knn, score",
-        size,
+        f"{len(test):,} × {width:,}",
         "faiss",
         lambda: score.score_samples(test),
         by_faiss,
-        given=given,
+        given=test.features.nbytes,
         reason="the nearest images again in double precision, so that ties are exact",
     )

@@ -1,9 +1,9 @@
 """How well a score ranks known above unknown images: AUROC, AUPR, FPR at a TPR, detection error.
 
 `RankedGroups` has all of them after one sorted pass, `cumulative_counts`; each alone needs less:
-both groups are sorted, and `counts_below` ranks one group within the second one.  Tied scores are
-never split, so the order in which images arrive does not matter.  Infinite scores are allowed,
-since they rank; NaN is not.
+one sort of whole numbers, `even_keys`, that keep the group of each image.  Tied scores are never
+split, so the order in which images arrive does not matter.  Infinite scores are allowed, since they
+rank; NaN is not.
 """
 
 from __future__ import annotations
@@ -34,42 +34,61 @@ def cumulative_counts(scores: np.ndarray, positive: np.ndarray):
     return ranked[last], last + 1, np.cumsum(positive[..., order], axis=-1)[..., last]
 
 
-def counts_below(ranked: np.ndarray, values: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield how many of the rising scores `ranked` are below rising `values`, and not above them.
+def even_keys(scores: np.ndarray) -> np.ndarray:
+    """Return even whole numbers in the order of float64 scores [N], which are overwritten.
 
-    A block of values after another: the search is short, and the counts need little memory.
+    Equal scores have equal keys, so an odd key can mark an image, and one fast sort of numbers
+    keeps the marks.  A key is twice the bits of its score, for which the bits of numbers below 1
+    have room: larger scores are multiplied by a power of 2.  Ranks replace scores of which some
+    lose digits by it.
 
-    >>> [counts] = counts_below(np.array([1.0, 2.0, 2.0]), np.array([2.0, 3.0]))
-    >>> counts
-    (array([1, 3]), array([3, 3]))
+    >>> even_keys(np.array([3e300, 1e-300, 3e300]))
+    array([2, 0, 2])
     """
-    for start in range(0, len(values), _BLOCK):
-        block = values[start : start + _BLOCK]
-        first = np.searchsorted(ranked, block[0], side="left")
-        last = np.searchsorted(ranked, block[-1], side="right")
-        near = ranked[first:last]
-        below = np.searchsorted(near, block, side="left")
-        not_above = below.copy()
-        if len(near):
-            tied = np.flatnonzero(near.take(below, mode="clip") == block)
-            not_above[tied] = np.searchsorted(near, block[tied], side="right")
-        yield first + below, first + not_above
+    blocks = [scores[start : start + _BLOCK] for start in range(0, len(scores), _BLOCK)]
+    largest = max(scores.max(), -scores.min())
+    if np.isinf(largest):
+        largest = max(np.abs(block[np.isfinite(block)]).max(initial=0) for block in blocks)
+    factor = np.ldexp(1.0, -max(0, np.frexp(largest)[1]))
+    if any((block * factor / factor != block).any() for block in blocks):
+        return 2 * np.unique(scores, return_inverse=True)[1]
+    for block in blocks:
+        block *= factor
+        np.clip(block, -1.5, 1.5, out=block)  # infinite scores
+        block += 0.0  # turns −0.0 into 0.0
+        bits = block.view(np.int64)
+        bits ^= (bits >> 63) & np.iinfo(np.int64).max  # negative numbers rise, too
+        bits <<= 1
+    return scores.view(np.int64)
 
 
-def counts_below_own(ranked: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield as `counts_below` of rising scores among themselves; only ties need a search.
+def ranked_places(keys: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Sort keys [N] of all images, and yield the places of those with even keys, rising.
 
-    >>> list(counts_below_own(np.array([1.0, 2.0, 2.0])))
-    [(array([0, 1, 1]), array([1, 3, 3]))]
+    A key is of `even_keys`, or larger by 1.  The places are the number of even keys below, of all
+    images below, and of all images not above; a block of images after another bounds the memory.
+
+    >>> list(ranked_places(np.array([2, 0, 1, 2])))
+    [(array([0, 1, 1]), array([0, 2, 2]), array([2, 4, 4]))]
     """
-    for start in range(0, len(ranked), _BLOCK):
-        stop = min(start + _BLOCK, len(ranked))
-        with_neighbours = ranked[max(start - 1, 0) : stop + 1]
-        if (with_neighbours[1:] > with_neighbours[:-1]).all():
-            below = np.arange(start, stop)
-            yield below, below + 1
-        else:
-            yield from counts_below(ranked, ranked[start:stop])
+    keys.sort()
+    count = 0
+    lowest = 0
+    for start in range(0, len(keys), _BLOCK):
+        places = start + np.flatnonzero(keys[start : start + _BLOCK] & 1 == 0)
+        if not len(places):
+            continue
+        even = keys.take(places)
+        # even keys come first among equal scores, so the first of them is above all lower scores
+        below = np.maximum.accumulate(np.where(keys[places - 1] != even, places, lowest))
+        lowest = below[-1]
+        following = keys.take(places + 1, mode="clip")
+        not_above = np.where(following != even, places + 1, len(keys))
+        searched = np.append(np.flatnonzero(following == even + 1), len(places) - 1)
+        not_above[searched] = np.searchsorted(keys, even[searched] + 1, side="right")
+        not_above = np.minimum.accumulate(not_above[::-1])[::-1]
+        yield count - places + below + np.arange(len(places)), below, not_above
+        count += len(places)
 
 
 def required_count(name: str, share: float, total: int) -> int:
@@ -138,6 +157,13 @@ def _groups(known, unknown, positive: str = "known") -> tuple[np.ndarray, np.nda
     return (known, unknown) if positive == "known" else (-unknown, -known)
 
 
+def _places_of_first(first: np.ndarray, second: np.ndarray) -> Iterator[tuple]:
+    """Return the `ranked_places` of the first group among the scores of both."""
+    keys = even_keys(np.concatenate([first, second]))
+    keys[len(first) :] += 1
+    return ranked_places(keys)
+
+
 def auroc(known, unknown) -> float:
     r"""Return the area under the ROC curve of known against unknown images.
 
@@ -162,11 +188,11 @@ def auroc(known, unknown) -> float:
     0.9166666666666666
     """
     known, unknown = _groups(known, unknown)
-    pairs = len(known) * len(unknown)
-    doubled = 2 * pairs
-    for below, not_above in counts_below(np.sort(known), np.sort(unknown)):
-        doubled -= int(below.sum() + not_above.sum())
-    return doubled / (2.0 * pairs)
+    # of two known images, one is below, or each is not above: P² in all, which are no pairs
+    doubled = -(len(known) ** 2)
+    for _, below, not_above in _places_of_first(known, unknown):
+        doubled += int(below.sum() + not_above.sum())
+    return doubled / (2.0 * len(known) * len(unknown))
 
 
 def aupr(known, unknown, *, positive: str) -> float:
@@ -194,13 +220,9 @@ def aupr(known, unknown, *, positive: str) -> float:
     0.8333333333333333
     """
     hits, others = _groups(known, unknown, positive)
-    ranked = np.sort(hits)
     total = 0.0
-    true_counts = counts_below_own(ranked)
-    false_counts = counts_below(np.sort(others), ranked)
-    for (hits_below, _), (others_below, _) in zip(true_counts, false_counts, strict=True):
-        true = len(hits) - hits_below
-        total += (true / (true + len(others) - others_below)).sum()
+    for hits_below, below, _ in _places_of_first(hits, others):
+        total += ((len(hits) - hits_below) / (len(hits) + len(others) - below)).sum()
     return float(total / len(hits))
 
 

@@ -13,12 +13,10 @@ import numpy as np
 
 from helpers.checks import float_array
 from helpers.metrics.inputs import correct_array
-from helpers.metrics.ranking import counts_below, counts_below_own, cumulative_counts
+from helpers.metrics.ranking import cumulative_counts, even_keys, ranked_places
 
-# From here on, the series of a harmonic number is exact.
-_SERIES = 32
-# Values chosen at a time, to bound the memory.
-_BLOCK = 2**14
+# From here on, two terms of the series of a harmonic number are exact.
+_SERIES = 2048
 
 
 def _expected_errors(confidence, correct) -> np.ndarray:
@@ -43,17 +41,18 @@ def harmonic_numbers(largest: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _harmonic(numbers: np.ndarray) -> np.ndarray:
-    r"""Return :math:`H_n` of whole numbers n, without a table, by the series of Euler.
+    r"""Return :math:`H_n` of whole numbers n [G], without a long table, by the series of Euler.
 
-    >>> _harmonic(np.array([2, 40])) - harmonic_numbers(40)[0][[2, 40]] < 1e-14
-    array([ True,  True])
+    >>> numbers = np.array([0, 2, 3000])
+    >>> np.allclose(_harmonic(numbers), harmonic_numbers(3000)[0][numbers], rtol=1e-14, atol=0)
+    True
     """
-    table, _ = harmonic_numbers(_SERIES)
-    large = np.maximum(numbers, _SERIES).astype(np.float64)
-    square = 1 / (large * large)
-    rest = square * (1 / 12 - square * (1 / 120 - square * (1 / 252 - square / 240)))
-    series = np.log(large) + np.euler_gamma + 0.5 / large - rest
-    return np.where(numbers < _SERIES, table[np.minimum(numbers, _SERIES)], series)
+    inverse = 1 / np.maximum(numbers, _SERIES)
+    series = np.euler_gamma - np.log(inverse) + inverse * (0.5 - inverse / 12)
+    small = np.flatnonzero(numbers < _SERIES)
+    if len(small):
+        series[small] = harmonic_numbers(_SERIES)[0][numbers[small]]
+    return series
 
 
 def _mean_harmonic(more: np.ndarray, places: np.ndarray) -> np.ndarray:
@@ -72,33 +71,13 @@ def _mean_harmonic(more: np.ndarray, places: np.ndarray) -> np.ndarray:
     return means
 
 
-def _sorted_where(chosen: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return the chosen values, rising; a mask takes longer, and all places at once more memory."""
-    result = np.empty(np.count_nonzero(chosen))
-    filled = 0
-    for start in range(0, len(values), _BLOCK):
-        block = slice(start, start + _BLOCK)
-        some = values[block].compress(chosen[block])
-        result[filled : filled + len(some)] = some
-        filled += len(some)
-    result.sort()
-    return result
-
-
-def _counts_above_errors(confidence, correct) -> tuple[int, Iterator]:
-    """Return N, and yield how many images are above each error, and not below it."""
+def _ranked_errors(confidence, correct) -> tuple[int, Iterator]:
+    """Return N, and the `ranked_places` of the errors."""
     confidence = float_array("confidence", confidence, finite=False)
     correct = correct_array(correct, length=len(confidence))
-    total = len(confidence)
-    errors = _sorted_where(~correct, confidence)
-    others = _sorted_where(correct, confidence)
-
-    def counts():
-        both = zip(counts_below_own(errors), counts_below(others, errors), strict=True)
-        for (errors_below, errors_not_above), (below, not_above) in both:
-            yield total - errors_not_above - not_above, total - errors_below - below
-
-    return total, counts()
+    keys = even_keys(confidence.copy())
+    keys += correct
+    return len(keys), ranked_places(keys)
 
 
 def risk_coverage_curve(confidence, correct) -> tuple[np.ndarray, np.ndarray]:
@@ -155,11 +134,11 @@ def aurc(confidence, correct) -> float:
     >>> aurc([0.9, 0.8, 0.7, 0.6], [True, True, False, True])
     0.14583333333333326
     """
-    total, counts = _counts_above_errors(confidence, correct)
-    last = _harmonic(np.array(total))
+    total, errors = _ranked_errors(confidence, correct)
+    last = _harmonic(np.array([total]))
     risk = 0.0
-    for above, not_below in counts:
-        risk += (last - _mean_harmonic(above, not_below)).sum()
+    for _, below, not_above in errors:
+        risk += (last - _mean_harmonic(total - not_above, total - below)).sum()
     return float(risk / total)
 
 
@@ -218,7 +197,7 @@ def augrc(confidence, correct) -> float:
     >>> augrc([0.9, 0.8, 0.7, 0.6], [True, True, False, True])
     0.125
     """
-    total, counts = _counts_above_errors(confidence, correct)
+    total, errors = _ranked_errors(confidence, correct)
     # an error is among the k most confident images from its place on, in the mean over a tied group
-    doubled = sum(int((2 * total + 1 - above - not_below).sum()) for above, not_below in counts)
+    doubled = sum(int((1 + below + not_above).sum()) for _, below, not_above in errors)
     return doubled / (2.0 * total**2)

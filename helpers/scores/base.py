@@ -285,7 +285,8 @@ def class_means(
 
 def mean_features(outputs: Outputs) -> np.ndarray:
     """Return the mean of the features over all images, float64 [D]."""
-    sums = sum(block.features.sum(axis=0, dtype=np.float64) for block in blocks(outputs))
+    # blocks that fit into the processor's cache are converted faster than number by number
+    sums = sum(block.features.astype(np.float64).sum(axis=0) for block in blocks(outputs, 256))
     return sums / len(outputs)
 
 

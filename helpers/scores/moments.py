@@ -61,7 +61,7 @@ def moments(outputs: Outputs, *, normalised: bool = False) -> Moments:
         within = np.zeros((width, width))
         for block in blocks(outputs):
             centred = rows(block) - means[block.labels]
-            within = within + centred.T @ centred
+            within += centred.T @ centred
         outputs.derived[name] = Moments(means, counts, within)
     return outputs.derived[name]
 

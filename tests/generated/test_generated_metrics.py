@@ -12,25 +12,15 @@ from hypothesis.extra import numpy as arrays
 
 from helpers import metrics
 
-SCORES = st.integers(-3, 3)  # few values, so that there are ties
+# few whole numbers, so that there are ties, and any other number
+SCORES = st.integers(-3, 3) | st.floats(allow_nan=False)
 GROUP = st.lists(SCORES, min_size=1, max_size=7)
 ANSWERS = st.lists(st.tuples(SCORES, st.booleans()), min_size=1, max_size=6)
 ANYTHING = arrays.arrays(
     st.sampled_from([np.float64, np.float32, np.int64, np.bool_, "U2", object]),
     arrays.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4),
 )
-BINARY = [
-    "accuracy",
-    "augrc",
-    "auroc",
-    "aurc",
-    "brier",
-    "detection_error",
-    "eaurc",
-    "ece",
-    "fpr_at_tpr",
-    "nll",
-]
+BINARY = "accuracy augrc auroc aurc brier detection_error eaurc ece fpr_at_tpr nll".split()
 
 
 def risks_of_all_orders(answers):
@@ -59,9 +49,14 @@ def test_aurc_is_the_mean_over_the_orders_of_ties(answers):
 
 
 @given(GROUP, GROUP)
-def test_auroc_is_a_share_of_pairs(known, unknown):
+@example([1e300, 1 + 2**-52, np.inf, 0.0], [1e300, 1, 1e-300, -1e-300, np.inf, -0.0])
+def test_auroc_is_a_share_of_pairs_and_aupr_a_mean_of_precisions(known, unknown):
     wins = [(k > u) + (k == u) / 2 for k, u in itertools.product(known, unknown)]
     assert metrics.auroc(known, unknown) == pytest.approx(sum(wins) / len(wins), abs=1e-12)
+    both = known + unknown
+    precisions = [sum(k >= t for k in known) / sum(s >= t for s in both) for t in known]
+    area = metrics.aupr(known, unknown, positive="known")
+    assert area == pytest.approx(np.mean(precisions), abs=1e-12)
 
 
 @given(GROUP, GROUP, st.fractions(Fraction(1, 100), 1))

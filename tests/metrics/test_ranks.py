@@ -8,6 +8,8 @@ from scipy import stats
 from helpers.metrics.ranks import critical_difference, friedman, groups, mean_ranks
 from tests.mistakes import beside
 
+PRINTED = beside(__file__, "demsar.yaml")
+
 
 def table(values):
     """Name the cases c0, c1 … and the methods m0, m1 …"""
@@ -17,9 +19,9 @@ def table(values):
 
 def test_mean_ranks_by_hand():
     """Ties share their mean rank, and rank 1 is at the end that is better."""
-    values = table([[0.1, 0.2, 0.3, 0.4], [0.5, 0.5, 0.5, 0.9], [2.0, 3.0, 1.0, 3.0]])
-    lower = mean_ranks(values, lower_is_better=True)  # 1 2 3 4, 2 2 2 4, 2 3.5 1 3.5
-    assert lower.to_dict() == pytest.approx({"m0": 5 / 3, "m1": 2.5, "m2": 2.0, "m3": 11.5 / 3})
+    values = table(PRINTED["values"])
+    lower = mean_ranks(values, lower_is_better=True)
+    assert lower.tolist() == pytest.approx(np.mean(PRINTED["ranks"], axis=0).tolist())
     assert mean_ranks(values[["m1", "m0"]], lower_is_better=True).tolist() == [11 / 6, 7 / 6]
     higher = mean_ranks(values, lower_is_better=False)
     assert higher.tolist() == pytest.approx((5 - lower).tolist())
@@ -46,20 +48,17 @@ def test_friedman_equals_scipys_test(seed):
 def test_friedman_of_perfect_agreement_and_of_none():
     """Constant cases give p = 1; cases with equal orders give an infinite F."""
     assert friedman(table(np.ones((4, 3))), lower_is_better=True) == (0, 1, 0, 1)
-    for case in ([1, 2, 3, 4, 5, 6, 7], [1, 1, 3, 4, 5, 7, 7]):
+    for case in PRINTED["equal orders"]:
         test = friedman(table([case] * 11), lower_is_better=True)
         assert test.statistic == pytest.approx(11 * 6)
         assert test.f_statistic == np.inf
         assert test.f_p_value == 0 < test.p_value < 1e-10
 
 
-PRINTED = beside(__file__, "demsar.yaml")
-
-
-@pytest.mark.parametrize("alpha", PRINTED)
+@pytest.mark.parametrize("alpha", PRINTED["critical"])
 def test_critical_values_equal_the_table_of_demsar(alpha):
     """He rounds the studentized range before he divides it by √2."""
-    for methods, value in enumerate(PRINTED[alpha], start=2):
+    for methods, value in enumerate(PRINTED["critical"][alpha], start=2):
         unit = np.sqrt(methods * (methods + 1) / 6)
         exact = critical_difference(methods, 1, alpha=alpha) / unit
         assert round(round(exact * np.sqrt(2), 3) / np.sqrt(2), 3) == value

@@ -36,18 +36,9 @@ def ours(name, strength, sign, *centre):
     return apply(name, IMAGES, *amounts, *centre)
 
 
-@pytest.mark.parametrize(
-    ("name", "strength", "function"),
-    [
-        ("autocontrast", 0.3, ImageOps.autocontrast),
-        ("equalize", 0.3, ImageOps.equalize),
-        ("posterize", 0.3, lambda image: ImageOps.posterize(image, 3)),
-        ("posterize", 0.2, lambda image: ImageOps.posterize(image, 4)),
-        ("solarize", 0.3, lambda image: ImageOps.solarize(image, 256 - int(0.3 * 256))),
-    ],
-)
-def test_tones_change_as_pillow_changes_them(name, strength, function):
-    expected = with_pillow(function)
+@pytest.mark.parametrize(("name", "strength", "given"), GIVEN["tones"])
+def test_tones_change_as_pillow_changes_them(name, strength, given):
+    expected = with_pillow(lambda image: getattr(ImageOps, name)(image, *given))
     assert (ours(name, strength, 1.0) - expected).abs().max() <= 1
 
 
@@ -134,12 +125,7 @@ def test_trials_in_sequence_equal_the_trials_of_the_authors_code():
     The weight decay is twice the authors' number, since their loss has the whole squared norm.
     """
     parameters = load("uimnet", "authors")
-    expected = {
-        "erm": [(0.1, 0.9, 2e-4), (0.05116, 0.5, 2 * 0.00073), (0.4405, 0.9, 2 * 0.00088)],
-        "mimo": [(0.6, 2, 2), (0.12812, 3, 4), (0.71482, 4, 2)],
-        "oc": [(128, 3, 0.1, 0.1), (128, 3, 0.03864, 0.02341), (64, 4, 2.45598, 0.0368)],
-    }
-    for algorithm, values in expected.items():
+    for algorithm, values in GIVEN["sequence"].items():
         defaults, space = parameters.searched(algorithm)
         drawn = trials(space, defaults, 5, seed=3, draws=parameters.trial_draws)
         count = len(values[0])

@@ -75,13 +75,8 @@ def write(root, name, content="1", time=1000.0):
 def test_a_cache_is_continued_from_tar_files(tmp_path):
     """A newer file stays, a file of before a time is left out, as is all that is no result."""
     root, other, folder = (tmp_path / name for name in ("root", "other", "folder"))
-    for name in (
-        "networks/a.safetensors",
-        "networks/b.partial",
-        "queue/c.txt",
-        "diverged/d.json",
-        "exports/small/networks/p/e.safetensors",
-    ):
+    kept = "networks/a.safetensors networks/b.partial queue/c.txt diverged/d.json"
+    for name in f"{kept} exports/small/networks/p/e.safetensors".split():
         write(root, name)
     write(root, "outputs/f.safetensors")
     write(root, "networks/.g.partial")
@@ -93,7 +88,7 @@ def test_a_cache_is_continued_from_tar_files(tmp_path):
     (shard,) = folder.iterdir()
     with tarfile.open(shard) as archive:
         names = [Path(name).name for name in archive.getnames()]
-    assert names == ["e.safetensors", "c.txt", "d.json", "a.safetensors", "b.partial"]
+    assert names == "e.safetensors c.txt d.json a.safetensors b.partial".split()
     assert parcels.unpack(shard, other) == 4
     assert newer.read_text() == "newer"
     assert older.read_text() == "1"

@@ -20,8 +20,9 @@ from helpers.training import finished_networks, fitted, loop, objectives
 from helpers.training.augmentation import PADDING, crop_and_flip, pad
 from helpers.training.batches import batches_of
 from helpers.training.loop import learning_rate, train
-from tests.mistakes import refusals
+from tests.mistakes import beside, refusals
 
+GIVEN = beside(__file__, "by_hand.yaml")
 TINY = Recipe(width=4, stem_stride=2, epochs=3, batch_size=8, learning_rate=0.05)
 
 
@@ -40,19 +41,7 @@ def weights(recipe=TINY, images=None, **options):
     return checkpoints.digest(classifier.state_dict()), history, classifier
 
 
-PATCHED = {"depth": 1, "width": 32, "stem_stride": 4, "image_size": 16}
-
-
-CHANGES = [
-    {"schedule": "cosine"},
-    {"schedule": "multistep", "spectral_norm": 1.0},
-    {"momentum": 0.0},
-    {"optimiser": "adamw", "learning_rate": 0.01},
-    {"backbone": "vit", **PATCHED},
-]
-
-
-@pytest.mark.parametrize("changed", CHANGES)
+@pytest.mark.parametrize("changed", GIVEN["changes"])
 def test_a_killed_run_resumes_to_the_very_same_weights(tmp_path, monkeypatch, changed):
     recipe = Recipe.from_parameters(TINY.as_dict() | changed)
     whole, curve, _ = weights(recipe)
@@ -136,11 +125,10 @@ def test_learning_rates_follow_the_schedule():
     assert rates[99] < 0.001
     assert all(a >= b for a, b in itertools.pairwise(rates[10:]))
     usual = Recipe(schedule="multistep", learning_rate=1.0, warmup_epochs=0.0)
-    rates = [learning_rate(usual, step, 8, 1) for step in range(8)]
-    assert rates == pytest.approx([1, 1, 1, 1, 0.1, 0.1, 0.01, 0.01])
-    shares = replace(usual, milestones=(0.6, 0.8))  # of all epochs
-    rates = [learning_rate(shares, step, 200, 1) for step in (0, 119, 120, 159, 160)]
-    assert rates == pytest.approx([1, 1, 0.1, 0.1, 0.01])
+    for changed, steps, rates in GIVEN["rates"]:
+        for step, rate in rates.items():
+            other = replace(usual, **changed)
+            assert learning_rate(other, step, steps, 1) == pytest.approx(rate)
 
 
 def test_crops_are_windows_of_the_padded_image_and_flips_mirror_them():
