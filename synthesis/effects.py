@@ -241,7 +241,6 @@ def as_table(judged: Iterable[Judged]) -> pd.DataFrame:
         row: dict[str, Any] = {"claim": each.claim.id, "check": each.effect.name}
         row |= dict(zip(CELL, each.cell, strict=True))
         row |= {"effect": each.size, "runs": each.runs, "note": each.note}
-        row |= {"doubt": in_words(each.note.of(Kind.DOUBT))}
         row |= {"untestable": in_words(each.note.of(Kind.UNTESTABLE))}
         row |= {"low": each.low, "high": each.high, "verdict": each.verdict}
         row |= {name: getattr(each.effect, name) for name in ("relation", "margin", "decides")}
