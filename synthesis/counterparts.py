@@ -73,7 +73,7 @@ def _beside(paper: Paper, rows: pd.DataFrame, networks: Mapping[str, str]) -> pd
     both = both.rename(columns=names | {"std": "reproduced_std"})
     by_paper, by_runs = (both[f"{name}_std"] > 0 for name in ("published", "reproduced"))
     sets = zip(both["test_set"], both["paper_test_set"], strict=True)
-    other_sets = [ours in _JOINED or not _are_same(ours, theirs) for ours, theirs in sets]
+    other_sets = [name in _JOINED or not _are_same(name, of_paper) for name, of_paper in sets]
     return both.assign(
         paper=paper.name,
         deviations=both["deviations"].mask(other_sets),
