@@ -71,11 +71,6 @@ def agreement(
     return common.assign(agrees=common["committed"].between(common["low"], common["high"]))
 
 
-def sentence(common: pd.DataFrame) -> str:
-    """Return how many numbers agree, as one sentence for a page."""
-    return counted(int(common["agrees"].sum()), len(common))
-
-
 def counted(agreeing: int, compared: int) -> str:
     """Return how many numbers agree, as one sentence."""
     return (
@@ -132,7 +127,7 @@ def report(
             explained.setdefault(reason, []).append(f"`{name}`")
     return render(
         "agreement.md",
-        sentence=sentence(common),
+        sentence=counted(int(common["agrees"].sum()), len(common)),
         changes=changes(parameters),
         chance=round(CHANCE * len(common)),
         groups=len(tables),

@@ -41,6 +41,7 @@ def counterparts(
     """Compare every printed number with our means over runs, for each tier that has them.
 
     Averages over test sets are computed again, see `helpers.tables.printed_numbers.with_averages`.
+    A difference is in deviations only if the test set is the paper's.
     """
     parts = [
         _beside(papers[paper], *part)
@@ -71,9 +72,12 @@ def _beside(paper: Paper, rows: pd.DataFrame, networks: Mapping[str, str]) -> pd
     both = both.dropna(subset="paper").assign(deviations=difference_in_deviations)
     both = both.rename(columns=names | {"std": "reproduced_std"})
     by_paper, by_runs = (both[f"{name}_std"] > 0 for name in ("published", "reproduced"))
+    sets = zip(both["test_set"], both["paper_test_set"], strict=True)
+    other_sets = [name in _JOINED or not _are_same(name, of_paper) for name, of_paper in sets]
     return both.assign(
         paper=paper.name,
-        unit=np.select([by_paper, by_runs], ["published", "ours"], ""),
+        deviations=both["deviations"].mask(other_sets),
+        unit=np.select([other_sets, by_paper, by_runs], ["", "published", "ours"], ""),
         stand_ins=[_stand_ins(row) for row in both.to_dict("records")],
     )[list(COLUMNS)]
 
@@ -81,13 +85,17 @@ def _beside(paper: Paper, rows: pd.DataFrame, networks: Mapping[str, str]) -> pd
 def _stand_ins(row: dict) -> str:
     """Return in words which data set, test set and network are not the paper's."""
     pairs = [(row[name], row[f"paper_{name}"]) for name in ("data_set", "test_set", "backbone")]
-    same = {pair for pair in pairs if len({*_plain(*pair)}) == 1 or _plain(*pair) in _SAME}
-    parts = [f"{ours} for {paper}" for ours, paper in pairs if (ours, paper) not in same]
+    parts = [f"{ours} for {paper}" for ours, paper in pairs if not _are_same(ours, paper)]
     if _plain(*pairs[0]) in _DRAWN:
         parts[0] = f"{row['data_set']}: other classes drawn than for {row['paper_data_set']}"
     if row["test_set"] in _JOINED:
         parts.append(f"{row['test_set']}: of the sets at hand")
     return ", ".join(parts)
+
+
+def _are_same(ours: str, paper: str) -> bool:
+    first, second = pair = _plain(ours, paper)
+    return first == second or pair in _SAME
 
 
 def _plain(*names: str) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.checks import known_name
-from synthesis.reasons import Cell, Evidence, Kind, Note, Reason, in_words
+from synthesis.reasons import Cell, Kind, Note, Reason, in_words
 
 #: `data_set` and `backbone` of an effect that is the mean over all of them.
 ALL = "all"
@@ -215,9 +215,10 @@ class Judged:
     #: How much longer the interval is, since the cell was chosen among several.
     stretch: float = 1
     reasons: tuple[Reason, ...] = ()
-    evidence: Evidence | None = None
+    #: The networks behind a number over several networks.
+    networks: tuple[str, ...] = ()
     #: The effect by second numbers, in words.
-    second: str | None = None
+    second: str = ""
     #: Draws of the effect, if anything was resampled.
     draws: np.ndarray | None = field(default=None, repr=False, compare=False)
 
@@ -234,27 +235,17 @@ class Judged:
 
 
 def as_table(judged: Iterable[Judged]) -> pd.DataFrame:
-    """Return judged effects as a table for notebooks and figures, one row each.
-
-    The columns ``evidence`` and ``second`` are there if an effect has them.
-    """
-    judged = list(judged)
+    """Return judged effects as a table for notebooks and figures, one row each."""
     rows = []
     for each in judged:
         row: dict[str, Any] = {"claim": each.claim.id, "check": each.effect.name}
         row |= dict(zip(CELL, each.cell, strict=True))
         row |= {"effect": each.size, "runs": each.runs, "note": each.note}
-        row |= {"doubt": in_words(each.note.of(Kind.DOUBT))}
         row |= {"untestable": in_words(each.note.of(Kind.UNTESTABLE))}
         row |= {"low": each.low, "high": each.high, "verdict": each.verdict}
         row |= {name: getattr(each.effect, name) for name in ("relation", "margin", "decides")}
-        rows.append(row)
-    table = pd.DataFrame(rows)
-    for column in ("second", "evidence"):
-        values = [getattr(each, column) for each in judged]
-        if any(value is not None for value in values):
-            table[column] = values
-    return table
+        rows.append(row | {"second": each.second, "networks": each.networks})
+    return pd.DataFrame(rows)
 
 
 def refuse_duplicates(table: pd.DataFrame, levels: list[str]) -> None:

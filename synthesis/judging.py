@@ -6,13 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from statistics import NormalDist
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from synthesis import spread
-from synthesis.effects import ALL, CELL, Claim, Judged, Verdict
+from synthesis.effects import ALL, Claim, Judged, Verdict
 from synthesis.measuring import DRAWS, cells_of, measure
 from synthesis.reasons import Kind, Reason, in_words, remark
 from synthesis.spread import Spread, Trainings
@@ -127,20 +126,14 @@ def summarise(claims: Sequence[Claim], checks: pd.DataFrame) -> pd.DataFrame:
     Otherwise, a claim is not testable if an effect is not testable or lacks numbers, and supported
     if every effect is.
     """
-    deciding = checks[checks["decides"]]
+    deciding = checks[checks["decides"] & checks["data_set"].eq(ALL)]
     rows = []
     for claim in claims:
-        of_claim = deciding[deciding["claim"] == claim.id]
-        over_all = of_claim["data_set"] == ALL
-        pooled = of_claim[over_all].to_dict("records")
-        cells = of_claim[~over_all].groupby(CELL, sort=False)["verdict"].agg(_combine)
-        row: dict[str, Any] = {"claim": claim.id, "text": claim.text}
-        row |= {"source": claim.source, "check": claim.check}
-        row |= {f"cells {kind}": int((cells == kind).sum()) for kind in _OPPOSITE}
+        pooled = deciding[deciding["claim"] == claim.id].to_dict("records")
         verdict = _combine(check["verdict"] for check in pooled)
         sentence = "; ".join(map(_in_words, pooled)) + "."
-        rows.append(row | {"verdict": verdict, "cells": len(cells), "sentence": sentence})
-    return pd.DataFrame(rows)
+        rows.append((claim.id, claim.text, verdict, sentence))
+    return pd.DataFrame(rows, columns=["claim", "text", "verdict", "sentence"])
 
 
 def _pool(empty: Judged, measured: Sequence[Judged]) -> Judged:

@@ -210,14 +210,14 @@ def models(checks: pd.DataFrame, table: pd.DataFrame) -> str:
     Networks that are not testable count only if there are no others; "" without numbers.
 
     >>> cells = {"data_set": ["a", "b", "all"], "backbone": ["resnet8", "vit", "all"]}
-    >>> checks = pd.DataFrame(cells | {"effect": 0.1, "untestable": ""})
+    >>> checks = pd.DataFrame(cells | {"effect": 0.1, "untestable": "", "networks": [()] * 3})
     >>> part = checks.assign(untestable=["", "too few", ""]), checks.assign(effect=np.nan)
     >>> [models(given, pd.DataFrame()) for given in (checks, *part)]
     ['2 networks, 2 architectures, 2 families on a, b', '`resnet8` on a', '']
     """
-    evidence = checks["evidence"].iloc[0] if "evidence" in checks else None
-    if evidence and evidence.networks:
-        return f"{evidence.text} on {', '.join(sorted({*checks['data_set']} - {ALL}))}"
+    if joint_networks := checks["networks"].iloc[0]:
+        sets = ", ".join(sorted({*checks["data_set"]} - {ALL}))
+        return f"{networks_in_words(joint_networks)} on {sets}"
     cells = checks[(checks["data_set"] != ALL) & checks["effect"].notna()]
     cells = cells[cells["untestable"] == ""] if (cells["untestable"] == "").any() else cells
     names = set(cells["backbone"])

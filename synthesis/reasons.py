@@ -74,22 +74,6 @@ class Note:
         return tuple(reason for reason in self.reasons if reason.kind in kinds)
 
 
-@dataclass(frozen=True)
-class Evidence:
-    """The evidence for all effects of a claim: networks, or the quality of predictions."""
-
-    text: str
-    networks: tuple[str, ...] = ()
-    prevented: str = ""
-
-    def __str__(self) -> str:
-        since = f"undecided, since {self.prevented}" if self.prevented else ""
-        return join_texts(self.text, since)
-
-    def __bool__(self) -> bool:
-        return bool(self.text)
-
-
 def remark(text: str, *cells: Cell) -> Reason:
     """Return a reason that does not prevent a verdict."""
     return Reason(Kind.REMARK, text, cells)

@@ -24,8 +24,8 @@ from synthesis.effects import (
     refuse_duplicates,
 )
 from synthesis.judging import evaluate, summarise
-from synthesis.preconditions import Conditions, Schedule, networks_in_words
-from synthesis.reasons import Evidence, Kind, Reason, in_words, join_texts, remark
+from synthesis.preconditions import Conditions, Schedule
+from synthesis.reasons import Kind, Reason, join_texts, remark
 from synthesis.spread import WITHOUT_RUN, Trainings
 
 
@@ -63,7 +63,7 @@ class Second:
         elif not lacking and other.verdict != judged.verdict:
             reasons.append(f"by the {self.name} it is {other.verdict}")
         judged = judged.left_undecided(*(Reason(Kind.WEAKNESS, text) for text in reasons))
-        words = judged.second or ""
+        words = judged.second
         if not (np.isnan(other.size) or np.isclose(judged.size, other.size)):
             size, low, high = (number(x, "+.3f") for x in (other.size, other.low, other.high))
             bounds = "" if np.isnan(other.low) else f" [{low}, {high}]"
@@ -77,8 +77,8 @@ class Claims:
 
     `derive` computes from a results table the rows that `evaluate` takes.  Each claim is then
     checked on all data sets and backbones with numbers for it.  The rows may have the columns
-    ``reasons`` (why a number is doubted or not testable), ``networks`` or ``evidence`` (source of
-    the numbers) and ``stand_in`` (images that replace the paper's images).  If `every_variant`, it
+    ``reasons`` (why a number is doubted or not testable), ``networks`` (behind a number over
+    several) and ``stand_in`` (images that replace the paper's images).  If `every_variant`, it
     takes the rows of all variants.  `printed` does the equivalent with the paper's printed numbers
     (`printed_numbers.load`).
 
@@ -177,13 +177,8 @@ class Claims:
         return as_table(_as_printed(each, in_text) for each in judged)
 
     def verdicts(self, checks: pd.DataFrame) -> pd.DataFrame:
-        """Return a verdict for each claim; sentences end with the evidence, if there is any."""
-        summed = summarise(self.claims, checks)
-        if "evidence" not in checks:
-            return summed
-        evidence = summed["claim"].map(checks.groupby("claim")["evidence"].first())
-        words = [f" From {each}." if each else "" for each in evidence]
-        return summed.assign(sentence=summed["sentence"] + words, evidence=evidence)
+        """Return a verdict for each claim, and its effects in words."""
+        return summarise(self.claims, checks)
 
     def _rows(self, table: pd.DataFrame, variant: str) -> pd.DataFrame:
         """Return the rows of a variant, and of "primary" for methods that lack it.
@@ -239,11 +234,12 @@ class Claims:
                 resampled=self.resampled,
                 trainings=self.trainings,
             )
-            evidence = _evidence(numbers)
-            networks = evidence.networks if evidence else ()
-            networks = networks or _networks_behind(numbers, table)
+            joint: tuple[str, ...] = ()
+            if "networks" in numbers:
+                joint = tuple(dict.fromkeys(numbers["networks"].explode().dropna()))
+            networks = joint or _networks_behind(numbers, table)
             weaker = [
-                replace(each, evidence=evidence).left_undecided(
+                replace(each, networks=joint).left_undecided(
                     *preconditions.weaknesses(each, networks, conditions)
                 )
                 for each in effects
@@ -254,7 +250,7 @@ class Claims:
                 weaker = [_stands_in(each, *texts) for each in weaker]
             if claim.names and "stand_in" in numbers:
                 weaker = [_name_stand_ins(each, numbers) for each in weaker]
-            judged += _explain(weaker)
+            judged += weaker
         return judged
 
 
@@ -266,16 +262,6 @@ def _networks_behind(numbers: pd.DataFrame, table: pd.DataFrame) -> tuple[str, .
     return tuple(pd.concat([names[~joint], of_sets]).unique())
 
 
-def _evidence(numbers: pd.DataFrame) -> Evidence | None:
-    """Return the source of the numbers of one claim, if their table has it."""
-    if "networks" in numbers:
-        networks = tuple(dict.fromkeys(numbers["networks"].explode().dropna()))
-        return Evidence(networks_in_words(networks) if networks else "", networks)
-    if "evidence" in numbers:
-        return Evidence(join_texts(*numbers["evidence"].unique()))
-    return None
-
-
 def _agree(second: Second, judged: Iterable[Judged], others: Iterable[Judged]) -> list[Judged]:
     """Return effects that are only settled as others are, which may be of fewer cells."""
     by_name = {(other.claim.id, other.effect.name, other.cell): other for other in others}
@@ -284,27 +270,7 @@ def _agree(second: Second, judged: Iterable[Judged], others: Iterable[Judged]) -
         absent = Judged(each.claim, each.effect, each.cell)
         other = by_name.get((each.claim.id, each.effect.name, each.cell), absent)
         agreeing.append(second.agree(each, other))
-    return _explain(agreeing)
-
-
-def _explain(judged: Sequence[Judged]) -> list[Judged]:
-    """Return effects of claims, whose evidence names the first weakness that prevents a verdict."""
-    contradicted = {
-        each.claim.id
-        for each in judged
-        if each.verdict == Verdict.CONTRADICTED and each.cell == (ALL, ALL)
-    }
-    weak: dict[str, str] = {}
-    for each in judged:
-        reasons = each.note.of(Kind.WEAKNESS)
-        if reasons and each.claim.id not in contradicted:
-            weak.setdefault(each.claim.id, in_words(reasons))
-    return [
-        replace(each, evidence=replace(each.evidence, prevented=weak[each.claim.id]))
-        if each.evidence and each.claim.id in weak
-        else each
-        for each in judged
-    ]
+    return agreeing
 
 
 def _name_stand_ins(judged: Judged, rows: pd.DataFrame) -> Judged:

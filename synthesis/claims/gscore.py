@@ -1,8 +1,6 @@
 """The claims of *Unsupervised Evaluation of Out-of-distribution Detection* (Zhang et al. 2023).
 
-`synthesis.claims.gscore_numbers` computes the numbers.  A correlation is not a prediction, so the
-sentence of every claim about Gscores ends with the skill of the predictions, which does not
-influence the verdict.
+`synthesis.claims.gscore_numbers` computes the numbers.
 
 The margins are this project's: the paper calls a mean of 0.911 strong, and gives no bound.
 """
@@ -178,7 +176,7 @@ def other_id_set():
     needs="test sets of 50 images, with MSP and UDE + Wasserstein",
 )
 def sizes():
-    """Gscore predicts FPR95 on test sets of down to 50 images."""
+    """Gscore predicts FPR95 better than a constant on test sets of down to 50 images."""
     # The paper does not report a margin for small sets. A correlation of the sets that a line is
     # fitted to does not test its predictions, so we test if they are better than a constant.
     name = "least skill of the predicted FPR95 of MSP over sizes"

@@ -30,7 +30,6 @@ from helpers.papers.gscore.errors import CONSTANT, constant_errors, set_errors
 from helpers.papers.gscore.parameters import DETECTORS
 from synthesis.effects import refuse_duplicates
 from synthesis.reasons import Kind, Reason
-from synthesis.skills import pooled_skill
 
 #: The `backbone` of derived numbers over several networks.
 ALL_NETWORKS = "all networks"
@@ -87,21 +86,7 @@ def derive(table: pd.DataFrame) -> pd.DataFrame:
         for key, values in zip(numbers.index, numbers.to_numpy(), strict=True)
     ]
     columns = [*_PLACE, "method", "metric", "value", "bootstrap", "reasons"]
-    derived = pd.DataFrame(rows, columns=columns).assign(calibration="", test_set="all")
-    skills = {name: _skill_in_words(rows) for name, rows in table.groupby("data_set")}
-    without = derived["metric"] == "accuracy_correlation"
-    return derived.assign(evidence=derived["data_set"].map(skills).mask(without, ""))
-
-
-def _skill_in_words(table: pd.DataFrame) -> str:
-    """Return the skill of UDE + Wasserstein over detectors, networks and divisions, if any."""
-    rows = table[table["evaluator"].isin(["", PROPOSED])]
-    if not rows["variant"].eq("meta").any():  # printed numbers have no single sets
-        return ""
-    errors = set_errors(rows, tuple(TITLES)).query(f"evaluator == '{PROPOSED}'")
-    skills = {metric: pooled_skill(errors[errors["metric"] == metric]) for metric in TITLES}
-    words = [f"{text} for {TITLES[metric]}" for metric, text in skills.items() if text]
-    return f"predictions whose skill is {' and '.join(words)}" if words else ""
+    return pd.DataFrame(rows, columns=columns).assign(calibration="", test_set="all")
 
 
 def _quantities(table: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame, set[str]]]:

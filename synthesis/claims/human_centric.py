@@ -418,13 +418,13 @@ def consistent():
     about="models",
     existential=True,
     source="Tables 1 and 2, figure 4",
-    check="on some architecture, the score that is best on average over them is worse than another"
-    " by > 0.01 of average DER99",
-    needs="two architectures with all of the paper's scores",
+    check="on some network, the score that is best on average over them is worse than another by"
+    " > 0.01 of average DER99",
+    needs="two networks with all of the paper's scores",
 )
 def architecture():
-    """Which score is best depends on the architecture."""
-    name = "average DER99 lost on an architecture by keeping to one score"
+    """Which score is best depends on the network."""
+    name = "average DER99 lost on a network by keeping to one score"
     return [_average(name, "regret", "network", ">", 0.01)]
 
 

@@ -86,6 +86,7 @@ def test_stand_ins_are_named():
         "resnet20 for ResNet18",
         "union": "cifar100_mini for CIFAR-40, resnet20 for ResNet18, union: of the sets at hand",
     }
+    assert beside["deviations"].isna().all() and not beside["unit"].any()  # other images
 
 
 def test_the_first_network_stands_for_dla_in_correlations_alone():

@@ -17,10 +17,9 @@ from helpers.papers import PAPERS, TIERS
 from helpers.tables import results
 from known_unknowns.bench import packs
 from synthesis import front, openings, readme
-from synthesis.claims import load_claims
 from synthesis.effects import Verdict
 from synthesis.findings import front_page
-from synthesis.ledger import FILE, ledger, read, stored, tally
+from synthesis.ledger import FILE, ledger, read, stored
 from tests.synthesis.claim_tables import table_of
 
 
@@ -71,12 +70,6 @@ def test_clearance_tells_on_which_side_of_the_margin_an_interval_lies(rows):
     assert by_verdict.min()[Verdict.SUPPORTED] > 1
     assert by_verdict.max().get(Verdict.CONTRADICTED, -2) < -1
     assert clear[clear["verdict"] == Verdict.UNDECIDED]["clearance"].abs().max() <= 1.5
-
-
-def test_the_tally_counts_each_claim_once(rows):
-    counts = tally(rows)
-    claims = {name: len(load_claims(paper.name).claims) for name, paper in PAPERS.items()}
-    assert counts.groupby("paper").sum().sum(axis=1).div(len(TIERS) + 1).to_dict() == claims
 
 
 def test_tables_are_read_where_they_lie(tmp_path, monkeypatch):

@@ -6,13 +6,12 @@ import pytest
 
 from helpers.files import project_root
 from helpers.papers.human_centric.parameters import FRESH
-from helpers.papers.unknown_detection.methods import training_of
 from helpers.papers.unknown_detection.parameters import METHODS
 from helpers.tables import results
 from synthesis.claims import load_claims
 from synthesis.effects import Claim, Effect, Verdict, number
 from synthesis.judging import evaluate
-from synthesis.spread import WITHOUT_RUN, Trainings, Values, jackknife, spreads
+from synthesis.spread import WITHOUT_RUN, Trainings, jackknife
 from tests.synthesis.claim_tables import MODELS
 from tests.synthesis.claim_tables import gscore as of_sets
 from tests.synthesis.claim_tables import human_centric as models
@@ -50,9 +49,6 @@ def test_more_runs_of_a_method_never_cost_certainty():
     for count in range(1, 6):
         row = judged(numbers(np.add(FIVE, 0.1)[:count], FIVE))
         widths.append(row.high - row.low)
-    runs = [spreads({"a": Values(np.array(FIVE[:n])), "b": Values(np.array(FIVE))}, [])["a"]
-            for n in range(1, 6)]  # fmt: skip
-    assert [each.freedom for each in runs] == [4, 5, 6, 7, 8]
     assert widths[0] > widths[1] > widths[2] > widths[4]
 
 
@@ -167,9 +163,3 @@ def test_two_networks_with_the_papers_schedule_settle_that_no_algorithm_is_bette
     verdict = claims.verdicts(claims.check(table)).set_index("claim")["verdict"]
     assert claims.settled_by.startswith("the paper's two networks with its schedule")
     assert verdict[claims.main] == expected
-
-
-def test_odin_has_the_networks_of_the_baseline_and_crl_has_others():
-    assert [training_of(name) for name in ("odin", "crl", "ensemble")] == [
-        "baseline", "crl", "ensemble",
-    ]  # fmt: skip

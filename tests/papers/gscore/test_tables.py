@@ -1,4 +1,4 @@
-"""Tables and skills of a made-up results table; the README shows the main tables."""
+"""Tables of a made-up results table; the README shows the main tables."""
 
 from itertools import product
 
@@ -6,8 +6,6 @@ import pandas as pd
 import pytest
 
 from helpers.papers.gscore import tables
-from helpers.papers.gscore.errors import METRIC_TITLES, set_errors
-from synthesis.skills import pooled_skill, skills
 
 RMSE = {"kmeans_l2": 0.08, "ude_wasserstein": 0.03, "ude_l2": 0.05, "confidence": 0.4}
 SETS = {"waves": 0.9, "dice": 0.6, "maps": 0.3, "fire": 0.5, "fish": 0.5}  # and their FPR95
@@ -25,11 +23,9 @@ def table(table_of):
             cells.append((method, f"rmse_{metric}", "all", "primary", run, value))
     for run, name in ((0, "waves"), (0, "maps"), (1, "dice"), (1, "maps")):
         cells.append((UDE, "predicted_fpr95", name, "primary", run, SETS[name] + 0.04))
-    for variant, (index, name) in product(("meta", "test"), enumerate(SETS)):
-        truth = SETS[name] if variant == "test" else 0.0
+    for variant, (name, value) in product(("meta", "test"), SETS.items()):
+        truth = value if variant == "test" else 0.0
         cells.append(("msp", "fpr95", name, variant, 0, truth))
-        for method in ("msp/ude_l2", UDE):  # the second has stored predictions
-            cells.append((method, "gscore", name, variant, 0, 5.0 + (variant == "meta") * index))
     names = ("method", "metric", "test_set", "variant", "run", "value")
     rows = [dict(zip(names, cell, strict=True)) | {"backbone": "resnet20"} for cell in cells]
     return table_of(rows, paper="gscore")
@@ -75,18 +71,3 @@ def test_means_are_over_the_sets_that_a_run_predicts(table):
     assert pairs == {(name, "test") for name in ("waves", "dice", "maps")}
     with pytest.raises(ValueError, match="table: no predictions"):
         tables.compare(table[table["metric"] == "fpr95"])
-
-
-def test_skills_are_of_stored_predictions_or_of_a_line(table):
-    """Truths 0.9, 0.6 and 0.3 are missed by 0.04 each; the constant and the line are 0."""
-    errors = set_errors(table, [*METRIC_TITLES])
-    assert len(errors) == 2 * 2 * 2
-    assert set(errors["metric"]) == {"fpr95"}
-    rows = skills(errors).set_index("evaluator")
-    value = 1 - 4 * 0.04**2 / (0.9**2 + 0.6**2 + 2 * 0.3**2)
-    assert rows["value"].to_dict() == pytest.approx({"ude_wasserstein": value, "ude_l2": 0})
-    assert rows["text"]["ude_wasserstein"].startswith(f"{value:.2f} [")
-    assert rows["text"]["ude_l2"].endswith("no better than guessing")
-    assert pooled_skill(errors[:4]) == rows["text"]["ude_wasserstein"]
-    assert pooled_skill(errors[:2]) == ""
-    assert skills(errors[:0]).empty

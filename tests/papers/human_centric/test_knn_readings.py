@@ -1,9 +1,13 @@
-"""KNN with features that are not divided by their norms: the committed rows, and the page."""
+"""Readings of KNN and trainings of one size: the committed rows, and the page."""
 
 from itertools import product
 
+import pandas as pd
+
 from helpers.files import project_root
+from helpers.papers.human_centric.parameters import PAPER_METHODS
 from helpers.tables import results
+from synthesis.claims import load_claims
 
 PRETRAINED = project_root() / "results/pretrained"
 PAGE = project_root() / "book/fidelity_human_centric.md"
@@ -18,3 +22,27 @@ def test_the_page_shows_both_readings_of_knn():
         (other,) = unchanged.query(where)["value"]
         values = [*table.query(where).loc[["msp", "knn"], "value"], other]
         assert " | ".join(f"{100 * value:.1f}" for value in values) in PAGE.read_text("utf-8")
+
+
+def test_four_trainings_of_one_size_have_three_best_scores():
+    rows = results.read(PRETRAINED / "human_centric.parquet")
+    rows = rows[rows["backbone"].str.match("resnet20[^+]*$") & rows["method"].isin(PAPER_METHODS)]
+    where = "metric == 'der99' and variant == 'fresh threshold' and test_set == 'average'"
+    rates = rows.query(where).pivot(index="backbone", columns="method", values="value")
+    assert sorted(rates.idxmin(axis=1)) == ["gradnorm", "knn", "vim", "vim"]
+    lost = rates["knn"] - rates.min(axis=1)
+    assert f"keeping to KNN loses {100 * lost.max():.1f} points" in PAGE.read_text("utf-8")
+
+
+def test_a_network_of_a_third_family_changes_no_verdict():
+    ours = results.read(PRETRAINED / "human_centric.parquet")
+    other = results.read(PRETRAINED / "human_centric-lmfrnet.parquet")
+    rates = other.query("metric == 'der99' and test_set == 'average'")
+    rates = 100 * rates.set_index(["method", "variant"])["value"]
+    (msp, fresh_msp), (knn, fresh_knn) = rates["msp"], rates["knn"]
+    text = f"{msp:.1f} % with MSP and {knn:.1f} % with KNN, with a fresh threshold {fresh_msp:.1f}"
+    assert f"{text} and {fresh_knn:.1f} %" in PAGE.read_text("utf-8")
+    claims = load_claims("human_centric")
+    tables = (ours, pd.concat([ours, other], ignore_index=True))
+    before, both = (claims.verdicts(claims.check(table))["verdict"].tolist() for table in tables)
+    assert both == before
