@@ -64,8 +64,7 @@ def test_the_first_cell_shows_the_values_of_tier_mini(path):
     source = next(cell for cell in cells(path, "code") if cell["tags"] == ["parameters"])["source"]
     values = {}
     exec(source, values)
-    wrong = {name: shown[name] for name in values.keys() & shown if values[name] != shown[name]}
-    assert not {name: value for name, value in wrong.items() if values[name] is not None}
+    assert not [name for name in values.keys() & shown if values[name] not in (None, shown[name])]
     for line in source.splitlines():
         name, _, comment = line.partition("  # ")
         assert 1 <= len(comment.split()) <= 8, f"{name}: a comment of about five words expected"
