@@ -47,7 +47,7 @@ class Bank:
     """
 
     def __init__(self, rows, factors, offsets, length):
-        largest = np.abs(rows).max(initial=0)
+        largest = max(rows.max(initial=0), -rows.min(initial=0))  # without a copy
         if not 1 / _FAR < largest < _FAR:  # products of float32 may overflow, or lose digits
             rows, factors = _rescaled(rows, factors)
         self.exact = rows, factors, offsets
