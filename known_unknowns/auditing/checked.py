@@ -108,6 +108,8 @@ def set_names(
     for name in arrays:
         if name in ("ood_logits", "ood_probabilities", "ood_features"):
             raise ValueError(f"{name}: without the set's name; call it ood_NAME_{name[4:]}")
+        if name.startswith("new_"):
+            raise ValueError(f"{name}: call the array production_{name[4:]}")
         known_name("array", name, {*kinds, *SINGLE, "train_labels"})
     for name in needed:
         if name not in arrays:

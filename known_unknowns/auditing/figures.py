@@ -124,6 +124,7 @@ def reliability(audit: Audit) -> np.ndarray:
 def score_ranking(audit: Audit) -> Axes:
     """Draw the AURC of all scores with its intervals, the best one on top."""
     areas = audit.ranking[audit.ranking["metric"] == "aurc"]
+    areas = areas.assign(**100 * areas[["value", "low", "high"]])
     titles = {name: title(name) for name in areas["score"].unique()}
     names = list(titles)
     # long titles are next to the axis, and do not make it smaller
@@ -147,7 +148,9 @@ def score_ranking(audit: Audit) -> Axes:
             elinewidth=1.2,
             label=of_unit(words, audit.inputs.unit),
         )
-    ax.set(yticks=range(len(names)), ylim=(len(names) - 0.4, -0.6), xlabel="AURC, lower is better")
+    ax.set(
+        yticks=range(len(names)), ylim=(len(names) - 0.4, -0.6), xlabel="AURC (%), lower is better"
+    )
     ax.set_yticklabels(titles.values())
     ax.get_yticklabels()[names.index(audit.best[0])].set_fontweight("bold")
     ax.grid(axis="x", color="#dddddd", linewidth=0.6)

@@ -53,10 +53,10 @@ def test_one_sentence_names_three_causes_with_the_share_of_each():
     assert "There is no evidence that the 1500" in same.sentences("unlabelled")[0]
     arrays, _ = new_images(0.75, 0)
     mixed = audit(arrays, replicates=5)
-    assert mixed.unlabelled["least"] > 0.05
-    assert mixed.unlabelled["rest"][0] == 0
-    assert mixed.unlabelled["to_state"] is None
-    _, low, high = mixed.unlabelled["mixture"]["moved"]
+    assert mixed.unlabelled.least > 0.05
+    assert mixed.unlabelled.rest[0] == 0
+    assert mixed.unlabelled.to_state is None
+    _, low, high = mixed.unlabelled.mixture.moved
     assert 0.3 < low < 0.5 < high < 0.7
     sentence = mixed.sentences("unlabelled")[0]
     assert "another mixture of the known classes explains" in sentence
@@ -64,9 +64,9 @@ def test_one_sentence_names_three_causes_with_the_share_of_each():
     assert "no evidence of changed images or of unknown classes" in sentence
     arrays, new = new_images(0.25, 0.3)
     foreign = audit(arrays, replicates=5)
-    least, share = foreign.unlabelled["rest"]
+    least, share = foreign.unlabelled.rest
     assert 0.15 < least < 0.3 < share + 0.1
-    assert foreign.unlabelled["mixture"]["moved"][1] == 0
+    assert foreign.unlabelled.mixture.moved[1] == 0
     sentence = foreign.sentences("unlabelled")[0]
     assert sentence.startswith(f"At least {100 * least:.1f} % of the 1500 unlabelled images are")
     assert "these two causes cannot be told apart without labels; another mixture of" in sentence
@@ -83,7 +83,7 @@ def test_a_share_of_changed_images_is_certain_if_labels_show_fewer_unknown_ones(
     drawn = np.random.default_rng(0).permutation(1500)[:200]
     given[drawn] = np.maximum(new, 0)[drawn]  # people recognise each image
     audited = audit(arrays | {"production_labels": given}, replicates=5)
-    least = audited.unlabelled["rest"][0] - audited.unlabelled["labelled"]["unknown"].high
+    least = audited.unlabelled.rest[0] - audited.unlabelled.labelled.unknown.high
     assert least > 0.2
     assert f"so at least {100 * least:.1f} % are changed;" in audited.sentences("unlabelled")[0]
 
