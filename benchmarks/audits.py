@@ -83,6 +83,8 @@ ALLOWED = {
 }
 #: Numbers without a guarantee for all draws: they hold if there is an answer.
 IF_ANSWERED = ("average", "bracket", "accepted", "moved")
+#: Columns with the draws of numbers that the first draws do not have.
+NEWER = {"aurc": "aurc, answers", "moved": "moved, answers", "rest": "moved, answers"}
 KEYS = ["network", "change", "labels", "unknown", "images"]
 COLUMNS = [*KEYS, "draws", "narrow"]
 COLUMNS += [f"{name}{end}" for name in ALLOWED for end in ("", ", answers")]
@@ -122,9 +124,9 @@ class Law(NamedTuple):
     unknown: np.ndarray
     share: float
 
-    def risk(self, threshold: float, share: float | None = None) -> float:
+    def risk(self, threshold: float) -> float:
         """Return the share of wrong answers among the accepted answers."""
-        share = self.share if share is None else share
+        share = self.share
         kept = self.scores >= threshold
         let_in = share * (self.unknown >= threshold).mean()
         wrong = (1 - share) * (kept & ~self.outputs.correct).mean() + let_in
@@ -134,8 +136,8 @@ class Law(NamedTuple):
     def risk_of(self, answer: int, threshold: float) -> float:
         """Return the risk of an answer, without unknown images."""
         among = self.outputs.predictions == answer
-        part = self._replace(scores=self.scores[among], outputs=self.outputs.subset(among))
-        return part.risk(threshold, 0)
+        part = self.outputs.subset(among)
+        return Law(self.scores[among], part, self.unknown, 0).risk(threshold)
 
     def shares(self) -> np.ndarray:
         """Return the shares of the known classes."""
@@ -250,8 +252,8 @@ def populations() -> Iterator[Population]:
         yield Population(network, "none", known, [known], sets)
         yield Population(network, "groups", known, [known], sets)
         mixtures = [
-            known.subset(np.repeat(np.arange(len(known)), 1 + (TIMES - 1) * frequent))
-            for frequent in (known.labels % FIFTHS == first for first in range(FIFTHS))
+            known.subset(np.repeat(np.arange(len(known)), np.where(frequent, TIMES, 1)))
+            for frequent in np.arange(FIFTHS)[:, None] == known.labels % FIFTHS
         ]
         yield Population(network, "mixture", known, mixtures, sets)
 
@@ -281,7 +283,6 @@ def simulate() -> pd.DataFrame:
         with atomic_path(STORED) as temporary:
             table = pd.DataFrame(list(rows.values()), columns=COLUMNS).fillna(0).round(4)
             table.to_csv(temporary, index=False)
-        print(*keys, row["draws"])
     return pd.read_csv(STORED)
 
 
@@ -314,16 +315,6 @@ def false_numbers(
     yield from of_new(audited, after, labels)
 
 
-def counted(name: str) -> str:
-    """Return the column with the number of draws for which a number counts.
-
-    The numbers of another mixture are newer than the first draws.
-    """
-    if name == "rest":
-        return "moved, answers"
-    return f"{name}, answers" if name in (*IF_ANSWERED, "aurc") else "draws"
-
-
 def failing(table: pd.DataFrame) -> list[str]:
     """Return each cell in which a number is false more often than allowed, beyond chance.
 
@@ -333,7 +324,7 @@ def failing(table: pd.DataFrame) -> list[str]:
     for keys in (KEYS[:3], KEYS[:4], KEYS[1:4], KEYS[1:], KEYS):
         sums = table.groupby(keys).sum(numeric_only=True)
         for name, allowed in ALLOWED.items():
-            counts = sums[counted(name)]
+            counts = sums[f"{name}, answers" if name in IF_ANSWERED else NEWER.get(name, "draws")]
             most = binom.isf(CHANCE, counts, allowed)
             for cell, row in sums[sums[name] > most].iterrows():
                 reported.append(f"{cell}: {name}, {row[name]:g} of {counts[cell]:g}")

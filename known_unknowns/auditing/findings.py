@@ -102,6 +102,7 @@ def facts(audit: Audit) -> dict:
     beyond = [row for row in audit.classes if row.beyond]
 
     needed = guarantees.images_needed(settings.risk, settings.confidence)
+    given = "logits" if inputs.level else "probabilities"
 
     def ranked(metric: str, name: str) -> pd.Series:
         rows = audit.ranking[audit.ranking["metric"].eq(metric) & audit.ranking["set"].eq(name)]
@@ -117,7 +118,7 @@ def facts(audit: Audit) -> dict:
             "share": labels.max() / len(inputs.validation),
         },
         "rarest": recalls[:NAMED],
-        "asks": _ASKS[demands(audit.score)],
+        "asks": _ASKS[demands(audit.score)].replace("logits", given),
         "compared": min(len(audit.choosing), COMPARED),
         "ranked": ranked,
         "again": [row for row in confirmed if row["metric"] == "aurc"][-1],

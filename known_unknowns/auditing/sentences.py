@@ -117,8 +117,8 @@ def _per_cent(value: float, form: str = ".1f") -> str:
 
 
 def _aurc(value: float) -> str:
-    """Return an AURC in per cent, with two digits if it is below 1 %."""
-    return _per_cent(value, ".1f" if value >= 0.01 else ".2g")
+    """Return an AURC in per cent, with another decimal if it is below 1 %."""
+    return _per_cent(value, ".1f" if value >= 0.01 else ".2f")
 
 
 def _p_value(value: float) -> str:

@@ -7,6 +7,7 @@ fields of the record before it.
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -86,7 +87,7 @@ class Choice:
     held_out: np.ndarray  # the measuring images that are not among the choosing images
     halves: dict[str, Half]  # the measuring half of each group
     temperature: float
-    warned: list[str]  # warnings of the fit of the temperature
+    warned: list[str]  # why the temperature stays 1
     left_out: dict[str, str]
     ranking: pd.DataFrame
     best: list[str]
@@ -259,11 +260,12 @@ def _divide(inputs: Inputs, seed: int) -> tuple[dict[str, Half], dict[str, Half]
 
 
 def _fit_temperature(validation: Outputs, places: np.ndarray) -> tuple[float, list[str]]:
-    """Return the temperature, and the warnings of its fit."""
+    """Return the temperature, and the reason why it stays 1, if there is one."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", RuntimeWarning)
         temperature = fit_temperature(validation.logits[places], validation.labels[places])
-    return temperature, [str(warning.message) for warning in caught]
+    reasons = [re.split(": |, ", str(warning.message))[1] for warning in caught]
+    return temperature, [f"The temperature stays 1, because {reason}." for reason in reasons]
 
 
 def measure(choice: Choice) -> Measurement:
