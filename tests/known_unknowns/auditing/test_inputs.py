@@ -324,7 +324,6 @@ def test_a_bad_array_is_refused_with_a_remedy(arrays, write, name, change, messa
         lambda labels: np.eye(4)[labels],
         lambda labels: np.eye(4, dtype=bool)[labels],
         lambda labels: labels.astype(float),
-        lambda labels: labels.astype(str),
         lambda labels: np.where(labels == 0, 4, labels),
     ],
 )
