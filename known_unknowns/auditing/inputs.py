@@ -111,11 +111,6 @@ class Inputs:
                     f"{name}: one for each of {len(self.validation)} images expected, got shape "
                     f"{np.shape(values)}"
                 )
-        if 0 < self.grouped < LEAST:
-            raise ValueError(
-                f"groups: at least {LEAST} expected, got {self.grouped}; bring images of other "
-                "scenes, patients or videos"
-            )
         if taken := {*self.ood} & {*_TAKEN}:
             raise ValueError(f"ood: a set cannot be called '{min(taken)}'; give it another name")
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 import helpers.scores
 from helpers import checkpoints
@@ -30,7 +31,6 @@ from known_unknowns.without_labels import conformal_p_values
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.typing import ArrayLike
 
 
 #: Possible inputs of a rejector.

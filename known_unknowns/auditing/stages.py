@@ -25,7 +25,7 @@ from helpers.scores.calibration import confidences, fit_temperature, softmax
 from known_unknowns.auditing import doubts, labelling, ranking, unlabelled_images
 from known_unknowns.auditing import thresholds as rules
 from known_unknowns.auditing.doubts import Doubt
-from known_unknowns.auditing.inputs import Inputs
+from known_unknowns.auditing.inputs import LEAST, Inputs
 from known_unknowns.auditing.ranking import ID, Half
 from known_unknowns.auditing.thresholds import Guaranteed, OfClass, Sample, Threshold
 from known_unknowns.auditing.units import of_unit
@@ -164,6 +164,11 @@ class Estimates(Guarantee):
 
 def choose(inputs: Inputs, settings: Settings, tell: Callable[[str], object]) -> Choice:
     """Fit the temperature and all scores, and choose a score, on the choosing halves."""
+    if 0 < inputs.grouped < LEAST:
+        raise ValueError(
+            f"groups: at least {LEAST} expected, got {inputs.grouped}; bring images of other "
+            "scenes, patients or videos"
+        )
     tell("looks for copies, and for labels that do not fit")
     found = doubts.find_doubts(inputs)
     choosing, measuring = _divide(inputs, settings.seed)

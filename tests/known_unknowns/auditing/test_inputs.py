@@ -432,7 +432,7 @@ def test_inputs_that_do_not_fit_are_refused(inputs, change, message):
 
 def test_a_single_group_is_refused(inputs):
     with pytest.raises(ValueError, match="groups: at least 20 expected, got 1"):
-        replace(inputs, groups=np.zeros(300, int))
+        audit(replace(inputs, groups=np.zeros(300, int)))
 
 
 def test_wishes_that_make_no_sense_are_refused(inputs, wishes, message):
