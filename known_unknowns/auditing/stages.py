@@ -415,11 +415,15 @@ def _for_production(measured: Measurement) -> dict[str, Threshold]:
     sample = measured.sample
     if not share_bound(sample.scores[measured.independent], scores):
         return {}
-    new = Sample(scores, labels == production.predictions)
-    threshold = rules.promise_production(
-        sample, new.subset(labelling.labelled_of(labels)), settings.risk, settings.confidence
+    new = replace(sample, scores=scores, correct=labels == production.predictions, groups=None)
+    threshold = rules.promise_risk(
+        sample,
+        new.subset(labelling.labelled_of(labels)),
+        settings.risk,
+        settings.confidence,
+        "promise_of_production",
     )
-    return {} if threshold is None else {"production": threshold}
+    return {} if threshold.problem else {"production": threshold}
 
 
 def estimate(guaranteed: Guarantee) -> Estimates:

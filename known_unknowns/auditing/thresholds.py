@@ -121,9 +121,10 @@ def one_of_each(count: int, groups: np.ndarray | None) -> np.ndarray:
 def _effects(value: float, sample: Sample, behind: Sample) -> dict:
     """Return the coverage, risk and accepted OOD shares of a threshold.
 
-    The risk is of the images `behind` the guarantee.
+    The risk is of the images `behind` the guarantee if some of these are unknown.
     """
-    accepted = behind.subset(behind.scores >= value)
+    measured = behind if behind.unknown else sample
+    accepted = measured.subset(measured.scores >= value)
     return {
         "value": value,
         "coverage": sample.share(sample.scores >= value),
@@ -179,24 +180,27 @@ def draw_mixture(sample: Sample, unknown: float, *, seed: int = 0) -> Sample:
     return replace(known, scores=drawn, correct=right, groups=None, unknown=unknown)
 
 
-def promise_risk(sample: Sample, mixture: Sample, risk: float, confidence: float) -> Threshold:
+def promise_risk(
+    sample: Sample,
+    behind: Sample,
+    risk: float,
+    confidence: float,
+    macro: str = "promise_of_risk",
+) -> Threshold:
     """Return the threshold that guarantees a risk, or the reason why none exists.
 
-    The images behind the guarantee are a `mixture`, of `draw_mixture`.
+    The images `behind` the guarantee are of `draw_mixture`, or new images with labels; an answer to
+    an image of an unknown class is not correct.
     """
     try:
         rule = guarantees.risk_threshold(
-            mixture.scores,
-            mixture.correct,
-            risk=risk,
-            confidence=confidence,
-            groups=mixture.groups,
+            behind.scores, behind.correct, risk=risk, confidence=confidence, groups=behind.groups
         )
     except ValueError as error:
         problem = str(error).partition(": ")[2]
-        return Threshold("risk", risk, problem=problem, unknown=mixture.unknown)
-    promise = mixture.render("promise_of_risk", risk=risk, confidence=confidence)
-    return Threshold("risk", risk, promise, **_effects(rule.threshold, sample, mixture))
+        return Threshold("risk", risk, problem=problem, unknown=behind.unknown)
+    promise = behind.render(macro, risk=risk, confidence=confidence)
+    return Threshold("risk", risk, promise, **_effects(rule.threshold, sample, behind))
 
 
 def fall_back(
@@ -218,22 +222,6 @@ def fall_back(
         promise = mixture.render(macro, risk=wished, confidence=confidence)
         thresholds[name] = Threshold(wish, wished, promise, **_effects(value, sample, mixture))
     return thresholds
-
-
-def promise_production(
-    sample: Sample, labelled: Sample, risk: float, confidence: float
-) -> Threshold | None:
-    """Return the threshold that a random draw of new images guarantees for them, or None.
-
-    An answer to a `labelled` image of an unknown class is not correct.
-    """
-    with suppress(ValueError):
-        rule = guarantees.risk_threshold(
-            labelled.scores, labelled.correct, risk=risk, confidence=confidence
-        )
-        promise = sample.render("promise_of_production", risk=risk, confidence=confidence)
-        return Threshold("risk", risk, promise, **_effects(rule.threshold, sample, sample))
-    return None
 
 
 def promise_cost(
