@@ -42,7 +42,7 @@ def compare() -> pd.DataFrame:
                 with suppress(ValueError):  # there is no threshold
                     threshold = find(scores[part], test.correct[part], risk=risk)
                 kept = scores >= (np.inf if threshold is None else threshold)
-                reached = float((~test.correct[kept]).mean()) if kept.any() else 0.0
+                reached = (~test.correct[kept]).mean() if kept.any() else 0.0
                 rows.append((network, images, method, kept.mean(), reached, reached > risk))
     names = ["network", "images", "method"]
     table = pd.DataFrame(rows, columns=[*names, "coverage", "risk", "violated"])

@@ -41,10 +41,10 @@ def truth(tmp_path, monkeypatch):
     return new
 
 
-def fill(truth, names=("ant", "bee", "cow", "dog")):
+def fill(truth):
     """Fill in the table of an audit, and return its path."""
     table = pd.read_csv("my audit/to_label.csv", dtype=str, keep_default_na=False)
-    words = np.append(names, "-1")
+    words = np.array(["ant", "bee", "cow", "dog", "-1"])
     table["label"] = words[truth[table["image"].astype(int)]]
     table.to_csv("my audit/to_label.csv", index=False)
     return table
