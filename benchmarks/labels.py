@@ -21,7 +21,6 @@ from known_unknowns.few_labels import ERROR, labelled_share, promise_evidence
 from known_unknowns.guarantees import clopper_pearson
 
 INTERVALS = Path(__file__).with_name("results") / "labels.csv"
-DECISIONS = INTERVALS.with_name("decisions.csv")
 SHARES = (0, 0.01, 0.05, 0.2, 0.5, 0.8)
 #: Numbers of labels, and of new images.
 SIZES = ((60, 200), (60, 1000), (60, 3000), (200, 3000))
@@ -106,5 +105,5 @@ def decisions() -> pd.DataFrame:
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    decisions().round(3).to_csv(DECISIONS, index=False)
+    print(decisions().round(3).to_string(index=False))
     intervals().round(4).to_csv(INTERVALS, index=False)
