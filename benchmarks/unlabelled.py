@@ -73,9 +73,9 @@ def compare(network: str, id_set: str, risk: float) -> list[tuple]:
             others = packs[name].subset(slice(sizes[1]))
             seen = first.look_at(mixture := unlabelled([ours, others]))
             correct = np.append(ours.correct, np.zeros(sizes[1], bool))
-            stated = seen["to_state"]
+            stated = seen.to_state
             accepted = correct[first.rejector.accepts(mixture)]
-            brackets = held(seen["accuracy"], correct), held(seen["accepted"], accepted)
+            brackets = held(seen.accuracy, correct), held(seen.accepted, accepted)
             if stated and stated not in again:
                 again[stated] = audit(inputs, risk=risk, unknown_share=stated, replicates=20)
             coverage = exceeded = np.nan

@@ -17,6 +17,7 @@ from known_unknowns.auditing.ranking import ID
 from known_unknowns.auditing.rejector import Rejector
 from known_unknowns.auditing.sentences import render, to_html
 from known_unknowns.auditing.thresholds import check_share
+from known_unknowns.auditing.unlabelled_images import Unlabelled
 from known_unknowns.auditing.watching import cut_of
 
 #: Largest number of scores of known images that a rejector keeps for its p-values.
@@ -64,11 +65,11 @@ class Audit(stages.Estimates):
     hard : dict of str to ndarray
         The set that the chosen score separates worst from ID images, on the choosing halves, and
         its scores.  A guarantee for a share of unknown images is for this set.
-    promised_on : (ndarray, ndarray)
-        Scores and correctness of the images behind the guarantee of a risk.
-    classes, answers, strata : list of dict
+    promised_on : Sample
+        Images behind the guarantee of a risk.
+    classes, answers, strata : list of OfClass, list of Guaranteed, list of Guaranteed
         Accuracy and risk of each class, and the guarantee of each answer and stratum.
-    unlabelled, drift : dict
+    unlabelled, drift : Unlabelled, Drift
         Estimates for the unlabelled images; None without unlabelled images.
     claimed, sure : ndarray of float64
         Largest probability of each validation image, before and after temperature scaling.
@@ -111,8 +112,8 @@ class Audit(stages.Estimates):
         """Write report, numbers, and a rejector if there is a threshold; return the paths."""
         return report.save(self, folder)
 
-    def look_at(self, production: Outputs) -> dict:
-        """Return the estimates for unlabelled images, see `prediction.look_at_unlabelled`."""
+    def look_at(self, production: Outputs) -> Unlabelled:
+        """Return the estimates for unlabelled images."""
         return stages.look_at(self, production)
 
 
@@ -285,7 +286,7 @@ def _watched(audited: stages.Estimates) -> dict[str, np.ndarray]:
 
 def _thresholds_by_answer(audited: stages.Estimates) -> np.ndarray | None:
     """Return the guaranteed threshold of each answer, infinite without one; None without any."""
-    values = np.array([row["value"] for row in audited.answers], float)
+    values = np.array([row.value for row in audited.answers])
     if np.isnan(values).all():
         return None
     return np.where(np.isnan(values), np.inf, values)

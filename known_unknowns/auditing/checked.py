@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
 
@@ -30,6 +31,7 @@ NO_LABEL = {-100, -1, 100, 255}
 LARGEST = 1e15
 #: First characters of a cell that a spreadsheet computes as a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_WHOLE = re.compile(r"[+-]?\d{1,18}(\.0*)?")
 _MOST_DIGITS = 6  # decimal places of rounded probabilities
 _TOGETHER = (
     "train_logits train_labels", "train_labels train_logits", "train_features train_logits",
@@ -108,6 +110,8 @@ def set_names(
     for name in arrays:
         if name in ("ood_logits", "ood_probabilities", "ood_features"):
             raise ValueError(f"{name}: without the set's name; call it ood_NAME_{name[4:]}")
+        if name.startswith("new_"):
+            raise ValueError(f"{name}: call the array production_{name[4:]}")
         known_name("array", name, {*kinds, *SINGLE, "train_labels"})
     for name in needed:
         if name not in arrays:
@@ -327,9 +331,9 @@ def some_labels(
         )
     result = np.full(len(values), NOT_LABELLED)
     if values.dtype.kind == "U":
-        known = arrays.get("class_names", ())
-        unknown = (values == str(NO_CLASS)) & (str(NO_CLASS) not in known)
-        empty = np.isin(values, ("", str(NOT_LABELLED)))
+        known = {*arrays.get("class_names", ())}
+        unknown = np.isin(values, [*{"-1", "-1.0"} - known])
+        empty = np.isin(values, ["", "-2"])
     else:
         unknown = values == NO_CLASS
         empty = values == NOT_LABELLED
@@ -341,20 +345,23 @@ def some_labels(
 
 
 def _numbers_of(name: str, labels: np.ndarray, names: np.ndarray | None) -> np.ndarray:
-    """Return the class numbers of labels that are texts."""
+    """Return the class numbers of labels that are texts: names of classes, or whole numbers.
+
+    A float such as 3.0 is a whole number: an empty cell of another set makes floats of integers.
+    """
     texts = {*labels.tolist()}
+    numbers = {} if names is None else {name: i for i, name in enumerate(names.tolist())}
+    if not texts <= {*numbers} and all(map(_WHOLE.fullmatch, texts)):
+        return labels.astype(float).astype(np.int64)
     if names is None:
         remedy = (
             "give class_names, the names in the order of the logits (of scikit-learn, "
             "class_names=model.classes_), or in a table the columns logit_CLASS or prob_CLASS"
         )
-        if all(text.isdecimal() for text in texts):
-            remedy = f"write {name}.astype(int)"
-        elif {text.lower() for text in texts} <= {"true", "false"}:
+        if {text.lower() for text in texts} <= {"true", "false"}:
             remedy = "write 1 for true and 0 for false"
         example = min(texts, key=lambda text: (text.isdecimal(), text))
         raise ValueError(f"{name}: class numbers expected, got texts such as {example!r}; {remedy}")
-    numbers = {text: number for number, text in enumerate(names.tolist())}
     if unknown := sorted(texts - numbers.keys()):
         near = difflib.get_close_matches(unknown[0], numbers, n=1) or [*numbers][:3]
         raise ValueError(

@@ -6,6 +6,7 @@ An audit assumes correct labels and independent draws; the report begins with ev
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from helpers.scores.calibration import row_blocks, softmax
 from known_unknowns.auditing.checked import row_by_row
 from known_unknowns.auditing.inputs import Inputs
 from known_unknowns.auditing.sentences import render
-from known_unknowns.auditing.thresholds import share
+from known_unknowns.auditing.thresholds import one_of_each, share
 from known_unknowns.auditing.units import IMAGE
 
 #: Largest number of classes or images in a sentence.
@@ -51,9 +52,18 @@ def _doubt(name: str, unit: str, **numbers) -> Doubt:
 
 
 def find_doubts(inputs: Inputs) -> tuple[Doubt, ...]:
-    """Return the evidence against the validation images, the worst first."""
+    """Return the evidence against the validation images, the worst first.
+
+    The images of a group are similar, so labels and copies are of one random image of each.
+    """
     part = inputs.validation
     absent = np.flatnonzero(np.bincount(part.labels, minlength=part.num_classes) == 0)
+    if inputs.groups is not None:
+        order = np.random.default_rng(0).permutation(len(part))
+        kept = np.sort(order[one_of_each(len(part), inputs.groups_of(order))])
+        part = part.subset(kept)
+        files = tuple(inputs.files[place] for place in kept) if inputs.files else ()
+        inputs = replace(inputs, validation=part, files=files, groups=None, strata=None)
     found = [*_of_labels(part, inputs.unit), *_of_copies(inputs)]
     if len(absent):
         named = _named([inputs.class_names[number] for number in absent])

@@ -13,6 +13,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgba
+from matplotlib.ticker import PercentFormatter
 
 from helpers import metrics
 from known_unknowns import LOOK
@@ -124,6 +125,7 @@ def reliability(audit: Audit) -> np.ndarray:
 def score_ranking(audit: Audit) -> Axes:
     """Draw the AURC of all scores with its intervals, the best one on top."""
     areas = audit.ranking[audit.ranking["metric"] == "aurc"]
+    areas = areas.assign(**100 * areas[["value", "low", "high"]])
     titles = {name: title(name) for name in areas["score"].unique()}
     names = list(titles)
     # long titles are next to the axis, and do not make it smaller
@@ -147,7 +149,9 @@ def score_ranking(audit: Audit) -> Axes:
             elinewidth=1.2,
             label=of_unit(words, audit.inputs.unit),
         )
-    ax.set(yticks=range(len(names)), ylim=(len(names) - 0.4, -0.6), xlabel="AURC, lower is better")
+    ax.set(
+        yticks=range(len(names)), ylim=(len(names) - 0.4, -0.6), xlabel="AURC (%), lower is better"
+    )
     ax.set_yticklabels(titles.values())
     ax.get_yticklabels()[names.index(audit.best[0])].set_fontweight("bold")
     ax.grid(axis="x", color="#dddddd", linewidth=0.6)
@@ -181,7 +185,7 @@ def selective_risk(audit: Audit) -> Axes:
     largest = metrics.risk_coverage_curve(audit.sure[audit.measuring], audit.correct)
     for name, (coverage, risk), colour, line in (
         (title(audit.best[0]), chosen, BLUE, "-"),
-        ("largest probability", largest, GREEN, "--"),
+        ("confidence after scaling", largest, GREEN, "--"),
     ):
         ax.plot(coverage, risk, line, color=colour, linewidth=1.4, label=name)
         top = max(top, risk[coverage >= 0.05].max())  # the first few images set no scale
@@ -202,6 +206,8 @@ def selective_risk(audit: Audit) -> Axes:
             zorder=5,
         )
     ax.set(xlim=(0, 1), ylim=(0, 1.1 * top or 1), xlabel="coverage", ylabel="risk")
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_formatter(PercentFormatter(1))
     ax.legend(**_ABOVE, ncols=2)
     return ax
 

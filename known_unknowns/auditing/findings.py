@@ -22,8 +22,8 @@ from known_unknowns.auditing.inputs import LEAST
 from known_unknowns.auditing.labelling import TABLE
 from known_unknowns.auditing.ranking import COMPARED, demands
 from known_unknowns.auditing.sentences import render
-from known_unknowns.auditing.stages import ENOUGH, Estimates, Guarantee, threshold_for_risk
-from known_unknowns.auditing.thresholds import FALLBACKS, NOTHING, precision_and_recall, share
+from known_unknowns.auditing.stages import ENOUGH, Estimates, Guarantee
+from known_unknowns.auditing.thresholds import FALLBACKS, NOTHING, promise_risk, share
 
 if TYPE_CHECKING:
     from known_unknowns.auditing.auditing import Audit
@@ -98,10 +98,11 @@ def facts(audit: Audit) -> dict:
     areas = [row for row in confirmed if row["metric"] == "auroc"]
     number = len(audit.measuring)
     labels = np.bincount(inputs.validation.labels)
-    recalls = precision_and_recall(inputs.validation, inputs.class_names, inputs.groups)
-    beyond = [row for row in audit.classes if row["beyond"]]
+    recalls = sorted(audit.classes, key=lambda row: (not row.images, row.right[0]))
+    beyond = [row for row in audit.classes if row.beyond]
 
     needed = guarantees.images_needed(settings.risk, settings.confidence)
+    given = "logits" if inputs.level else "probabilities"
 
     def ranked(metric: str, name: str) -> pd.Series:
         rows = audit.ranking[audit.ranking["metric"].eq(metric) & audit.ranking["set"].eq(name)]
@@ -117,20 +118,20 @@ def facts(audit: Audit) -> dict:
             "share": labels.max() / len(inputs.validation),
         },
         "rarest": recalls[:NAMED],
-        "asks": _ASKS[demands(audit.score)],
+        "asks": _ASKS[demands(audit.score)].replace("logits", given),
         "compared": min(len(audit.choosing), COMPARED),
         "ranked": ranked,
         "again": [row for row in confirmed if row["metric"] == "aurc"][-1],
         "hardest": min(areas, key=lambda row: row["value"], default=None),
         "worst": max(accepted, key=accepted.__getitem__, default=""),
-        "worse_answers": sorted(beyond, key=lambda row: -row["wrong"][0]),
+        "worse_answers": sorted(beyond, key=lambda row: -row.wrong[0]),
         "nearly_all": (
             deployed is not None
             and audit.deployed != "production"
             and deployed.wish == "risk"
             and deployed.coverage[0] > NEARLY_ALL
         ),
-        "drawn": len(audit.promised_on[0] if audit.groups is None else np.unique(audit.groups)),
+        "drawn": audit.promised_on.draws,
         "images_needed": guarantees.images_needed,
         "needed": needed,
         "needed_in_all": 2 * needed if needed >= ENOUGH and not settings.score else needed,
@@ -165,7 +166,7 @@ def _rerun(audit: Audit) -> str:
 
 def _larger_share(audit: Audit) -> float | None:
     """Return the share of unknown images that a guarantee should allow, if it is larger."""
-    share = (audit.unlabelled or {}).get("to_state") or 0.0
+    share = (audit.unlabelled and audit.unlabelled.to_state) or 0.0
     return share if share > audit.settings.unknown_share else None
 
 
@@ -253,7 +254,8 @@ def _numbers(audit: Estimates, required: Requirement) -> list[tuple[float, float
         return [NOTHING if audit.threshold is None else getattr(audit.threshold, name)]
     if name == "coverage_at_risk":
         risk = audit.settings.risk if required.risk is None else required.risk
-        return [threshold_for_risk(audit, risk).coverage]
+        threshold = promise_risk(audit.sample, audit.promised_on, risk, audit.settings.confidence)
+        return [threshold.coverage]
     rows = audit.confirmed[audit.confirmed["metric"].eq(name)]
     if name not in OF_SETS or required.set:  # the AURC is for the ID images, set ""
         rows = rows[rows["set"].eq(required.set)]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -127,30 +127,6 @@ class Inputs:
     def groups_of(self, places: np.ndarray) -> np.ndarray | None:
         """Return the groups of some validation images; None without groups."""
         return None if self.groups is None else np.asarray(self.groups)[places]
-
-    def one_of_each_group(self, seed: int = 0) -> Inputs:
-        """Return inputs with one random validation image of each group.
-
-        The images of a group are similar, so this is for comparisons of independent draws.
-        """
-        if self.groups is None:
-            return self
-        order = np.random.default_rng(seed).permutation(len(self.validation))
-        _, first = np.unique(np.asarray(self.groups)[order], return_index=True)
-        if len(first) < LEAST:
-            raise ValueError(
-                f"groups: at least {LEAST} expected, got {len(first)}, with one image of each; "
-                "bring images of other scenes, patients or videos"
-            )
-        kept = np.sort(order[first])
-        return replace(
-            self,
-            validation=self.validation.subset(kept),
-            files=tuple(self.files[index] for index in kept) if self.files else (),
-            groups=None,
-            strata=None if self.strata is None else np.asarray(self.strata)[kept],
-            images=None if self.images is None else self.images.subset(kept),
-        )
 
     def pictures(self, indices: Iterable[int], *, size: int = 64) -> np.ndarray | None:
         """Return validation images, uint8 [M, size, size, 3]; None without images or files."""

@@ -6,11 +6,11 @@ import csv
 import hashlib
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from helpers.files import atomic_path
-from helpers.outputs import Outputs
 from known_unknowns import few_labels
 from known_unknowns.auditing import checked
 from known_unknowns.auditing.checked import NO_CLASS, NOT_LABELLED
@@ -54,23 +54,50 @@ def to_label(labels: np.ndarray, seed: int) -> list[int]:
     return drawn[labels[drawn] == NOT_LABELLED][:LABELS].tolist()
 
 
+class Labelled(NamedTuple):
+    """Numbers of the new images from labels of some of them; shares have 95 % intervals.
+
+    Attributes
+    ----------
+    images : int
+        Number of labels.
+    drawn : bool
+        Whether they are the first of the draw.
+    accuracy, unknown : LabelledShare
+        Shares of correct answers, and of images of no class.
+    accepted : int
+        Number of labelled accepted answers.
+    risk : LabelledShare, optional
+        Share of errors among accepted answers; None without such a label.
+    promise : Promise, optional
+        State of a guaranteed risk; None without one.
+    """
+
+    images: int
+    drawn: bool
+    accuracy: few_labels.LabelledShare
+    accepted: int
+    risk: few_labels.LabelledShare | None
+    unknown: few_labels.LabelledShare
+    promise: few_labels.Promise | None
+
+
 def look_at_labels(
-    labels: np.ndarray,
-    production: Outputs,
+    inputs: Inputs,
     scores: np.ndarray,
     known: np.ndarray,
     sure: np.ndarray,
+    *,
     threshold: float,
     risk: float | None,
     seed: int,
-) -> dict | None:
+) -> Labelled | None:
     """Return numbers of the new images from labels of some of them; None without a label.
 
     Parameters
     ----------
-    labels : ndarray of int64, shape [M]
-    production : Outputs
-        Outputs of the M images.
+    inputs : Inputs
+        Outputs of M new images, and labels of some of them.
     scores, known : ndarray, shapes [M] and [n]
         Scores of these images and of validation images.
     sure : ndarray, shape [M]
@@ -79,22 +106,12 @@ def look_at_labels(
         Threshold of the rejector, infinite without a rejector, and the promised risk, if any.
     seed : int
         Seed of the draw.
-
-    Returns
-    -------
-    dict
-        ``images``: the number of labels.  ``drawn``: whether they are the first of the draw.
-        ``accuracy``, ``risk``, ``unknown``: shares with 95 % intervals (`labelled_share`) of
-        correct answers, of errors among accepted answers (None without such a label), and of images
-        of no class.  ``accepted``: the number of labelled accepted answers.  ``promise``: see
-        `few_labels.check_promise`; None without a promised risk.
     """
+    labels = labels_of(inputs)
     labelled = labelled_of(labels)
-    count = len(labelled)
-    if not count:
+    if inputs.production is None or not len(labelled):
         return None
-    right = (labels == production.predictions)[labelled]
-    unknown = (labels == NO_CLASS)[labelled]
+    right = (labels == inputs.production.predictions)[labelled]
     kept = np.flatnonzero(scores >= threshold)
     accepted = np.isin(labelled, kept)
     errors = ~right[accepted]
@@ -106,15 +123,17 @@ def look_at_labels(
     promise = None
     if risk is not None:
         promise = few_labels.check_promise([errors.sum()], [len(errors)], risk)
-    return {
-        "images": count,
-        "drawn": is_drawn(labels, seed),
-        "accuracy": few_labels.labelled_share(right, sure, labelled),
-        "accepted": len(errors),
-        "risk": wrong,
-        "unknown": few_labels.labelled_share(unknown, conformal_p_values(known, scores), labelled),
-        "promise": promise,
-    }
+    return Labelled(
+        images=len(labelled),
+        drawn=is_drawn(labels, seed),
+        accuracy=few_labels.labelled_share(right, sure, labelled),
+        accepted=len(errors),
+        risk=wrong,
+        unknown=few_labels.labelled_share(
+            labels[labelled] == NO_CLASS, conformal_p_values(known, scores), labelled
+        ),
+        promise=promise,
+    )
 
 
 def write_table(path: Path, inputs: Inputs, seed: int) -> None:

@@ -324,9 +324,9 @@ def _arranged(table: pd.DataFrame) -> dict[str, np.ndarray]:
         for kind, names in kinds.items():
             arrays[f"{prefix}{kind}"] = _numbers(part[names], where)
         if "label" in table and name in ("validation", "train"):
-            arrays[f"{prefix}labels"] = _labels(_texts(part, "label", where), class_names)
+            arrays[f"{prefix}labels"] = _texts(part, "label", where)
         if "label" in table and name == "production":
-            arrays["production_labels"] = _some_labels(part["label"], class_names)
+            arrays["production_labels"] = part["label"].to_numpy(dtype=object).astype(str)
         if name == "production" and "file" in table and (part["file"] != "").all():
             arrays["production_files"] = _texts(part, "file", where)
         for column in [each for each in _OF_IMAGES if each in table and name == "validation"]:
@@ -470,29 +470,3 @@ def read_labels(path: Path) -> list[dict[str, str]]:
     with path.open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file, restval=""))
     return [{str(name): str(cell) for name, cell in row.items()} for row in rows]
-
-
-def _some_labels(column: pd.Series, class_names: Sequence[str]) -> np.ndarray:
-    """Return the labels of a column with empty cells, as text or as numbers with −2."""
-    texts = column.to_numpy(dtype=object).astype(str)
-    filled = texts != ""
-    if not filled.any():
-        return np.full(len(texts), -2)
-    labels = _labels(texts[filled], [*class_names, "-1"])
-    if labels.dtype.kind == "U":
-        return texts
-    numbers = np.full(len(texts), -2)
-    numbers[filled] = labels
-    return numbers
-
-
-def _labels(texts: np.ndarray, class_names: Sequence[str]) -> np.ndarray:
-    """Return class numbers, or texts if they are names of classes or no whole numbers.
-
-    A float such as 3.0 is a whole number: an empty cell of another set makes floats of integers.
-    """
-    if {*texts} <= {*class_names}:
-        return texts
-    if not all(re.fullmatch(r"[+-]?\d{1,18}(\.0*)?", text) for text in {*texts.tolist()}):
-        return texts
-    return texts.astype(float).astype(np.int64)

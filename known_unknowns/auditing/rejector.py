@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 import helpers.scores
 from helpers import checkpoints
@@ -26,10 +27,10 @@ from helpers.scores.calibration import ROUNDING, are_probabilities
 from known_unknowns.auditing.checked import looks_like
 from known_unknowns.auditing.state import Packing, unpack
 from known_unknowns.auditing.units import IMAGE, check_unit
+from known_unknowns.without_labels import conformal_p_values
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.typing import ArrayLike
 
 
 #: Possible inputs of a rejector.
@@ -258,8 +259,7 @@ class Rejector:
         >>> rule.p_values([0.4, 0.7, 1.0])
         array([0.25, 0.75, 1.  ])
         """
-        known = self.known_scores()
-        return (1 + np.searchsorted(known, scores, side="right")) / (1 + len(known))
+        return conformal_p_values(self.known_scores(), scores)
 
     @property
     def scores(self) -> list[Score]:

@@ -45,7 +45,7 @@ NAMES = {
     "floor": "ECE by chance",
     "nll": "NLL",
     "brier": "Brier score",
-    "aurc": "AURC",
+    "aurc": "AURC (%)",
     "auroc": "AUROC",
     "fpr95": "FPR95",
     "coverage": "kept at the risk",
@@ -57,9 +57,9 @@ def as_dict(audit: Audit) -> dict:
     """Return all numbers of the report in plain JSON; single images only for the worst errors."""
     inputs = audit.inputs
     right, low, high = audit.accuracy
-    drift = audit.drift
-    if drift is not None:
-        drift = drift | {"accepted": findings.accepted_unlabelled(audit)}
+    drift = None
+    if audit.drift is not None:
+        drift = audit.drift._asdict() | {"accepted": findings.accepted_unlabelled(audit)}
     files = inputs.files or range(len(inputs.validation))
     numbers = vars(audit) | {
         "version": __version__,
@@ -147,7 +147,6 @@ def bars(audit: Audit) -> list[dict]:
     """
     deployed = audit.threshold
     samples = audit.samples
-    unlabelled = audit.unlabelled or {}
     value = deployed.value if deployed else -np.inf
     accepted = samples["validation"] >= value
     right = (accepted & audit.correct).mean()
@@ -160,12 +159,11 @@ def bars(audit: Audit) -> list[dict]:
     rows += [_bar(f"unknown: {name}", wrong=part, left=1 - part) for name, part in unknown[:BARS]]
     if "production" in samples:
         part = float((samples["production"] >= value).mean())
-        seen = unlabelled.get("labelled") or {}
-        # without a rejector, all answers are accepted
-        risk = seen.get("risk") if deployed else seen and 1 - seen["accuracy"].value
+        seen = audit.unlabelled and audit.unlabelled.labelled
         shares = {"unsure": part}
-        if risk:
-            wrong = risk.value if deployed else risk
+        if seen and (seen.risk or not deployed):
+            # without a rejector, all answers are accepted
+            wrong = seen.risk.value if seen.risk and deployed else 1 - seen.accuracy.value
             shares = {"wrong": part * wrong, "right": part * (1 - wrong)}
         rows.append(_bar(of_unit("unlabelled images", unit), **shares, left=1 - part))
     return rows

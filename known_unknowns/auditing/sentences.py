@@ -8,6 +8,7 @@ from functools import cache
 from html import escape
 from math import isnan
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import jinja2
 from markupsafe import Markup
@@ -16,6 +17,9 @@ from helpers import __version__
 from helpers.files import atomic_path
 from helpers.scores import create
 from known_unknowns.auditing.units import IMAGE, of_unit
+
+if TYPE_CHECKING:
+    from known_unknowns.auditing.thresholds import Guaranteed
 
 TEMPLATES = Path(__file__).parent / "templates"
 _TAG = re.compile(r"(\{%.*?%\}|\{\{.*?\}\}|\{#.*?#\})", re.DOTALL)
@@ -112,14 +116,19 @@ def _per_cent(value: float, form: str = ".1f") -> str:
     return format(100 * value, form)
 
 
+def _aurc(value: float) -> str:
+    """Return an AURC in per cent, with another decimal if it is below 1 %."""
+    return _per_cent(value, ".1f" if value >= 0.01 else ".2f")
+
+
 def _p_value(value: float) -> str:
     """Return a p-value in words."""
     return f"p = {value:.3f}" if value >= 0.001 else "p < 0.001"
 
 
-def _guaranteed(rows: Sequence[dict]) -> list[dict]:
+def _guaranteed(rows: Sequence[Guaranteed]) -> list[Guaranteed]:
     """Return the rows that have a threshold, which is not NaN."""
-    return [row for row in rows if not isnan(row["value"])]
+    return [row for row in rows if not isnan(row.value)]
 
 
 @cache
@@ -131,6 +140,7 @@ def _environment(unit: str, **options) -> jinja2.Environment:
         **options,
     )
     environment.filters |= {
+        "aurc": _aurc,
         "f": format,
         "pc": _per_cent,
         "p_value": _p_value,

@@ -7,9 +7,10 @@ fields of the record before it.
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -24,10 +25,11 @@ from helpers.scores.calibration import confidences, fit_temperature, softmax
 from known_unknowns.auditing import doubts, labelling, ranking, unlabelled_images
 from known_unknowns.auditing import thresholds as rules
 from known_unknowns.auditing.doubts import Doubt
-from known_unknowns.auditing.inputs import Inputs
+from known_unknowns.auditing.inputs import LEAST, Inputs
 from known_unknowns.auditing.ranking import ID, Half
-from known_unknowns.auditing.thresholds import Threshold
+from known_unknowns.auditing.thresholds import Guaranteed, OfClass, Sample, Threshold
 from known_unknowns.auditing.units import of_unit
+from known_unknowns.auditing.unlabelled_images import Drift, Part, Unlabelled
 from known_unknowns.without_labels import share_bound
 
 #: Largest number of images for temperature, directions and calibration; more change no number.
@@ -85,7 +87,7 @@ class Choice:
     held_out: np.ndarray  # the measuring images that are not among the choosing images
     halves: dict[str, Half]  # the measuring half of each group
     temperature: float
-    warned: list[str]  # warnings of the fit of the temperature
+    warned: list[str]  # why the temperature stays 1
     left_out: dict[str, str]
     ranking: pd.DataFrame
     best: list[str]
@@ -110,17 +112,21 @@ class Measurement(Choice):
     correct: np.ndarray
 
     @property
-    def groups(self) -> np.ndarray | None:
-        """Groups of the measuring images; None without groups."""
-        return self.inputs.groups_of(self.measuring)
+    def sample(self) -> Sample:
+        """Measuring images behind the thresholds."""
+        return Sample(
+            self.samples["validation"],
+            self.correct,
+            self.unknown,
+            self.inputs.groups_of(self.measuring),
+            unit=self.inputs.unit,
+        )
 
     @property
     def independent(self) -> np.ndarray:
         """Places, among the measuring images, of one held-out image of each group."""
-        count = len(self.held_out)  # the first of the measuring images
-        if self.groups is None:
-            return np.arange(count)
-        return np.sort(np.unique(self.groups[:count], return_index=True)[1])
+        # the first of the measuring images
+        return rules.one_of_each(len(self.held_out), self.inputs.groups_of(self.held_out))
 
     @property
     def unknown(self) -> dict[str, np.ndarray]:
@@ -137,14 +143,14 @@ class Measurement(Choice):
 class Guarantee(Measurement):
     """Thresholds and their guarantees."""
 
-    promised_on: tuple[np.ndarray, np.ndarray]
+    promised_on: Sample
     thresholds: dict[str, Threshold]
     deployed: str
     threshold: Threshold | None
-    classes: list[dict]
-    answers: list[dict]
+    classes: list[OfClass]
+    answers: list[Guaranteed]
     images_needed_by_answer: int
-    strata: list[dict]
+    strata: list[Guaranteed]
     images_needed_by_stratum: int
 
 
@@ -152,14 +158,19 @@ class Guarantee(Measurement):
 class Estimates(Guarantee):
     """Estimates for the unlabelled images; None without such images."""
 
-    unlabelled: dict | None
-    drift: dict | None
+    unlabelled: Unlabelled | None
+    drift: Drift | None
 
 
 def choose(inputs: Inputs, settings: Settings, tell: Callable[[str], object]) -> Choice:
     """Fit the temperature and all scores, and choose a score, on the choosing halves."""
+    if 0 < inputs.grouped < LEAST:
+        raise ValueError(
+            f"groups: at least {LEAST} expected, got {inputs.grouped}; bring images of other "
+            "scenes, patients or videos"
+        )
     tell("looks for copies, and for labels that do not fit")
-    found = doubts.find_doubts(inputs.one_of_each_group(settings.seed))
+    found = doubts.find_doubts(inputs)
     choosing, measuring = _divide(inputs, settings.seed)
     temperature, warned = _fit_temperature(inputs.validation, choosing[ID].places[:FITTED])
     tell("fits the scores")
@@ -254,11 +265,12 @@ def _divide(inputs: Inputs, seed: int) -> tuple[dict[str, Half], dict[str, Half]
 
 
 def _fit_temperature(validation: Outputs, places: np.ndarray) -> tuple[float, list[str]]:
-    """Return the temperature, and the warnings of its fit."""
+    """Return the temperature, and the reason why it stays 1, if there is one."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", RuntimeWarning)
         temperature = fit_temperature(validation.logits[places], validation.labels[places])
-    return temperature, [str(warning.message) for warning in caught]
+    reasons = [re.split(": |, ", str(warning.message))[1] for warning in caught]
+    return temperature, [f"The temperature stays 1, because {reason}." for reason in reasons]
 
 
 def measure(choice: Choice) -> Measurement:
@@ -321,27 +333,21 @@ def guarantee(measured: Measurement) -> Guarantee:
     """Find both thresholds, choose one to deploy, and compute guarantees of classes and strata."""
     inputs = measured.inputs
     settings = measured.settings
-    known = measured.samples["validation"]
-    correct = measured.correct
-    groups = measured.groups
+    sample = measured.sample
     mixture = rules.draw_mixture(
-        known, correct, measured.hard, settings.unknown_share, seed=settings.seed, groups=groups
+        replace(sample, ood=measured.hard), settings.unknown_share, seed=settings.seed
     )
     thresholds, deployed = _thresholds(measured, mixture)
     threshold = thresholds.get(deployed)
-    accepted = known >= (threshold.value if threshold else np.inf)
-    answers = inputs.validation.predictions[measured.measuring]
+    accepted = sample.scores >= (threshold.value if threshold else np.inf)
     each_answer = partial(
-        rules.by_answer,
-        known,
-        correct,
-        risk=settings.risk,
-        confidence=settings.confidence,
-        groups=groups,
+        rules.by_answer, sample, risk=settings.risk, confidence=settings.confidence
     )
-    needed_by_answer, of_answers = each_answer(answers, inputs.class_names)
+    needed_by_answer, of_answers = each_answer(
+        inputs.validation.predictions[measured.measuring], inputs.class_names
+    )
     needed_by_stratum = 0
-    of_strata: list[dict] = []
+    of_strata: list[Guaranteed] = []
     if inputs.strata is not None:
         kinds, numbers = np.unique(inputs.strata, return_inverse=True)
         needed_by_stratum, of_strata = each_answer(
@@ -356,8 +362,7 @@ def guarantee(measured: Measurement) -> Guarantee:
         classes=rules.by_class(
             inputs.validation,
             inputs.class_names,
-            measured.measuring,
-            accepted,
+            measured.measuring[accepted],
             threshold.wished if threshold and threshold.wish == "risk" else 1.0,
             inputs.groups,
         ),
@@ -368,80 +373,35 @@ def guarantee(measured: Measurement) -> Guarantee:
     )
 
 
-def _thresholds(
-    measured: Measurement, mixture: tuple[np.ndarray, np.ndarray]
-) -> tuple[dict[str, Threshold], str]:
+def _thresholds(measured: Measurement, mixture: Sample) -> tuple[dict[str, Threshold], str]:
     """Return all thresholds by kind, and the kind to deploy, empty if there is none.
 
     `mixture` has the images behind the guarantee of a risk.
     """
     settings = measured.settings
-    unit = measured.inputs.unit
-    groups = measured.groups
-    known = measured.samples["validation"]
-    correct = measured.correct
+    sample = measured.sample
+    target = settings.risk, settings.confidence
     thresholds = {
-        "risk": threshold_for_risk(measured, settings.risk),
-        "coverage": rules.promise_coverage(
-            known,
-            correct,
-            measured.unknown,
-            settings.coverage,
-            settings.confidence,
-            unit=unit,
-            groups=groups,
-        ),
+        "risk": rules.promise_risk(sample, mixture, *target),
+        "coverage": rules.promise_coverage(sample, settings.coverage, settings.confidence),
     }
-    if settings.wish == "risk" and thresholds["risk"].problem:
-        thresholds |= rules.fall_back(
-            known,
-            correct,
-            measured.unknown,
-            settings.risk,
-            settings.confidence,
-            mixture=mixture,
-            unknown=settings.unknown_share,
-            sets=list(measured.hard),
-            unit=unit,
-            groups=groups,
-        )
     kinds = [settings.wish, settings.fallback]
     if settings.wish == "risk":
+        if thresholds["risk"].problem:
+            thresholds |= rules.fall_back(sample, mixture, *target)
         thresholds |= _for_production(measured)
         kinds.insert(0, "production")
     if settings.costs:
-        count = len(measured.held_out)  # the first of the measuring images
-        chosen = measured.chosen, measured.inputs.validation.correct[measured.choosing]
+        correct = measured.inputs.validation.correct
         thresholds["cost"] = rules.promise_cost(
-            chosen,
-            known[:count],
-            correct[:count],
-            measured.unknown,
+            Sample(measured.chosen, correct[measured.choosing]),
+            sample.subset(slice(len(measured.held_out))),  # the first of the measuring images
             settings.costs,
             settings.confidence,
-            unit,
-            None if groups is None else groups[:count],
         )
         kinds = ["cost"]
     possible = (kind for kind in kinds if kind in thresholds and not thresholds[kind].problem)
     return thresholds, next(possible, "")
-
-
-def threshold_for_risk(measured: Measurement, risk: float) -> Threshold:
-    """Return the threshold that guarantees a risk, for the stated share of unknown images."""
-    settings = measured.settings
-    return rules.promise_risk(
-        measured.samples["validation"],
-        measured.correct,
-        measured.unknown,
-        risk,
-        settings.confidence,
-        unknown=settings.unknown_share,
-        hard=measured.hard,
-        seed=settings.seed,
-        unit=measured.inputs.unit,
-        groups=measured.groups,
-    )
 
 
 def _for_production(measured: Measurement) -> dict[str, Threshold]:
@@ -449,22 +409,21 @@ def _for_production(measured: Measurement) -> dict[str, Threshold]:
     labels = labelling.labels_of(measured.inputs)
     settings = measured.settings
     production = measured.inputs.production
-    labelled = labelling.labelled_of(labels)
     if production is None or not labelling.is_drawn(labels, settings.seed):
         return {}
     scores = measured.samples["production"]
-    if not share_bound(measured.samples["validation"][measured.independent], scores):
+    sample = measured.sample
+    if not share_bound(sample.scores[measured.independent], scores):
         return {}
-    threshold = rules.promise_production(
-        measured.samples["validation"],
-        measured.correct,
-        measured.unknown,
+    new = replace(sample, scores=scores, correct=labels == production.predictions, groups=None)
+    threshold = rules.promise_risk(
+        sample,
+        new.subset(labelling.labelled_of(labels)),
         settings.risk,
         settings.confidence,
-        labelled=(scores[labelled], (labels == production.predictions)[labelled]),
-        unit=measured.inputs.unit,
+        "promise_of_production",
     )
-    return {} if threshold is None else {"production": threshold}
+    return {} if threshold.problem else {"production": threshold}
 
 
 def estimate(guaranteed: Guarantee) -> Estimates:
@@ -473,73 +432,69 @@ def estimate(guaranteed: Guarantee) -> Estimates:
     production = inputs.production
     if production is None:
         return Estimates(**vars(guaranteed), unlabelled=None, drift=None)
+    settings = guaranteed.settings
     values = getattr(inputs.validation, inputs.richest)
-    other_values = getattr(production, inputs.richest)
     axes = unlabelled_images.principal_directions(
-        values[guaranteed.choosing[:FITTED]], seed=guaranteed.settings.seed
+        values[guaranteed.choosing[:FITTED]], seed=settings.seed
     )
-    known = guaranteed.samples["validation"][guaranteed.independent]
+    known = guaranteed.samples["validation"]
+    independent = guaranteed.independent
     drift = unlabelled_images.find_drift(
-        guaranteed.samples["validation"] if guaranteed.groups is None else known,
+        known if inputs.groups is None else known[independent],
         guaranteed.samples["production"],
-        (values @ axes)[guaranteed.measuring[guaranteed.independent]],
-        other_values @ axes,
+        (values @ axes)[guaranteed.measuring[independent]],
+        getattr(production, inputs.richest) @ axes,
     )
-    scores = guaranteed.samples["production"]
-    labels = labelling.labels_of(inputs)
     threshold = guaranteed.threshold
-    seed = guaranteed.settings.seed
-    unlabelled = look_at(guaranteed, production, scores)
-    unlabelled["to_label"] = labelling.to_label(labels, seed)
     checkable = ("risk", *rules.FALLBACKS)  # by labels that did not set the threshold
-    unlabelled["labelled"] = labelling.look_at_labels(
-        labels,
-        production,
-        scores,
-        guaranteed.samples["validation"],
+    labelled = labelling.look_at_labels(
+        inputs,
+        guaranteed.samples["production"],
+        known,
         confidences(production.logits, guaranteed.temperature),
-        threshold.value if threshold else np.inf,
-        threshold.wished if threshold and guaranteed.deployed in checkable else None,
-        seed,
+        threshold=threshold.value if threshold else np.inf,
+        risk=threshold.wished if threshold and guaranteed.deployed in checkable else None,
+        seed=settings.seed,
     )
-    if unlabelled["labelled"] and inputs.ood:
-        seen = unlabelled["labelled"]["unknown"]
-        unlabelled["to_state"] = min(0.99, round(seen.high + 0.005, 2)) if seen.value else None
-    more = doubts.doubt_share(unlabelled["rest"][0], guaranteed.settings.unknown_share, inputs.unit)
+    looked = look_at(guaranteed, production)
+    to_state = looked.to_state
+    if labelled and inputs.ood:
+        seen = labelled.unknown
+        to_state = min(0.99, round(seen.high + 0.005, 2)) if seen.value else None
+    more = doubts.doubt_share(looked.rest[0], settings.unknown_share, inputs.unit)
+    unlabelled = replace(
+        looked,
+        to_state=to_state,
+        to_label=labelling.to_label(labelling.labels_of(inputs), settings.seed),
+        labelled=labelled,
+    )
     fields = vars(guaranteed) | {"doubts": guaranteed.doubts + more}
     return Estimates(**fields, unlabelled=unlabelled, drift=drift)
 
 
-def look_at(guaranteed: Guarantee, production: Outputs, scored: np.ndarray | None = None) -> dict:
-    """Return the estimates for unlabelled images; `scored` are their scores, if computed."""
+def look_at(guaranteed: Guarantee, production: Outputs) -> Unlabelled:
+    """Return the estimates for unlabelled images."""
     score = guaranteed.score
     inputs = guaranteed.inputs
+    scores = guaranteed.samples.get("production")
+    if scores is None or production is not inputs.production:
+        scores = score.score_samples(production)
     families = {name: score.score_samples(part) for name, part in inputs.families.items()}
-    places = guaranteed.measuring[guaranteed.independent]
-    logits = inputs.validation.logits[places]
-    threshold = guaranteed.threshold
-    known = guaranteed.samples["validation"][guaranteed.independent]
-    scores = score.score_samples(production) if scored is None else scored
-    unknown = guaranteed.unknown | families
-    looked = unlabelled_images.look_at_unlabelled(
-        known,
-        scores,
-        softmax(logits, guaranteed.temperature),
-        softmax(production.logits, guaranteed.temperature),
-        inputs.validation.correct[places],
-        guaranteed.chosen,
-        unknown,
-        threshold.value if threshold else np.inf,
+    independent = guaranteed.independent
+    validation = inputs.validation.subset(guaranteed.measuring[independent])
+    known, new = (
+        Part(values, softmax(outputs.logits, guaranteed.temperature), outputs.predictions)
+        for values, outputs in (
+            (guaranteed.samples["validation"][independent], validation),
+            (scores, production),
+        )
     )
-    causes = unlabelled_images.find_causes(
+    return unlabelled_images.look_at_unlabelled(
         known,
-        scores,
-        inputs.validation.labels[places],
-        inputs.validation.predictions[places],
-        production.predictions,
-        inputs.class_names,
+        validation.labels,
+        new,
+        chosen=guaranteed.chosen,
+        unknown=guaranteed.unknown | families,
+        threshold=guaranteed.threshold.value if guaranteed.threshold else np.inf,
+        class_names=inputs.class_names,
     )
-    least, share = causes["rest"]
-    stated = round(share + 0.005, 2)
-    to_state = stated if unknown and least and stated < 1 else None
-    return looked | causes | {"to_state": to_state}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -45,6 +46,45 @@ class Threshold:
     conditional: float = np.nan
 
 
+@dataclass(frozen=True)
+class Sample:
+    """Scores of labelled images, and whether each answer is correct.
+
+    `groups` are of images that belong together.  `ood` has the scores of sets of unknown images;
+    the share `unknown` of the images is from these sets.  `unit` is the noun in sentences.
+    """
+
+    scores: np.ndarray
+    correct: np.ndarray
+    ood: Mapping[str, np.ndarray] = field(default_factory=dict)
+    groups: np.ndarray | None = None
+    unknown: float = 0.0
+    unit: str = IMAGE
+
+    @property
+    def draws(self) -> int:
+        """Number of independent draws."""
+        return guarantees.independent_draws(len(self.scores), self.groups)
+
+    def subset(self, chosen) -> Sample:
+        """Return some of the images."""
+        return replace(
+            self,
+            scores=self.scores[chosen],
+            correct=self.correct[chosen],
+            groups=some(self.groups, chosen),
+        )
+
+    def share(self, happened: np.ndarray, confidence: float = 0.95) -> tuple[float, float, float]:
+        """Return the share of images for which something is true, see `share`."""
+        return share(happened, confidence, self.groups)
+
+    def render(self, name: str, **numbers) -> str:
+        """Return the only sentence of a macro."""
+        (sentence,) = render(name, self.unit, unknown=self.unknown, sets=list(self.ood), **numbers)
+        return sentence
+
+
 def share(
     happened: np.ndarray, confidence: float = 0.95, groups: np.ndarray | None = None
 ) -> tuple[float, float, float]:
@@ -62,25 +102,35 @@ def share(
     return total / len(happened), *ends
 
 
-def some(groups: np.ndarray | None, chosen: np.ndarray) -> np.ndarray | None:
+def some(groups: np.ndarray | None, chosen) -> np.ndarray | None:
     """Return the groups of some images; None without groups."""
     return None if groups is None else groups[chosen]
 
 
-def _effects(
-    value: float,
-    scores,
-    correct,
-    ood: Mapping[str, np.ndarray],
-    groups: np.ndarray | None = None,
-) -> dict:
-    """Return the coverage, risk and accepted OOD shares of a threshold on the measuring half."""
-    accepted = scores >= value
+def one_of_each(count: int, groups: np.ndarray | None) -> np.ndarray:
+    """Return the first place of each group among `count` images; all places without groups.
+
+    >>> one_of_each(4, np.array([7, 7, 3, 7]))
+    array([2, 0])
+    """
+    if groups is None:
+        return np.arange(count)
+    return np.unique(groups, return_index=True)[1]
+
+
+def _effects(value: float, sample: Sample, behind: Sample) -> dict:
+    """Return the coverage, risk and accepted OOD shares of a threshold.
+
+    The risk is of the images `behind` the guarantee if some of these are unknown.
+    """
+    measured = behind if behind.unknown else sample
+    accepted = measured.subset(measured.scores >= value)
     return {
         "value": value,
-        "coverage": share(accepted, groups=groups),
-        "risk": share(~correct[accepted], groups=some(groups, accepted)),
-        "ood_accepted": {name: float((part >= value).mean()) for name, part in ood.items()},
+        "coverage": sample.share(sample.scores >= value),
+        "risk": accepted.share(~accepted.correct),
+        "ood_accepted": {name: float((part >= value).mean()) for name, part in sample.ood.items()},
+        "unknown": behind.unknown,
     }
 
 
@@ -95,16 +145,8 @@ def check_share(unknown: float, ood: Collection[str]) -> None:
         )
 
 
-def draw_mixture(
-    scores,
-    correct,
-    ood: Mapping[str, np.ndarray],
-    unknown: float,
-    *,
-    seed: int = 0,
-    groups: np.ndarray | None = None,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return scores and correctness of independent draws from ID and unknown images.
+def draw_mixture(sample: Sample, unknown: float, *, seed: int = 0) -> Sample:
+    """Return independent draws from ID and unknown images.
 
     Without unknown images, these are all ID images; else there is one of each group.
 
@@ -113,19 +155,16 @@ def draw_mixture(
     ten thousand cases.
 
     >>> known, pets = np.ones(900), {"pets": np.zeros(90)}
-    >>> scores, correct = draw_mixture(known, known > 0, pets, 0.1)
-    >>> len(scores), bool(np.array_equal(correct, scores == 1))
+    >>> drawn = draw_mixture(Sample(known, known > 0, pets), 0.1)
+    >>> len(drawn.scores), bool(np.array_equal(drawn.correct, drawn.scores == 1))
     (604, True)
     """
-    check_share(unknown, ood)
+    check_share(unknown, sample.ood)
     if not unknown:
-        return scores, correct
-    if groups is not None:
-        first = np.unique(groups, return_index=True)[1]
-        scores = scores[first]
-        correct = correct[first]
-    parts = [scores, *ood.values()]
-    shares = np.array([1 - unknown] + [unknown / len(ood)] * len(ood))
+        return sample
+    known = sample.subset(one_of_each(len(sample.scores), sample.groups))
+    parts = [known.scores, *sample.ood.values()]
+    shares = np.array([1 - unknown] + [unknown / len(sample.ood)] * len(sample.ood))
     noise = 4 * np.sqrt(shares * (1 - shares))
     sizes = np.array([len(part) for part in parts])
     # the largest m with m p + 4 sqrt(m p (1 - p)) <= size, for each part
@@ -137,243 +176,170 @@ def draw_mixture(
     ]
     drawn = np.concatenate([part[order] for part, order in zip(parts, orders, strict=True)])
     right = np.zeros(len(drawn), bool)
-    right[: counts[0]] = correct[orders[0]]
-    return drawn, right
+    right[: counts[0]] = known.correct[orders[0]]
+    return replace(known, scores=drawn, correct=right, groups=None, unknown=unknown)
 
 
 def promise_risk(
-    scores,
-    correct,
-    ood: Mapping[str, np.ndarray],
+    sample: Sample,
+    behind: Sample,
     risk: float,
     confidence: float,
-    *,
-    unknown: float = 0.0,
-    hard: Mapping[str, np.ndarray] | None = None,
-    seed: int = 0,
-    unit: str = IMAGE,
-    groups: np.ndarray | None = None,
+    macro: str = "promise_of_risk",
 ) -> Threshold:
     """Return the threshold that guarantees a risk, or the reason why none exists.
 
-    Unknown images are drawn from the sets `hard`, by default from all sets.
+    The images `behind` the guarantee are of `draw_mixture`, or new images with labels; an answer to
+    an image of an unknown class is not correct.
     """
-    hard = ood if hard is None else hard
-    drawn, right = draw_mixture(scores, correct, hard, unknown, seed=seed, groups=groups)
-    together = None if unknown else groups
     try:
         rule = guarantees.risk_threshold(
-            drawn, right, risk=risk, confidence=confidence, groups=together
+            behind.scores, behind.correct, risk=risk, confidence=confidence, groups=behind.groups
         )
     except ValueError as error:
-        return Threshold("risk", risk, problem=str(error).partition(": ")[2], unknown=unknown)
-    (promise,) = render(
-        "promise_of_risk",
-        unit,
-        risk=risk,
-        confidence=confidence,
-        unknown=unknown,
-        sets=list(hard),
-    )
-    effects = _effects(rule.threshold, scores, correct, ood, groups)
-    accepted = drawn >= rule.threshold
-    effects["risk"] = share(~right[accepted], groups=some(together, accepted))
-    return Threshold("risk", risk, promise, unknown=unknown, **effects)
+        problem = str(error).partition(": ")[2]
+        return Threshold("risk", risk, problem=problem, unknown=behind.unknown)
+    promise = behind.render(macro, risk=risk, confidence=confidence)
+    return Threshold("risk", risk, promise, **_effects(rule.threshold, sample, behind))
 
 
 def fall_back(
-    scores,
-    correct,
-    ood: Mapping[str, np.ndarray],
-    risk: float,
-    confidence: float,
-    *,
-    mixture: tuple[np.ndarray, np.ndarray],
-    unknown: float,
-    sets: Sequence[str],
-    unit: str = IMAGE,
-    groups: np.ndarray | None = None,
+    sample: Sample, mixture: Sample, risk: float, confidence: float
 ) -> dict[str, Threshold]:
-    """Return the thresholds of `FALLBACKS` that exist, for a risk that cannot be guaranteed.
-
-    `mixture` has scores and correctness of the images behind the guarantee, of `draw_mixture`, with
-    images of `sets`.
-    """
+    """Return the thresholds of `FALLBACKS` that exist, for a risk that cannot be guaranteed."""
+    images = mixture.scores, mixture.correct
     found = {}
-    words = {"confidence": confidence, "unknown": unknown, "sets": sets}
-    together = None if unknown else groups
-    smallest = guarantees.smallest_risk(*mixture, risk=risk, confidence=confidence, groups=together)
+    smallest = guarantees.smallest_risk(
+        *images, risk=risk, confidence=confidence, groups=mixture.groups
+    )
     if smallest is not None:
         found["smallest"] = ("risk", smallest[0], smallest[1].threshold, "promise_of_risk")
-    average = guarantees.average_threshold(*mixture, risk=risk, groups=together)
+    average = guarantees.average_threshold(*images, risk=risk, groups=mixture.groups)
     if average is not None:
         found["average"] = ("average", risk, float(average), "promise_on_average")
     thresholds = {}
     for name, (wish, wished, value, macro) in found.items():
-        (promise,) = render(macro, unit, risk=wished, **words)
-        effects = _effects(value, scores, correct, ood, groups)
-        accepted = mixture[0] >= value
-        effects["risk"] = share(~mixture[1][accepted], groups=some(together, accepted))
-        thresholds[name] = Threshold(wish, wished, promise, unknown=unknown, **effects)
+        promise = mixture.render(macro, risk=wished, confidence=confidence)
+        thresholds[name] = Threshold(wish, wished, promise, **_effects(value, sample, mixture))
     return thresholds
 
 
-def promise_production(
-    scores,
-    correct,
-    ood: Mapping[str, np.ndarray],
-    risk: float,
-    confidence: float,
-    *,
-    labelled: tuple[np.ndarray, np.ndarray],
-    unit: str = IMAGE,
-) -> Threshold | None:
-    """Return the threshold that a random draw of new images guarantees for them, or None.
-
-    `labelled` has the scores and the correctness of these images, False for unknown classes.
-    """
-    with suppress(ValueError):
-        rule = guarantees.risk_threshold(*labelled, risk=risk, confidence=confidence)
-        (promise,) = render("promise_of_production", unit, risk=risk, confidence=confidence)
-        return Threshold("risk", risk, promise, **_effects(rule.threshold, scores, correct, ood))
-    return None
-
-
 def promise_cost(
-    chosen: tuple[np.ndarray, np.ndarray],
-    scores,
-    correct,
-    ood: Mapping[str, np.ndarray],
-    costs: tuple[float, float],
-    confidence: float,
-    unit: str = IMAGE,
-    groups: np.ndarray | None = None,
+    chosen: Sample, sample: Sample, costs: tuple[float, float], confidence: float
 ) -> Threshold:
     """Return the threshold with the lowest cost, and a bound of this cost.
 
-    Scores and correctness of the images `chosen` choose the threshold, and other images give the
-    bound.  `costs` are of an accepted wrong answer and of a review.  The exact bounds of the shares
-    of both share the error.
+    The images `chosen` choose the threshold, and the images of the `sample` give the bound.
+    `costs` are of an accepted wrong answer and of a review.  The exact bounds of the shares of both
+    share the error.
     """
     error, review = costs
-    falling = np.argsort(-chosen[0], kind="stable")
-    ranked = chosen[0][falling]
-    accepted = np.arange(1, len(ranked) + 1)
-    total = error * np.cumsum(~chosen[1][falling]) + review * (len(ranked) - accepted)
-    total = np.where(np.append(ranked[:-1] > ranked[1:], True), total, np.inf)
-    value = float(ranked[total.argmin()])
-    kept = scores >= value
-    shares = share(kept & ~correct, confidence, groups), share(~kept, confidence, groups)
+    falling = chosen.subset(np.argsort(-chosen.scores, kind="stable"))
+    accepted = np.arange(1, len(falling.scores) + 1)
+    total = error * np.cumsum(~falling.correct) + review * (len(accepted) - accepted)
+    last = np.append(falling.scores[:-1] > falling.scores[1:], True)
+    value = float(falling.scores[np.where(last, total, np.inf).argmin()])
+    kept = sample.scores >= value
+    shares = [sample.share(rows, confidence) for rows in (kept & ~sample.correct, ~kept)]
     mean, _, bound = (error * wrong + review * left for wrong, left in zip(*shares, strict=True))
     if bound >= review:
         problem = f"no threshold certainly costs less than {review:g}, as if people see all images"
         return Threshold("cost", review, problem=problem)
-    (promise,) = render(
+    promise = sample.render(
         "promise_of_cost",
-        unit,
         mean=mean,
         bound=bound,
         review=review,
-        whole=error * (~correct).mean(),
+        whole=error * (~sample.correct).mean(),
         confidence=confidence,
     )
-    return Threshold("cost", bound, promise, **_effects(value, scores, correct, ood, groups))
+    return Threshold("cost", bound, promise, **_effects(value, sample, sample))
 
 
-def promise_coverage(
-    scores,
-    correct,
-    ood,
-    coverage: float,
-    confidence: float = 0.95,
-    *,
-    unit: str = IMAGE,
-    groups: np.ndarray | None = None,
-) -> Threshold:
+def promise_coverage(sample: Sample, coverage: float, confidence: float = 0.95) -> Threshold:
     """Return the threshold that guarantees a coverage, or the reason why none exists."""
     try:
-        value = guarantees.coverage_threshold(scores, coverage=coverage, groups=groups)
+        value = guarantees.coverage_threshold(
+            sample.scores, coverage=coverage, groups=sample.groups
+        )
     except ValueError as error:
         return Threshold("coverage", coverage, problem=str(error).partition(": ")[2])
-    draws = guarantees.independent_draws(len(scores), groups)
-    least = guarantees.conditional_coverage(draws, coverage=coverage, confidence=confidence)
-    (promise,) = render(
-        "promise_of_coverage", unit, coverage=coverage, confidence=confidence, least=least
+    least = guarantees.conditional_coverage(sample.draws, coverage=coverage, confidence=confidence)
+    promise = sample.render(
+        "promise_of_coverage", coverage=coverage, confidence=confidence, least=least
     )
-    effects = _effects(value, scores, correct, ood, groups)
+    effects = _effects(value, sample, sample)
     return Threshold("coverage", coverage, promise, conditional=least, **effects)
+
+
+class OfClass(NamedTuple):
+    """Numbers of the images of a class, and of the answers that name it.
+
+    `right` and `precision` are the shares of correct answers among both.  `wrong` is the risk of
+    the `accepted` answers, and `beyond` is true if it exceeds the guaranteed risk.
+    """
+
+    name: str
+    images: int
+    right: tuple[float, float, float]
+    answers: int
+    precision: tuple[float, float, float]
+    accepted: int
+    wrong: tuple[float, float, float]
+    beyond: bool
 
 
 def by_class(
     validation: Outputs,
     names: Sequence[str],
-    measuring,
-    accepted,
+    accepted: np.ndarray,
     risk: float,
     groups: np.ndarray | None = None,
-) -> list[dict]:
-    """Return the accuracy of each class, and the risk of each accepted answer.
+) -> list[OfClass]:
+    """Return the numbers of each class; `accepted` are indices of measuring images.
 
-    `beyond` is true if the risk of an answer exceeds `risk`: the class of a new image is unknown,
-    its answer is not.
+    The class of a new image is unknown, its answer is not.
     """
-    kept = measuring[accepted]
-    answers = validation.predictions[kept]
     confidence = 1 - 2 * (1 - LEVEL) / len(names)  # one-sided, all answers together
     rows = []
     for label, name in enumerate(names):
-        of_label = validation.labels == label
-        right = validation.correct[of_label]
-        answered = kept[answers == label]
-        errors = ~validation.correct[answered]
-        together = some(groups, answered)
+        of_label = np.flatnonzero(validation.labels == label)
+        of_answer = np.flatnonzero(validation.predictions == label)
+        kept = accepted[validation.predictions[accepted] == label]
+        right, precision = (
+            share(validation.correct[places], groups=some(groups, places))
+            for places in (of_label, of_answer)
+        )
+        errors = ~validation.correct[kept]
+        together = some(groups, kept)
         rows.append(
-            {
-                "name": name,
-                "images": len(right),
-                "right": share(right, groups=some(groups, of_label)),
-                "accepted": len(errors),
-                "wrong": share(errors, groups=together),
-                "beyond": share(errors, confidence, together)[1] > risk,  # false for NaN
-            }
+            OfClass(
+                name,
+                images=len(of_label),
+                right=right,
+                answers=len(of_answer),
+                precision=precision,
+                accepted=len(kept),
+                wrong=share(errors, groups=together),
+                beyond=share(errors, confidence, together)[1] > risk,  # false for NaN
+            )
         )
     return rows
 
 
-def precision_and_recall(
-    validation: Outputs, names: Sequence[str], groups: np.ndarray | None = None
-) -> list[dict]:
-    """Return the precision and the recall of each answer, the lowest recall first.
+class Guaranteed(NamedTuple):
+    """The guarantee of an answer or a stratum; NaN without a threshold."""
 
-    Classes without an image come last.
-    """
-    rows = []
-    for label, name in enumerate(names):
-        of_answer = validation.predictions == label
-        of_label = validation.labels == label
-        answered = validation.correct[of_answer]
-        labelled = validation.correct[of_label]
-        rows.append(
-            {
-                "name": name,
-                "answers": len(answered),
-                "precision": share(answered, groups=some(groups, of_answer)),
-                "images": len(labelled),
-                "recall": share(labelled, groups=some(groups, of_label)),
-            }
-        )
-    return sorted(rows, key=lambda row: (not row["images"], row["recall"][0]))
+    name: str
+    images: int
+    value: float
+    coverage: float
+    bound: float
 
 
 def by_answer(
-    scores,
-    correct,
-    answers,
-    names: Sequence[str],
-    risk: float,
-    confidence: float,
-    groups: np.ndarray | None = None,
-) -> tuple[int, list[dict]]:
+    sample: Sample, answers: np.ndarray, names: Sequence[str], risk: float, confidence: float
+) -> tuple[int, list[Guaranteed]]:
     """Return the images that a guarantee needs, and the guarantee for each answer or stratum.
 
     All guarantees hold together with this confidence: each has an equal share of the error.
@@ -382,24 +348,13 @@ def by_answer(
     needed = guarantees.images_needed(risk, each)
     rows = []
     for label, name in enumerate(names):
-        chosen = answers == label
+        among = sample.subset(answers == label)
+        count = len(among.scores)
         rule = guarantees.RiskThreshold(np.nan, np.nan, np.nan, np.nan)
-        if chosen.sum() >= needed:
+        if count >= needed:
             with suppress(ValueError):  # too many errors among the most confident images
                 rule = guarantees.risk_threshold(
-                    scores[chosen],
-                    correct[chosen],
-                    risk=risk,
-                    confidence=each,
-                    groups=some(groups, chosen),
+                    among.scores, among.correct, risk=risk, confidence=each, groups=among.groups
                 )
-        rows.append(
-            {
-                "name": name,
-                "images": int(chosen.sum()),
-                "value": rule.threshold,
-                "coverage": rule.coverage,
-                "bound": rule.bound,
-            }
-        )
+        rows.append(Guaranteed(name, count, rule.threshold, rule.coverage, rule.bound))
     return needed, rows

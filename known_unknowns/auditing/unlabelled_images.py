@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import kolmogorov
 
 from known_unknowns import without_labels
+from known_unknowns.auditing.labelling import Labelled
 from known_unknowns.without_labels import FEWEST
 
 LEVEL = 0.9  # of the intervals
@@ -27,123 +30,158 @@ _MORE = 8  # extra directions of the sketch, for precision
 DRIFT_LEVEL = 0.05
 
 
+class Part(NamedTuple):
+    """Scores, probabilities and predictions of a group of images."""
+
+    scores: np.ndarray
+    probabilities: np.ndarray
+    answers: np.ndarray
+
+
+class Mixture(NamedTuple):
+    """What another mixture of the known classes explains.
+
+    `moved` is the share of images with its interval.  The class `name` became more frequent, from
+    the share `before` to the share `after`.
+    """
+
+    moved: tuple[float, float, float]
+    name: str
+    before: float
+    after: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unlabelled:
+    """Estimates for unlabelled images.
+
+    Attributes
+    ----------
+    images : int
+        Number M of the images.
+    least, share : float
+        95 % lower bound and estimate of the share of images unlike the validation images.
+    listed : list of int
+        Indices of such images; a tenth of them is expected to be like the validation images.
+    fewest : int
+        Smallest number of unlike images for a list.
+    accuracy, accepted : (float, float), optional
+        Brackets of the accuracy on all images and on accepted images; None with fewer than 50
+        images, or 200 if the bound is 0.
+    detection : dict
+        AUROC and FPR95 with 90 % intervals; empty without an answer.
+    mixture : Mixture
+        Another mixture of the known classes; its interval is longer by the estimate of `rest`.
+    rest : (float, float)
+        Lower bound and estimate of the share of images that no mixture explains.
+    to_state : float, optional
+        Share of unknown images to state for a guarantee; None without a reason.
+    to_label : list of int
+        Indices of the next images to label.
+    labelled : Labelled, optional
+        Numbers from labels; None without a label.
+    """
+
+    images: int
+    least: float
+    share: float
+    listed: list[int]
+    fewest: int
+    accuracy: tuple[float, float] | None
+    accepted: tuple[float, float] | None
+    detection: dict[str, tuple[float, ...]]
+    mixture: Mixture
+    rest: tuple[float, float]
+    to_state: float | None
+    to_label: list[int] = field(default_factory=list)
+    labelled: Labelled | None = None
+
+
 def look_at_unlabelled(
-    known: np.ndarray,
-    production: np.ndarray,
-    probabilities: np.ndarray,
-    production_probabilities: np.ndarray,
-    correct: np.ndarray,
+    known: Part,
+    labels: np.ndarray,
+    production: Part,
+    *,
     chosen: np.ndarray,
     unknown: Mapping[str, np.ndarray],
     threshold: float,
-) -> dict:
+    class_names: Sequence[str],
+) -> Unlabelled:
     """Return estimates for unlabelled images by `known_unknowns.without_labels`.
 
     Parameters
     ----------
-    known, production : ndarray, shapes [n] and [M]
-        Scores of validation images that were not used for a choice, and of unlabelled images.
-    probabilities, production_probabilities : ndarray, shapes [n, K] and [M, K]
-    correct : ndarray of bool, shape [n]
+    known, production : Part
+        Validation images that were not used for a choice, and M unlabelled images.
+    labels : ndarray, shape [n]
+        Classes of these validation images.
     chosen : ndarray, shape [m]
         Scores of the other validation images.
     unknown : mapping of str to ndarray
         Scores of the sets of unknown images.
     threshold : float
         Threshold of the rejector, infinite without a rejector.
-
-    Returns
-    -------
-    dict
-        ``images``: M.  ``least``, ``share``: 95 % lower bound and estimate of the share of images
-        unlike the validation images.  ``listed``: indices of such images; a tenth of
-        them is expected to be like the validation images.  ``fewest``: the smallest number for a
-        list.  ``accuracy``, ``accepted``: brackets of the accuracy on all images and on accepted
-        images, None with fewer than 50 images, or 200 if the bound is 0.  ``detection``: AUROC and
-        FPR95 with 90 % intervals, empty without an answer.
+    class_names : sequence of str, length K
     """
-    images = len(production)
-    suspected = without_labels.suspected_unknown(known, production, rate=RATE)
-    share = without_labels.estimate_share(known, production)
-    least = without_labels.share_bound(known, production)
+    scores = known.scores, production.scores
+    images = len(production.scores)
+    correct = labels == known.answers
+    suspected = without_labels.suspected_unknown(*scores, rate=RATE)
+    least = without_labels.share_bound(*scores)
     accuracy = None
     accepted = None
     detection = {}
     if images >= (FEWEST if least else ENOUGH):
         bracket = partial(
             without_labels.accuracy_bracket,
-            probabilities,
+            known.probabilities,
             correct,
-            production_probabilities,
-            share=without_labels.cautious_share(known, production),
+            production.probabilities,
+            share=without_labels.cautious_share(*scores),
         )
         accuracy = _with_sampling(bracket(), correct, images)
-        kept = known >= threshold
-        kept_production = production >= threshold
+        kept, kept_production = (part >= threshold for part in scores)
         if kept.any() and kept_production.sum() >= FEWEST:
             narrow = bracket(accepted=(kept, kept_production))
             accepted = _with_sampling(narrow, correct[kept], int(kept_production.sum()))
         if len(unknown) >= SETS:
             meta = without_labels.MetaSets(chosen, unknown)
-            estimator = without_labels.DetectionEstimator(known, meta)
-            for metric, estimate in estimator.estimate(production, level=LEVEL).items():
+            estimator = without_labels.DetectionEstimator(known.scores, meta)
+            for metric, estimate in estimator.estimate(production.scores, level=LEVEL).items():
                 if not np.isnan(estimate.value):
                     detection[metric] = tuple(estimate)
-    order = np.argsort(production, kind="stable")
-    return {
-        "images": images,
-        "least": least,
-        "share": share,
-        "listed": order[suspected.chosen[order]].tolist(),
-        "fewest": suspected.fewest,
-        "accuracy": accuracy,
-        "accepted": accepted,
-        "detection": detection,
-    }
-
-
-def find_causes(
-    known: np.ndarray,
-    production: np.ndarray,
-    labels: np.ndarray,
-    answers: np.ndarray,
-    production_answers: np.ndarray,
-    class_names: Sequence[str],
-) -> dict:
-    """Return what another mixture of the known classes explains of the unlabelled images.
-
-    Parameters
-    ----------
-    known, labels, answers : ndarray, shape [n]
-        Scores, classes and predictions of validation images that were not used for a choice.
-    production, production_answers : ndarray, shape [M]
-        Scores and predictions of unlabelled images.
-    class_names : sequence of str, length K
-
-    Returns
-    -------
-    dict
-        ``mixture``: ``moved``, the share of images that another mixture explains, with its
-        interval, and the class that became more frequent: ``name``, ``before``, ``after``.
-        ``rest``: lower bound and estimate of the share of images that no mixture explains; the
-        interval of ``moved`` is longer by this estimate.
-    """
-    found = without_labels.class_mixture(
-        answers, labels, production_answers, classes=len(class_names)
+    mixture, rest = _causes(known, labels, production, class_names)
+    order = np.argsort(production.scores, kind="stable")
+    stated = round(rest[1] + 0.005, 2)
+    return Unlabelled(
+        images=images,
+        least=least,
+        share=without_labels.estimate_share(*scores),
+        listed=order[suspected.chosen[order]].tolist(),
+        fewest=suspected.fewest,
+        accuracy=accuracy,
+        accepted=accepted,
+        detection=detection,
+        mixture=mixture,
+        rest=rest,
+        to_state=stated if unknown and rest[0] and stated < 1 else None,
     )
-    reweighted = found.reweighted(known)
-    least = without_labels.share_bound(reweighted, production)
-    share = max(least, without_labels.estimate_share(reweighted, production))
+
+
+def _causes(
+    known: Part, labels: np.ndarray, production: Part, class_names: Sequence[str]
+) -> tuple[Mixture, tuple[float, float]]:
+    """Return what another mixture explains, and the bound and the estimate of the rest."""
+    found = without_labels.class_mixture(
+        known.answers, labels, production.answers, classes=len(class_names)
+    )
+    scores = found.reweighted(known.scores), production.scores
+    least = without_labels.share_bound(*scores)
+    share = max(least, without_labels.estimate_share(*scores))
     risen = int((found.after - found.before).argmax())
-    return {
-        "mixture": {
-            "moved": (found.moved, max(0.0, found.low - share), min(1.0, found.high + share)),
-            "name": class_names[risen],
-            "before": float(found.before[risen]),
-            "after": float(found.after[risen]),
-        },
-        "rest": (least, share),
-    }
+    moved = found.moved, max(0.0, found.low - share), min(1.0, found.high + share)
+    shares = float(found.before[risen]), float(found.after[risen])
+    return Mixture(moved, class_names[risen], *shares), (least, share)
 
 
 def _with_sampling(bracket: tuple[float, float], correct, images: int) -> tuple[float, float]:
@@ -153,16 +191,27 @@ def _with_sampling(bracket: tuple[float, float], correct, images: int) -> tuple[
     return max(0.0, float(bracket[0] - margin)), min(1.0, float(bracket[1] + margin))
 
 
+class Drift(NamedTuple):
+    """Tests of whether two groups of images have the same scores and features.
+
+    `score` and `features` have the largest difference between the distribution functions, over all
+    `directions`, and the corrected p-value.  `found` lists the names that differ.
+    """
+
+    directions: int
+    score: tuple[float, float]
+    features: tuple[float, float]
+    found: tuple[str, ...]
+
+
 def find_drift(
     scores: np.ndarray, other_scores: np.ndarray, values: np.ndarray, other_values: np.ndarray
-) -> dict:
-    """Return tests of whether two groups of images have the same scores and features.
+) -> Drift:
+    """Return Kolmogorov–Smirnov tests of the score and of each direction.
 
-    ``score`` and ``features`` have the largest difference between the distribution functions, over
-    all ``directions``, and the corrected p-value.  ``found`` lists the names that differ.
-    Kolmogorov–Smirnov tests of the score and of each direction (Rabanser, Günnemann and Lipton
-    2019) share the error by Bonferroni's correction: half for the score, half for all directions.
-    P-values are asymptotic: too large for few images and for ties.
+    See Rabanser, Günnemann and Lipton 2019.  The tests share the error by Bonferroni's correction:
+    half for the score, half for all directions.  P-values are asymptotic: too large for few images
+    and for ties.
     """
     columns = list(zip(np.asarray(values).T, np.asarray(other_values).T, strict=True))
     tests = {}
@@ -174,7 +223,7 @@ def find_drift(
         p_value = min(1, 2 * len(pairs) * kolmogorov(np.sqrt(size) * difference))
         tests[name] = difference, float(p_value)
     found = tuple(name for name, (_, p_value) in tests.items() if p_value <= DRIFT_LEVEL)
-    return {"directions": len(columns)} | tests | {"found": found}
+    return Drift(len(columns), **tests, found=found)
 
 
 def distance(first, second) -> float:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from known_unknowns.auditing.auditing import Audit
     from known_unknowns.auditing.inputs import Inputs
 
+#: Options of the command that are arguments of `known_unknowns.audit`.
+OPTIONS = "risk coverage costs confidence unknown_share score fallback require unit".split()
 #: The folder that the demo writes.
 DEMO = "known_unknowns_demo"
 
@@ -42,6 +44,7 @@ def add_audit(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--share",
+        dest="unknown_share",
         default=0.0,
         help="largest share of unknown images for the guarantee of a risk (0)",
         **share,
@@ -93,6 +96,8 @@ def _add_target(parser: argparse.ArgumentParser, share: dict[str, Any]) -> None:
     )
     target.add_argument(
         "--reviews",
+        dest="coverage",
+        type=_coverage_of,
         metavar="R/N",
         help="or give at most R of N images to people, on average, as 200/2000",
     )
@@ -158,27 +163,9 @@ def run_audit(given: argparse.Namespace) -> int:
         from known_unknowns.auditing.labelling import with_labels
 
         inputs = with_labels(inputs, given.labels)
-    target: dict[str, Any] = {}
-    if given.risk is not None:
-        target["risk"] = given.risk
-    if given.reviews is not None:
-        given.coverage = _coverage_of(given.reviews)
-    if given.coverage is not None:
-        target["coverage"] = given.coverage
-    if given.costs is not None:
-        target["costs"] = tuple(given.costs)
-    audited = audit(
-        inputs,
-        wish="risk" if given.coverage is None else "coverage",
-        **target,
-        confidence=given.confidence,
-        unknown_share=given.share,
-        score=given.score,
-        fallback=given.fallback,
-        require=given.require,
-        unit=given.unit,
-        tell=tell,
-    )
+    options = {name: vars(given)[name] for name in OPTIONS if vars(given)[name] is not None}
+    wish = "risk" if given.coverage is None else "coverage"
+    audited = audit(inputs, wish=wish, tell=tell, **options)
     _report(audited, folder, tell, shlex.join(["known-unknowns", *given.words]))
     for row in audited.requirements:
         verdict = "holds" if row["holds"] else "DOES NOT HOLD"
@@ -236,7 +223,7 @@ def _coverage_of(reviews: str) -> float:
     """
     left, _, images = reviews.partition("/")
     if not (left.isdecimal() and images.isdecimal() and 0 < int(left) < int(images)):
-        raise ValueError(f"--reviews: R/N expected, as 200/2000, with R below N, got {reviews!r}")
+        raise argparse.ArgumentTypeError(f"R/N expected, as 200/2000, R below N, got {reviews!r}")
     return 1 - int(left) / int(images)
 
 

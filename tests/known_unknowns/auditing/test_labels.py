@@ -41,10 +41,10 @@ def truth(tmp_path, monkeypatch):
     return new
 
 
-def fill(truth, names=("ant", "bee", "cow", "dog")):
+def fill(truth):
     """Fill in the table of an audit, and return its path."""
     table = pd.read_csv("my audit/to_label.csv", dtype=str, keep_default_na=False)
-    words = np.append(names, "-1")
+    words = np.array(["ant", "bee", "cow", "dog", "-1"])
     table["label"] = words[truth[table["image"].astype(int)]]
     table.to_csv("my audit/to_label.csv", index=False)
     return table
@@ -56,7 +56,7 @@ def test_the_loop_closes(truth, capsys):
     right = data["production_logits"].argmax(axis=1) == truth
     command = ["audit", "outputs.npz", "--risk", "0.1", "--out", "my audit"]
     assert main(command) == HOLDS
-    low, high = audit("outputs.npz", risk=0.1).unlabelled["accuracy"]
+    low, high = audit("outputs.npz", risk=0.1).unlabelled.accuracy
     widths = [high - low]
     for labels in (LABELS, 2 * LABELS):
         fill(truth)
@@ -68,22 +68,23 @@ def test_the_loop_closes(truth, capsys):
         given[drawn] = truth[drawn]
         arrays = {name: data[name] for name in data.files} | {"production_labels": given}
         audited = audit(arrays, risk=0.1)
-        seen = audited.unlabelled["labelled"]
-        assert (seen["images"], seen["drawn"]) == (labels, True)
+        seen = audited.unlabelled.labelled
+        assert (seen.images, seen.drawn) == (labels, True)
         accepted = audited.rejector.accepts(data["production_logits"])
         for name, value in (
             ("accuracy", right.mean()),
             ("unknown", SHARE),
             ("risk", (~right[accepted]).mean()),
         ):
-            assert seen[name].low <= value <= seen[name].high
-        widths.append(seen["accuracy"].high - seen["accuracy"].low)
+            interval = getattr(seen, name)
+            assert interval.low <= value <= interval.high
+        widths.append(seen.accuracy.high - seen.accuracy.low)
         assert audited.sentences("unlabelled")[1].startswith(f"By {labels} labels")
     assert f"By {2 * LABELS} labels" in capsys.readouterr().out
     assert widths == sorted(widths, reverse=True)
     assert widths[1] < 0.85 * widths[0]
     assert len(pd.read_csv("my audit/to_label.csv")) == 3 * LABELS
-    assert audited.unlabelled["labelled"]["promise"].state == "broken"
+    assert audited.unlabelled.labelled.promise.state == "broken"
     assert "Do not use the rejector for images like the unlabelled ones" in audited.summary()[-2]
     assert audited.summary()[-1].startswith("Label 60 more images")
 
@@ -120,14 +121,14 @@ def test_images_that_somebody_chose_are_no_random_draw(truth):
     chosen = np.full(len(truth), -2)
     chosen[surest] = truth[surest]
     audited = audit(data | {"production_labels": chosen}, risk=0.1)
-    assert not audited.unlabelled["labelled"]["drawn"]
+    assert not audited.unlabelled.labelled.drawn
     assert "require that the labelled images are a random draw" in " ".join(
         audited.sentences("unlabelled")
     )
     whole = audit(data | {"production_labels": truth}, risk=0.1).unlabelled
-    assert whole["to_label"] == []
+    assert whole.to_label == []
     right = data["production_logits"].argmax(axis=1) == truth
-    assert whole["labelled"]["accuracy"].value == pytest.approx(right.mean())
+    assert whole.labelled.accuracy.value == pytest.approx(right.mean())
 
 
 @pytest.mark.parametrize(
@@ -206,7 +207,7 @@ def test_enough_labels_guarantee_a_threshold_for_the_new_images(truth):
     assert "for images like the unlabelled ones" in audited.sentences("promise")[0]
     words = f"keeps {100 * accepted.mean():.1f} % of the unlabelled"
     assert words in audited.sentences("accept")[0]
-    assert audited.unlabelled["labelled"]["promise"] is None
+    assert audited.unlabelled.labelled.promise is None
     chosen = given[np.random.default_rng(1).permutation(len(given))]  # labels of other images
     assert "production" not in audit(data | {"production_labels": chosen}, risk=0.1).thresholds
     alike = data | {"production_logits": data["logits"], "production_labels": data["labels"]}

@@ -1,30 +1,13 @@
 """Sentences of the report name every cause, and the numbers of a rare class."""
 
 import re
+from typing import get_type_hints
 
 import numpy as np
 import pytest
 
 from known_unknowns.auditing import audit
 from known_unknowns.auditing.findings import summary
-from known_unknowns.auditing.sentences import render
-
-
-def test_watch_names_three_causes():
-    counts = {
-        "file": "new.npz",
-        "unlike": 90,
-        "images": 1000,
-        "looks": 1,
-        "total": 1000,
-        "acknowledged": False,
-    }
-    for bound in (0.0, 0.03):
-        limits = {"bound": bound, "most": 0.02, "usual": 0.05, "false_alarms": 0.05}
-        sentence = render("watched", **counts, **limits)[1]
-        assert re.search(
-            "changed.* unknown classes.* another mixture of the known classes", sentence
-        )
 
 
 def made_up(labels, generator):
@@ -53,10 +36,10 @@ def test_one_sentence_names_three_causes_with_the_share_of_each():
     assert "There is no evidence that the 1500" in same.sentences("unlabelled")[0]
     arrays, _ = new_images(0.75, 0)
     mixed = audit(arrays, replicates=5)
-    assert mixed.unlabelled["least"] > 0.05
-    assert mixed.unlabelled["rest"][0] == 0
-    assert mixed.unlabelled["to_state"] is None
-    _, low, high = mixed.unlabelled["mixture"]["moved"]
+    assert mixed.unlabelled.least > 0.05
+    assert mixed.unlabelled.rest[0] == 0
+    assert mixed.unlabelled.to_state is None
+    _, low, high = mixed.unlabelled.mixture.moved
     assert 0.3 < low < 0.5 < high < 0.7
     sentence = mixed.sentences("unlabelled")[0]
     assert "another mixture of the known classes explains" in sentence
@@ -64,9 +47,9 @@ def test_one_sentence_names_three_causes_with_the_share_of_each():
     assert "no evidence of changed images or of unknown classes" in sentence
     arrays, new = new_images(0.25, 0.3)
     foreign = audit(arrays, replicates=5)
-    least, share = foreign.unlabelled["rest"]
+    least, share = foreign.unlabelled.rest
     assert 0.15 < least < 0.3 < share + 0.1
-    assert foreign.unlabelled["mixture"]["moved"][1] == 0
+    assert foreign.unlabelled.mixture.moved[1] == 0
     sentence = foreign.sentences("unlabelled")[0]
     assert sentence.startswith(f"At least {100 * least:.1f} % of the 1500 unlabelled images are")
     assert "these two causes cannot be told apart without labels; another mixture of" in sentence
@@ -83,7 +66,7 @@ def test_a_share_of_changed_images_is_certain_if_labels_show_fewer_unknown_ones(
     drawn = np.random.default_rng(0).permutation(1500)[:200]
     given[drawn] = np.maximum(new, 0)[drawn]  # people recognise each image
     audited = audit(arrays | {"production_labels": given}, replicates=5)
-    least = audited.unlabelled["rest"][0] - audited.unlabelled["labelled"]["unknown"].high
+    least = audited.unlabelled.rest[0] - audited.unlabelled.labelled.unknown.high
     assert least > 0.2
     assert f"so at least {100 * least:.1f} % are changed;" in audited.sentences("unlabelled")[0]
 
@@ -128,3 +111,4 @@ def test_an_audit_in_a_notebook_is_short_and_its_sentences_are_shown(inputs):
     assert len(repr(audited)) < 120
     assert audited.summary() == summary(audited) == audited.as_dict()["summary"]
     assert audited._repr_html_().count("<li>") == len(audited.summary())
+    assert get_type_hints(type(audited.rejector).accepts)["return"] is np.ndarray
