@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pandas as pd
 
 from helpers.tables import printed_numbers
-from helpers.tables.comparisons import comparison, difference_in_deviations
+from helpers.tables.comparisons import comparison
 
 if TYPE_CHECKING:
     from helpers.papers import Paper
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 COLUMNS = (
     "paper", "table", "tier", "data_set", "test_set", "backbone", "method", "calibration",
     "metric", "published", "published_std", "reproduced", "reproduced_std", "runs", "difference",
-    "deviations", "unit", "stand_ins", "paper_data_set", "paper_test_set", "paper_backbone", "rows",
+    "stand_ins", "paper_data_set", "paper_test_set", "paper_backbone", "rows",
 )  # fmt: skip
 
 # names that differ but have one meaning; case, hyphens and underscores do not count either
@@ -41,7 +40,8 @@ def counterparts(
     """Compare every printed number with our means over runs, for each tier that has them.
 
     Averages over test sets are computed again, see `helpers.tables.printed_numbers.with_averages`.
-    A difference is in deviations only if the test set is the paper's.
+    A difference is not in deviations: printed ones are over runs alone, and our known classes,
+    networks and most test sets are not the paper's.
     """
     parts = [
         _beside(papers[paper], *part)
@@ -69,15 +69,9 @@ def _beside(paper: Paper, rows: pd.DataFrame, networks: Mapping[str, str]) -> pd
         return pd.DataFrame(columns=list(COLUMNS))
     both = comparison(rows, printed, published_as=paper.published_as, families=networks)
     names = {"paper": "published", "paper_std": "published_std", "mean": "reproduced"}
-    both = both.dropna(subset="paper").assign(deviations=difference_in_deviations)
-    both = both.rename(columns=names | {"std": "reproduced_std"})
-    by_paper, by_runs = (both[f"{name}_std"] > 0 for name in ("published", "reproduced"))
-    sets = zip(both["test_set"], both["paper_test_set"], strict=True)
-    other_sets = [name in _JOINED or not _are_same(name, of_paper) for name, of_paper in sets]
+    both = both.dropna(subset="paper").rename(columns=names | {"std": "reproduced_std"})
     return both.assign(
         paper=paper.name,
-        deviations=both["deviations"].mask(other_sets),
-        unit=np.select([other_sets, by_paper, by_runs], ["", "published", "ours"], ""),
         stand_ins=[_stand_ins(row) for row in both.to_dict("records")],
     )[list(COLUMNS)]
 
@@ -85,17 +79,13 @@ def _beside(paper: Paper, rows: pd.DataFrame, networks: Mapping[str, str]) -> pd
 def _stand_ins(row: dict) -> str:
     """Return in words which data set, test set and network are not the paper's."""
     pairs = [(row[name], row[f"paper_{name}"]) for name in ("data_set", "test_set", "backbone")]
-    parts = [f"{ours} for {paper}" for ours, paper in pairs if not _are_same(ours, paper)]
+    same = {pair for pair in pairs if len({*_plain(*pair)}) == 1 or _plain(*pair) in _SAME}
+    parts = [f"{ours} for {paper}" for ours, paper in pairs if (ours, paper) not in same]
     if _plain(*pairs[0]) in _DRAWN:
         parts[0] = f"{row['data_set']}: other classes drawn than for {row['paper_data_set']}"
     if row["test_set"] in _JOINED:
         parts.append(f"{row['test_set']}: of the sets at hand")
     return ", ".join(parts)
-
-
-def _are_same(ours: str, paper: str) -> bool:
-    first, second = pair = _plain(ours, paper)
-    return first == second or pair in _SAME
 
 
 def _plain(*names: str) -> tuple[str, ...]:

@@ -90,12 +90,6 @@ def stack_sources(cells: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([ours, paper]).dropna(subset="mean", ignore_index=True)
 
 
-def difference_in_deviations(cells: pd.DataFrame) -> pd.Series:
-    """Return our mean minus the paper's, in the paper's deviations, or, without one, in ours."""
-    unit = cells["paper_std"].where(cells["paper_std"] > 0).fillna(cells["std"])
-    return (cells["mean"] - cells["paper"]) / unit.where(unit > 0)
-
-
 def name_of(cells: pd.DataFrame, *words: str) -> str:
     """Return the name of a table of one data set and backbone: tier, both, and these words."""
     first = one_table(cells)

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from helpers.papers import PAPERS
-from helpers.tables.comparisons import difference_in_deviations
 from helpers.tables.interactive import interactive
 from helpers.tables.table import Table, categories, single
 
@@ -59,11 +58,6 @@ def test_lines_are_in_the_order_of_categories_and_numbers_of_a_cell_are_joined()
     ]
     assert table(named=True).markdown().startswith("| method | dtd_subset |")
     assert table(separator="; ").frame().iloc[1, 0] == "1.0 ± 0.1; 5"
-
-
-def test_a_difference_is_in_the_papers_deviations_or_in_ours():
-    part = pd.DataFrame({"mean": 9.0, "std": 1.0, "paper": 1.0, "paper_std": [2, float("nan")]})
-    assert difference_in_deviations(part).tolist() == [4, 8]
 
 
 @pytest.mark.parametrize("paper", ["unknown_detection", "openset_calibration", "gscore"])
