@@ -23,28 +23,20 @@ from known_unknowns.auditing.watching import FALSE_ALARMS, evidence, rank_of_cut
 ALARM = np.log(2 / FALSE_ALARMS)
 
 
-def counts(shares, runs, seed, known=1000, below=1.0):
+def counts(shares, below=1.0):
     """Draw the unlike images among 100 at each look; `below` of the changed images are unlike."""
-    generator = np.random.default_rng(seed)
-    rank = rank_of_cut(known)
-    chance = generator.beta(rank, known + 1 - rank, runs)
+    generator = np.random.default_rng(3)
+    rank = rank_of_cut(1000)
+    chance = generator.beta(rank, 1001 - rank, 200)
     return generator.binomial(100, chance + np.array(shares)[:, None] * (below - chance))
 
 
 def test_a_thousand_looks_raise_few_false_alarms():
     """A test at each look alone would raise an alarm in nearly every run."""
-    unlike = counts(np.full(1000, 0.02), 200, seed=0)
+    unlike = counts(np.full(1000, 0.02))
     alarms = (evidence(unlike, 100, 1000, [0.02])[..., 0] >= ALARM).any(axis=0)
     assert alarms.sum() <= binom.ppf(0.999, 200, FALSE_ALARMS)
     assert (binom.sf(unlike - 1, 100, 0.07) <= FALSE_ALARMS).any(axis=0).mean() > 0.9
-
-
-@pytest.mark.parametrize(("below", "images"), [(1.0, 1500), (0.7, 5500)])
-def test_a_change_from_2_to_10_per_cent_is_found(below, images):
-    """In 19 of 20 runs, this many images after the change; a share of 2 % all along is not."""
-    unlike = counts([0.02] * 100 + [0.1] * (images // 100), 200, seed=1, below=below)
-    alarms = evidence(unlike, 100, 1000, [0.02])[..., 0] >= ALARM
-    assert alarms[:100].any(axis=0).mean() <= FALSE_ALARMS < 0.95 <= alarms.any(axis=0).mean()
 
 
 @pytest.fixture
@@ -194,9 +186,9 @@ def test_an_audit_replaces_a_folder_in_which_watch_has_written(tmp_path, monkeyp
     assert main([*audit, "--force"]) == HOLDS
 
 
-def detected(share, below, images=10_000, runs=200):
+def detected(share, below):
     """Return the share of runs with an alarm, and the images until it in the median run."""
-    unlike = counts([share] * (images // 100), runs, seed=3, below=below)
+    unlike = counts([share] * 100, below)
     alarms = evidence(unlike, 100, 1000, [0.02])[..., 0] >= ALARM
     with_alarm = alarms.any(axis=0)
     until = np.where(with_alarm, 100 * (1 + alarms.argmax(axis=0)), np.inf)
