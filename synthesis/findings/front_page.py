@@ -74,7 +74,7 @@ def fresh_threshold(ax: Axes, shares: pd.DataFrame) -> None:
     for row, share in zip(rows, rejected["value"], strict=True):
         ax.text(share, row + 0.2, f"{share:.1f} %", color=RED, ha="center")
     ax.axvline(promised, color=GREEN, linewidth=2)
-    ax.text(promised + 0.15, len(kept) - 0.55, f"promised: {promised:.0f} %", color=GREEN)
+    ax.text(promised + 0.15, len(kept) - 0.55, f"target: {promised:.0f} %", color=GREEN)
     ax.set_yticks(rows, [front.SCORES[score] for score in kept.index])
     ax.set(xlim=(0, 16), ylim=(-0.5, len(kept) - 0.1), xlabel="correct test answers rejected (%)")
 
