@@ -44,7 +44,7 @@ def set_errors(table: pd.DataFrame, metrics: Sequence[str] = PREDICTED) -> pd.Da
     truths = truths[truths["metric"].isin(metrics)].rename(columns={"value": "truth"})
     blocks = pd.DataFrame(_lines(table, stored, metrics), columns=[*COLUMNS[:-3], "value"])
     lines = blocks.explode(["test_set", "value"], ignore_index=True)
-    lines = lines.astype({"run": int, "value": float}).dropna(subset="value")
+    lines = lines.astype({"run": int, "value": float})
     constant = lines["evaluator"] == CONSTANT
     guesses = lines[constant].drop(columns=["variant", "evaluator"])
     errors = pd.concat([stored[lines.columns], lines[~constant]], ignore_index=True)
@@ -82,18 +82,13 @@ def _lines(table: pd.DataFrame, stored: pd.DataFrame, metrics: Sequence[str]) ->
                 if (data_set, backbone, detector, evaluator, metric) in predicted:
                     continue
                 learnt = values[evaluator, "gscore", "meta"][~tests]
+                try:
+                    line = fit_regression(learnt[:, None], truths, [0.0])
+                except ValueError:  # the same Gscore for all sets: the table has a row `failed`
+                    continue
                 new = values[evaluator, "gscore", "test"][tests]
-                lines = _predict(learnt, truths, new)
-                yield data_set, backbone, run, wide.index[tests], *cell, evaluator, lines
-
-
-def _predict(learnt: np.ndarray, truths: np.ndarray, new: np.ndarray) -> np.ndarray:
-    """Return the predictions at new Gscores, all of them missing if the line fails."""
-    try:
-        line = fit_regression(learnt[:, None], truths, [0.0])
-    except ValueError:  # the same Gscore for all sets: the table has a row `failed`
-        return np.full(len(new), np.nan)
-    return np.clip(line.predict(new), 0, 1)
+                predicted_values = np.clip(line.predict(new), 0, 1)
+                yield data_set, backbone, run, wide.index[tests], *cell, evaluator, predicted_values
 
 
 def constant_errors(errors: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
