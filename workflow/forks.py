@@ -118,6 +118,8 @@ def serve() -> None:
         for name in IMPORTED:
             importlib.import_module(name)
     importlib.import_module("helpers.modules").code(["helpers"])  # parsed once, for all forks
+    # NLTK's index of WordNet takes seconds; a fork opens the file of the synsets itself
+    importlib.import_module("helpers.data.wordnet").reader()
     sys.path.remove(str(FOLDER))  # notebooks do not import scripts
     # pandas determines it when it is imported, and this process is not a kernel
     sys.modules["pandas"].set_option("display.max_columns", 20)

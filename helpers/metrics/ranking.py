@@ -16,7 +16,7 @@ import numpy as np
 from helpers.checks import float_array, known_name, number
 
 # Scores ranked at a time, to bound the memory.
-_BLOCK = 2**14
+_BLOCK = 2**13
 
 
 def cumulative_counts(scores: np.ndarray, positive: np.ndarray):

@@ -21,5 +21,6 @@ class Dropout(nn.Dropout):
         like = torch.empty_like(input)  # its memory is dense
         words = torch.empty(-(-like.numel() // 4), dtype=torch.int64).random_(-(2**63), None)
         bits = words.view(torch.int16).as_strided(like.shape, like.stride())
-        kept = bits >= round(self.p * 2**16) - 2**15
-        return input * kept.to(input.dtype).div_(1 - self.p)
+        # in place and in floating point: comparisons to booleans are not vectorised
+        kept = bits.float().ge_(round(self.p * 2**16) - 2**15)
+        return input * kept.div_(1 - self.p).to(input.dtype)
