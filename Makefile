@@ -35,7 +35,7 @@ export MALLOC_MMAP_THRESHOLD_ = 33554432
 export MALLOC_TRIM_THRESHOLD_ = 268435456
 unexport PYTHONDONTWRITEBYTECODE   # byte code is written on first use; without it every start costs seconds
 
-.PHONY: setup preview book plan data lint unit test test-all rehearsal run notebooks bench lab clean
+.PHONY: setup preview book plan data lint unit test test-all rehearsal run notebooks bench lab lock clean
 .DEFAULT_GOAL := book
 
 # without an NVIDIA driver, PyTorch's own index has a build that is gigabytes smaller
@@ -60,6 +60,26 @@ PIP = PIP_USER=0 $(BIN)/python -m pip install --quiet --disable-pip-version-chec
 	@$(PIP) --no-build-isolation -e .
 	@touch $@
 
+# what the checks and JupyterLab need beside the book's packages
+.venv/.tested: requirements-test.lock .venv/.installed
+	@echo "installing the packages of the checks"
+	@$(PIP) --no-compile --require-hashes -r requirements-test.lock
+	@$(BIN)/python -m pip check
+	@touch $@
+
+# Both locks, for Python 3.11 to 3.13, with the hashes of the files. It needs uv. A pin changes only
+# with UPGRADE=--upgrade or, for one package, UPGRADE="--upgrade-package pydantic".
+# PyTorch's build for CPUs has other hashes: `make setup` pins it by version only.
+COMPILE = uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-annotate --custom-compile-command "make lock" --quiet $(UPGRADE) \
+	--extra torch --extra book
+lock:
+	$(COMPILE) -o requirements.lock
+	@mkdir -p runs && cat requirements.lock requirements-test.lock > runs/both.lock
+	$(COMPILE) --extra test --extra lab -c requirements.lock -o runs/both.lock
+	awk 'NR == FNR {book[$$0]; next} /^[a-z]/ {added = !($$0 in book)} /^#/ || added' \
+	    requirements.lock runs/both.lock > requirements-test.lock
+
 setup: .venv/.installed
 
 preview: .venv/.installed
@@ -80,12 +100,12 @@ data: .venv/.installed
 	@$(BIN)/python workflow/make_data.py
 
 # no code of the project runs here, except what reads texts
-lint: .venv/.installed
+lint: .venv/.tested
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(UNIT) lint
 
-unit: .venv/.installed
+unit: .venv/.tested
 	@mkdir -p runs
 	$(UNIT) $(DIVIDED) && times > runs/unit_tests.txt
 	if grep -qsw avx512f /proc/cpuinfo; then $(AS_AVX2) $(UNIT) $(COMPUTES); fi
@@ -118,11 +138,11 @@ notebooks: .venv/.installed
 # https://github.com/numpy/numpy/pull/32690
 BENCH = $(AS_AVX2) NPY_DISABLE_CPU_FEATURES="X86_V4 AVX512_ICL AVX512_SPR" OMP_NUM_THREADS=1
 
-bench: .venv/.installed
+bench: .venv/.tested
 	@$(PIP) --upgrade --target .venv/peers $(PEERS)
 	$(BENCH) PYTHONPATH=.venv/peers $(BIN)/python -m benchmarks.peers && $(BIN)/python -m benchmarks.training
 
-lab: .venv/.installed
+lab: .venv/.tested
 	$(BIN)/jupyter lab --notebook-dir .
 
 clean:

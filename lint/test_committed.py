@@ -11,15 +11,32 @@ from packaging.requirements import Requirement
 
 from lint.reading import ROOMS, ROOT
 
-LOCK = (ROOT / "requirements.lock").read_text()
+BOOK = (ROOT / "requirements.lock").read_text()
+#: What the checks and JupyterLab add.
+ADDED = (ROOT / "requirements-test.lock").read_text()
 MAKEFILE = (ROOT / "Makefile").read_text()
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 PROJECT = PYPROJECT["project"]
-#: What `make setup` installs; the book takes all of them.
-EXTRAS = ("torch", "book", "test", "lab")
-GROUPS = [PROJECT["dependencies"], *(PROJECT["optional-dependencies"][name] for name in EXTRAS)]
-DIRECT = [Requirement(line) for group in GROUPS for line in group]
-PINS = [Requirement(line.rstrip(" \\")) for line in LOCK.splitlines() if line[:1].isalpha()]
+EXTRAS = PROJECT["optional-dependencies"]
+
+
+def pins(lock: str) -> list[Requirement]:
+    """Return the pins of a lock."""
+    return [Requirement(line.rstrip(" \\")) for line in lock.splitlines() if line[:1].isalpha()]
+
+
+def versions(lock: str, python: str) -> dict[str, str]:
+    """Return the versions that a lock pins for a version of Python, by name."""
+    environment = {"python_version": python, "python_full_version": f"{python}.1"}
+    environment |= {"sys_platform": "linux", "platform_system": "Linux"}
+    environment["platform_machine"] = "x86_64"
+    found = {}
+    for pin in pins(lock):
+        if pin.marker is None or pin.marker.evaluate(environment):
+            (specifier,) = pin.specifier
+            assert specifier.operator == "==" and pin.name not in found
+            found[pin.name] = specifier.version
+    return found
 
 
 def test_no_path_of_a_machine_and_no_registry_address():
@@ -62,26 +79,26 @@ def test_no_page_or_message_advises_a_name_that_the_index_does_not_have():
 
 
 @pytest.mark.parametrize("python", ["3.11", "3.12", "3.13"])
-def test_the_lock_satisfies_pyproject(python):
-    environment = {"python_version": python, "python_full_version": f"{python}.1"}
-    environment |= {"sys_platform": "linux", "platform_system": "Linux"}
-    environment["platform_machine"] = "x86_64"
-    assert not re.search(r"https?:|file:|--(extra-)?index-url|--find-links|@", LOCK)
-    chosen = {}
-    for requirement in PINS:
-        if requirement.marker is None or requirement.marker.evaluate(environment):
-            (specifier,) = requirement.specifier
-            assert specifier.operator == "==" and requirement.name not in chosen
-            chosen[requirement.name] = specifier.version
-    for requirement in DIRECT:
-        assert chosen[requirement.name] in requirement.specifier, requirement
-    assert chosen["jupyter-book"].startswith("1.")  # version 2 ignores _config.yml, silently
+def test_the_locks_satisfy_pyproject(python):
+    """A reader of the book downloads no package of the extras `test` and `lab`."""
+    book = versions(BOOK, python)
+    added = versions(ADDED, python)
+    assert all(book.get(name, version) == version for name, version in added.items())
+    for requirement in map(Requirement, [*EXTRAS["test"], *EXTRAS["lab"]]):
+        assert added[requirement.name] in requirement.specifier, requirement
+        assert requirement.name not in book
+    declared = [*PROJECT["dependencies"], *EXTRAS["torch"], *EXTRAS["book"]]
+    for requirement in map(Requirement, declared):
+        assert book[requirement.name] in requirement.specifier, requirement
+    assert book["jupyter-book"].startswith("1.")  # version 2 ignores _config.yml, silently
 
 
-def test_each_pin_has_hashes():
-    entries = re.split(r"^(?=\w)", LOCK, flags=re.M)[1:]
+@pytest.mark.parametrize("lock", [BOOK, ADDED], ids=["book", "added"])
+def test_each_pin_has_hashes_and_no_address(lock):
+    assert not re.search(r"https?:|file:|--(extra-)?index-url|--find-links|@", lock)
+    entries = re.split(r"^(?=\w)", lock, flags=re.M)[1:]
     hashes = r"( \\\n    --hash=sha256:[0-9a-f]{64})+\n"
-    assert len(entries) == len(PINS)
+    assert len(entries) == len(pins(lock))
     assert all(re.fullmatch(r"[^\n]*" + hashes, entry) for entry in entries)
 
 
@@ -92,12 +109,13 @@ def test_without_a_driver_the_lock_is_installed_but_for_pytorch(tmp_path):
         command = command.replace("$$", "$")
         text = subprocess.check_output(command, shell=True, cwd=ROOT, text=True)
         (tmp_path / name).write_text(text)
-    versions = {pin.name: str(pin.specifier) for pin in PINS}
-    expected = [f"{name}{versions[name]}+cpu" for name in ("torch", "torchvision")]
+    every = {pin.name: str(pin.specifier) for pin in pins(BOOK)}
+    expected = [f"{name}{every[name]}+cpu" for name in ("torch", "torchvision")]
     assert (tmp_path / "torch.txt").read_text().split() == expected
     kept = re.findall(r"^[\w.-]+(?===)", (tmp_path / "lock.txt").read_text(), re.M)
-    left = {name for name in versions if re.match(r"(torch|torchvision)$|cuda|nvidia|triton", name)}
-    assert len(left) > 10 and {*kept} == {*versions} - left
+    left = {name for name in every if re.match(r"(torch|torchvision)$|cuda|nvidia|triton", name)}
+    assert len(left) > 10 and {*kept} == {*every} - left
+    assert left.isdisjoint(pin.name for pin in pins(ADDED))
     assert (tmp_path / "lock.txt").read_text().count("--hash") > 1000
 
 
@@ -115,10 +133,3 @@ def test_foreign_code_is_pinned_by_commit_with_its_version():
     hooks = re.findall(r"rev: *(.*)", (ROOT / ".pre-commit-config.yaml").read_text())
     assert actions and hooks
     assert all(map(pinned.fullmatch, actions + hooks))
-
-
-def test_files_that_the_header_of_the_lock_names_exist():
-    header = [line for line in LOCK.splitlines() if line.startswith("#")]
-    named = re.findall(r"[\w/]+\.(?:py|yml|toml|lock)\b", "\n".join(header))
-    assert "lint/test_committed.py" in named
-    assert all((ROOT / name).exists() for name in named)
