@@ -64,9 +64,13 @@ class _Terminal:
         try:
             yield
         except BrokenPipeError:
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, self._stream.fileno())
-            os.close(nowhere)
+            self.drop()
+
+    def drop(self) -> None:
+        """Drop the text that is not written yet, and all further text."""
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, self._stream.fileno())
+        os.close(nowhere)
 
     def __getattr__(self, name: str):
         return getattr(self._stream, name)
@@ -85,8 +89,10 @@ def main(command_line: list[str] | None = None) -> int:
         try:
             return _run(command_line)
         finally:
-            with contextlib.suppress(OSError):  # the disk is full, which a command has reported
+            try:
                 out.flush()
+            except OSError:  # the disk is full, which a command has reported
+                out.drop()  # else Python tries again at its end, and the exit status is 120
 
 
 def _run(command_line: list[str] | None) -> int:

@@ -135,9 +135,10 @@ def test_an_alarm_keeps_its_status_without_a_reader(monitor, reader):
     assert len(json.loads(monitor.read_text())["looks"]) == 1
 
 
-def test_a_full_disk_is_no_alarm(monitor):
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_disk_is_no_alarm(monitor, unbuffered):
     command = [sys.executable, "-m", "known_unknowns", "watch", "r.safetensors", "worse.npz"]
-    environment = os.environ | {"PYTHONPATH": str(project_root())}
+    environment = os.environ | {"PYTHONPATH": str(project_root()), "PYTHONUNBUFFERED": unbuffered}
     with open("/dev/full", "w") as full:
         done = subprocess.run(command, env=environment, stdout=full, stderr=subprocess.PIPE)
     assert done.returncode == REFUSED
