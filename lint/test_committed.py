@@ -30,13 +30,13 @@ def versions(lock: str, python: str) -> dict[str, str]:
     environment = {"python_version": python, "python_full_version": f"{python}.1"}
     environment |= {"sys_platform": "linux", "platform_system": "Linux"}
     environment["platform_machine"] = "x86_64"
-    found = {}
+    chosen = {}
     for pin in pins(lock):
         if pin.marker is None or pin.marker.evaluate(environment):
             (specifier,) = pin.specifier
-            assert specifier.operator == "==" and pin.name not in found
-            found[pin.name] = specifier.version
-    return found
+            assert specifier.operator == "==" and pin.name not in chosen
+            chosen[pin.name] = specifier.version
+    return chosen
 
 
 def test_no_path_of_a_machine_and_no_registry_address():
