@@ -32,7 +32,7 @@ from known_unknowns.auditing.labelling import draw
 from known_unknowns.bench.feature_packs import EMBEDDED, FeaturePack
 
 STORED = Path(__file__).with_name("results") / "audits.csv"
-PACKS = ("resnet20.akamaster_cifar10", "densenet100.dice_cifar10", "densenet100.dice_cifar100")
+PACKS = "resnet20.akamaster_cifar10 densenet100.dice_cifar10 densenet100.dice_cifar100".split()
 TINIEST = "tiniest.thales_cifar10"
 OUTPUTS = STORED.with_name("tiniest.safetensors")
 #: Corruptions with their severities, and sets of unknown images.
@@ -56,34 +56,17 @@ RISK = 0.05
 #: Draws of each cell, and draws that are stored together.
 DRAWS = 200
 ROUND = 10
-#: The largest share of draws in which each number may be false.
-ALLOWED = {
-    "accuracy": 0.05,
-    "aurc": 0.05,
-    "risk": 0.05,
-    "smallest": 0.05,
-    "by answer": 0.05,
-    "worse answers": 0.05,
-    "conditional coverage": 0.05,
-    "bound": 0.05,
-    "moved": 0.05,
-    "rest": 0.1,
-    "drift": 0.05,
-    "labelled accuracy": 0.05,
-    "labelled risk": 0.05,
-    "labelled unknown": 0.05,
-    "verdict": 0.05,
-    "production": 0.05,
-    "bracket": 0.1,
-    "accepted": 0.1,
-    # means
-    "average": RISK,
-    "rejected": 0.1,
-    "list": 0.1,
-}
+#: The largest share of draws in which each number may be false; the last three are means.
+ALLOWED = dict.fromkeys(
+    "accuracy, aurc, risk, smallest, by answer, worse answers, conditional coverage, bound, moved, "
+    "rest, drift, labelled accuracy, labelled risk, labelled unknown, verdict, production, "
+    "bracket, accepted, average, rejected, list".split(", "),
+    0.05,
+)
+ALLOWED |= dict.fromkeys("rest bracket accepted rejected list".split(), 0.1)
 #: Numbers without a guarantee for all draws: they hold if there is an answer.
-IF_ANSWERED = ("aurc", "average", "bracket", "accepted", "moved")
-KEYS = ["network", "change", "labels", "unknown", "images"]
+IF_ANSWERED = "aurc average bracket accepted moved".split()
+KEYS = "network change labels unknown images".split()
 COLUMNS = [*KEYS, "draws", "narrow"]
 COLUMNS += [f"{name}{end}" for name in ALLOWED for end in ("", ", answers")]
 #: Probability that chance alone reports a cell.

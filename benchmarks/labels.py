@@ -69,7 +69,7 @@ def intervals() -> pd.DataFrame:
             for low, high in (exact, ppi(right[drawn], sure, drawn), ours[1:3]):
                 row += [low <= accuracy <= high, high - low]
             rows.append(row)
-    keys = ["network", "unknown", "labels", "images"]
+    keys = "network unknown labels images".split()
     names = [f"{name}{end}" for name in METHODS for end in ("", ", width")]
     table = pd.DataFrame(rows, columns=[*keys, "worth", *names])
     return table.groupby(keys, sort=False).mean().reset_index()
