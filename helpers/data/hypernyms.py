@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import graphlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from helpers import cache
@@ -90,36 +90,6 @@ class Hypernyms:
     def find(self, name: str) -> tuple[str, ...]:
         """Return the nodes that are called `name`, in any spelling of `helpers.data.wordnet`."""
         return self._by_name.get(wordnet.spelling(name), ())
-
-    def prune(self, keep: Collection[str]) -> Hypernyms:
-        """Return the graph of some nodes, small enough to be drawn.
-
-        Examples
-        --------
-        >>> graph = Hypernyms({"a": (), "b": ("a",), "c": ("b",), "d": ("b",), "e": ("d",)})
-        >>> graph.prune(["c", "e"]).parents
-        {'b': (), 'c': ('b',), 'e': ('b',)}
-        """
-        remaining = set(keep).union(*map(self.ancestors, keep))
-        first: dict[str, dict[str, None]] = {}  # remaining nodes for each node: itself, or below
-        parents: dict[str, tuple[str, ...]] = {}
-        for node in reversed(self._from_above):
-            if node not in remaining:
-                continue
-            below: dict[str, None] = {}
-            for child in self._children[node]:
-                if child in remaining:
-                    below |= first[child]
-            deeper = frozenset().union(*map(self.descendants, below))  # seen by a shorter way, too
-            below = {lower: None for lower in below if lower not in deeper}
-            if node in keep or len(below) > 1:
-                parents[node] = ()
-                for lower in below:
-                    parents[lower] = (*parents[lower], node)
-                below = {node: None}
-            first[node] = below
-        names = {node: names for node, names in self.names.items() if node in parents}
-        return Hypernyms(dict(reversed(parents.items())), names)
 
     def _check(self, node: str) -> str:
         if node not in self.parents:
