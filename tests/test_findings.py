@@ -1,7 +1,5 @@
 """Bad input, most of which was once accepted: each case is refused by name."""
 
-import json
-import zipfile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -9,10 +7,11 @@ import numpy as np
 
 import helpers.scores
 from helpers import data
-from helpers.data.packs import read_pack, write_pack
+from helpers.data.packs import read_pack
 from helpers.outputs import Head, Outputs
 from known_unknowns.auditing import Inputs
 from known_unknowns.auditing.rejector import Rejector
+from tests.data import test_packs
 from tests.mistakes import refusals
 
 CLASSES, WIDTH = 4, 6
@@ -45,18 +44,17 @@ def score_bare(name):
 
 def read_changed_pack(**changed):
     """Read a pack without checksums, which a stranger made; no memory is taken for its numbers."""
-    splits = {"test": (np.zeros((4, 8, 8, 3), np.uint8), LABELS[:4])}
+
+    def change(meta):
+        meta["splits"]["test"].update(changed)
+        for name in ("sha256", *changed):
+            if meta.pop(name, None) is not None and changed.get(name) is not None:
+                meta[name] = changed[name]
+
+    splits = {"test": (np.zeros((4, 8, 8, 3), np.uint8), [0] * 4)}
     with TemporaryDirectory() as folder:
-        path = Path(folder) / "toy.zip"
-        write_pack(path, name="toy", class_names=[*"abcd"], splits=splits, origin={"title": "Toy"})
-        with zipfile.ZipFile(path) as archive:
-            meta, sheet = json.loads(archive.read("meta.json")), archive.read("test_0000.webp")
-        meta["splits"]["test"] |= {name: changed[name] for name in changed if name not in meta}
-        meta = {name: changed.get(name, value) for name, value in meta.items() if name != "sha256"}
-        meta = {name: value for name, value in meta.items() if value is not None}
-        with zipfile.ZipFile(path, "w") as archive:
-            archive.writestr("meta.json", json.dumps(meta))
-            archive.writestr("test_0000.webp", sheet)
+        test_packs.write(path := Path(folder) / "toy.zip", splits=splits)
+        test_packs.rewrite(path, meta=change)
         return read_pack(path, "test")
 
 

@@ -29,6 +29,11 @@ def judged(table, trainings=TRAININGS):
     return evaluate([CLAIM], table, trainings=trainings)[-1]
 
 
+def main_verdict(claims, table):
+    verdicts = claims.verdicts(claims.check(table)).set_index("claim")["verdict"]
+    return verdicts[claims.main]
+
+
 @pytest.mark.parametrize(("value", "expected"), [(0.45, Verdict.UNDECIDED), (0.50, "supported")])
 def test_one_run_borrows_the_spread_of_the_baseline(value, expected):
     """By Student's t of four degrees of freedom: the interval is 2.78 standard errors long."""
@@ -117,9 +122,8 @@ def test_five_runs_of_each_training_settle_the_main_claim(ahead, expected):
     aurc |= {(name, "aurc", "union"): 0.44 for name in METHODS if name != "ensemble"}
     table = made_up(aurc, runs=5, spread=0.004)
     table = table[(table["method"] != "ensemble") | (table["run"] == 0)]
-    verdict = claims.verdicts(claims.check(table)).set_index("claim")["verdict"]
     assert claims.settled_by == "five runs of each training"
-    assert verdict[claims.main] == expected
+    assert main_verdict(claims, table) == expected
 
 
 @pytest.mark.parametrize(("ahead", "expected"), [(False, "supported"), (True, "undecided")])
@@ -130,12 +134,11 @@ def test_several_families_with_both_thresholds_settle_that_no_score_is_consisten
     claims = load_claims("human_centric")
     knn = {(name, "knn"): rate[0] - 0.09 for name, rate in MODELS.items()}
     second = models(knn if ahead else ()).assign(variant=FRESH)
-    checks = claims.check(pd.concat([models(), second], ignore_index=True))
-    verdict = claims.verdicts(checks).set_index("claim")["verdict"]
+    table = pd.concat([models(), second], ignore_index=True)
     assert (
         "several families" in claims.settled_by and "both kinds of threshold" in claims.settled_by
     )
-    assert verdict[claims.main] == expected
+    assert main_verdict(claims, table) == expected
 
 
 @pytest.mark.parametrize(
@@ -149,9 +152,8 @@ def test_as_many_sets_as_the_paper_has_settle_the_main_claim_on_gscores(auroc, s
     """
     claims = load_claims("gscore")
     table = of_sets({"pearson_auroc": auroc - 0.88}, sets=sets, noise=0.054)
-    verdict = claims.verdicts(claims.check(table)).set_index("claim")["verdict"]
     assert claims.settled_by.startswith("the paper's 200 sets")
-    assert verdict[claims.main] == expected
+    assert main_verdict(claims, table) == expected
 
 
 @pytest.mark.parametrize(("gain", "expected"), [(0.0, "supported"), (0.05, "contradicted")])
@@ -160,6 +162,5 @@ def test_two_networks_with_the_papers_schedule_settle_that_no_algorithm_is_bette
     claims = load_claims("uimnet")
     better = (0.02 + gain, {"algorithm": ["mixup"], "metric": ["accuracy"]})
     table = of_algorithms(better, runs=3, spread=0.002)
-    verdict = claims.verdicts(claims.check(table)).set_index("claim")["verdict"]
     assert claims.settled_by.startswith("the paper's two networks with its schedule")
-    assert verdict[claims.main] == expected
+    assert main_verdict(claims, table) == expected

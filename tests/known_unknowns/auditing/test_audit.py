@@ -66,7 +66,7 @@ def test_the_measuring_half_does_not_influence_any_choice(inputs):
     assert len(first.chosen) == len(first.choosing)
     labels = inputs.validation.labels.copy()
     labels[first.measuring] = np.random.default_rng(1).permutation(labels[first.measuring])
-    part = Outputs(inputs.validation.logits, inputs.validation.features, labels)
+    part = replace(inputs.validation, labels=labels)
     other = audit(replace(inputs, validation=part), replicates=20)
     assert (other.temperature, other.best) == (first.temperature, first.best)
     assert other.ranking.equals(first.ranking)
@@ -82,7 +82,7 @@ def test_a_few_images_all_measure_a_score_that_is_fixed_in_advance(inputs):
     assert np.array_equal(np.sort(first.measuring), np.arange(300))
     assert not {*first.held_out} & {*first.choosing}
     labels = np.random.default_rng(0).permutation(inputs.validation.labels)
-    part = Outputs(inputs.validation.logits, inputs.validation.features, labels)
+    part = replace(inputs.validation, labels=labels)
     other = audit(replace(inputs, validation=part), risk=0.2, replicates=5)
     assert np.array_equal(other.samples["validation"], first.samples["validation"])
     given = audit(inputs, risk=0.2, replicates=5, score="gap")
