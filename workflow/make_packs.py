@@ -5,8 +5,11 @@
     python workflow/make_packs.py from-folder ~/pictures holiday --size 32
     python workflow/make_packs.py tiny-imagenet-fix                # out of DATA_ROOT/imagenet
     python workflow/make_packs.py slice cifar100_mini              # a pack in this repository
+    python workflow/make_packs.py photographs imagenet             # to train on; see below
 
 Packs are written to the folder DATA_ROOT (default: data/) or --root; only --force replaces a pack.
+A pack of photographs is for training: `helpers.data.photograph_packs` says what it changes.  After
+an interruption, the same command continues it.
 """
 
 import argparse
@@ -21,15 +24,22 @@ from slices import slice_of
 from tqdm import tqdm
 
 from helpers.checks import file_name
-from helpers.data import EMBEDDED, Images, ImageStream, class_lists, write_pack
+from helpers.data import (
+    EMBEDDED,
+    Images,
+    ImageStream,
+    class_lists,
+    write_pack,
+    write_photographs,
+)
 from helpers.data.cards import card_of, cards, find, remedy
 from helpers.data.draws import choose_of_each
 from helpers.data.pixels import stack
 from helpers.data.sources import BUILT_IN, folder, folder_splits, torchvision_set
 from helpers.files import data_root
 
-#: ImageNet's part for each split of the pack tiny_imagenet_fix, and the images of each class.
-FIXED = {"train": ("train", 500), "val": ("val", 50)}
+#: Images of each class in each split of the pack tiny_imagenet_fix, from ImageNet's splits.
+FIXED = {"train": 500, "val": 50}
 
 
 def tiny_imagenet_fix(size: int) -> dict[str, Images]:
@@ -38,15 +48,15 @@ def tiny_imagenet_fix(size: int) -> dict[str, Images]:
     Each class has 500 training and 50 validation images, as in Tiny ImageNet.  The paper (Kim et
     al. 2023, after Tack et al. 2020) does not name the images.  An unreadable image is an error.
     """
-    wnids = list(class_lists.wnids_of("tiny_imagenet"))
+    wnids = tuple(class_lists.wnids_of("tiny_imagenet"))
     splits = {}
-    for split, (part, count) in FIXED.items():
-        whole = ImageStream.scan(data_root() / "imagenet", split=part, verify=False).select(wnids)
+    for split, count in FIXED.items():
+        whole = ImageStream.scan(data_root() / "imagenet", split=split, verify=False).select(wnids)
         drawn = whole.subset(choose_of_each(whole.labels, count, seed=0))
-        files = tqdm(drawn.files, desc=f"read {split}", disable=None)
+        files = tqdm(drawn.files, f"read {split}", disable=None)
         opened = ((file, Image.open(drawn.root / file)) for file in files)
         pixels = stack(opened, size, f"image folder {drawn.root}")
-        splits[split] = Images(pixels, drawn.labels, tuple(wnids), "tiny_imagenet_fix", split)
+        splits[split] = Images(pixels, drawn.labels, wnids, "tiny_imagenet_fix", split)
     return splits
 
 
@@ -62,10 +72,9 @@ def check_free(name: str) -> None:
 def files_of(root: Path, name: str, download: bool) -> Path:
     """Return the folder of torchvision's files: the one of `load`, or a new one for a download."""
     files = root / "torchvision"
-    if files.is_dir() or not download:
-        return files
-    files = download_folder(root, name)
-    files.mkdir(parents=True, exist_ok=True)
+    if download and not files.is_dir():
+        files = download_folder(root, name)
+        files.mkdir(parents=True, exist_ok=True)
     return files
 
 
@@ -108,6 +117,8 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("name", choices=[card.name for card in cards() if card.torchvision])
     command.add_argument("--download", action="store_true", help="fetch it if it is missing")
     command.add_argument("--size", type=int, help="pixels; needed if the images differ in size")
+    command = commands.add_parser("photographs", help="central squares of a folder, to train on")
+    command.add_argument("name")
     images = commands.add_parser("from-folder", help="a folder of images, one subfolder a class")
     images.add_argument("path")
     images.add_argument("name")
@@ -125,22 +136,19 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser().parse_args(arguments)
     root = options.root or (EMBEDDED if options.command == "slice" else data_root())
     name = getattr(options, "name", options.command.replace("-", "_"))
-    path = root / f"{name}.zip"
+    photographs = options.command == "photographs"
+    path = root / name / "train.bytes" if photographs else root / f"{name}.zip"
     if path.exists() and not options.force:
         raise FileExistsError(
             f"{path} exists already; --force replaces the file, and another name keeps it"
         )
+    if photographs:
+        write_photographs(path)
+        return
     pack = contents(options, name, root)
-    digest = write_pack(
-        path,
-        name=name,
-        class_names=pack.class_names,
-        splits=pack.splits,
-        origin=pack.origin,
-        coarse_class_names=pack.coarse_class_names,
-    )
+    digest = write_pack(path, name=name, **vars(pack))
     shutil.rmtree(download_folder(root, name), ignore_errors=True)
-    counts = ", ".join(f"{split} {len(labels)}" for split, (_, labels, *_) in pack.splits.items())
+    counts = {split: len(labels) for split, (_, labels, *_) in pack.splits.items()}
     print(f"{path}: {counts}; {path.stat().st_size} bytes; sha256 {digest}")
 
 

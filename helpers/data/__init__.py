@@ -16,6 +16,7 @@ from helpers.data.draws import hold_out, subsample
 from helpers.data.images import Images, concatenate
 from helpers.data.listing import Listing
 from helpers.data.packs import pack_splits, read_pack, write_pack
+from helpers.data.photograph_packs import PackedStream, write_photographs
 from helpers.data.pixels import resize, smoothness
 from helpers.data.stream import ImageStream
 from helpers.files import data_root
@@ -35,7 +36,6 @@ def load(
     split: str,
     *,
     size: int | None = None,
-    antialias: bool = True,
     download: bool = False,
 ) -> Images:
     """Load one split of a data set.
@@ -54,8 +54,6 @@ def load(
         ``train``, ``test``, or another split of the data set.
     size : int, optional
         Resize images of another size to `size` x `size` pixels (see `resize`).
-    antialias : bool
-        Whether the resize is antialiased, as it should be; False shows the artefacts.
     download : bool
         Allow torchvision to download missing files.
 
@@ -73,24 +71,26 @@ def load(
     sources.check_size(size)
     if name.startswith("folder:"):
         path = name.removeprefix("folder:")
-        return sources.folder(path, split, size=size, antialias=antialias)
+        return sources.folder(path, split, size=size)
     if name in sources.BUILT_IN:
-        return sources.BUILT_IN[name](split, size=size, antialias=antialias)
+        return sources.BUILT_IN[name](split, size=size)
     pack = locate(name, download=download)
     if pack is not None:
-        return read_pack(pack, split, size=size, antialias=antialias)
+        return read_pack(pack, split, size=size)
     card = card_of(name)
     if card.streamed:
         raise ValueError(f"data set '{name}': too large for memory, open it with `open_stream`")
     folder = data_root() / "torchvision"
-    return sources.torchvision_set(
-        card, split, folder, size=size, antialias=antialias, download=download
-    )
+    return sources.torchvision_set(card, split, folder, size=size, download=download)
 
 
-def open_stream(name: str, split: str, **options) -> ImageStream:
-    """Open a data set stored as a folder of images among the packs; load no images into memory."""
-    return ImageStream.open(list_stream(name, split, **options))
+def open_stream(name: str, split: str) -> ImageStream:
+    """Open a data set stored as a folder of images among the packs; load no images into memory.
+
+    If the folder has a pack of the split (`helpers.data.photograph_packs`), the pack is opened.
+    """
+    pack = data_root() / name / f"{split}.bytes"
+    return PackedStream.read(pack) if pack.exists() else ImageStream.open(list_stream(name, split))
 
 
 def list_stream(

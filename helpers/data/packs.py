@@ -27,9 +27,8 @@ sha256             optional object: for each image member the hexadecimal SHA-25
                    JSON with sorted keys, no spaces, and all characters unescaped (UTF-8)
 ================== ================================================================================
 
-Packs written by this module always have ``origin`` and ``sha256``.  If a pack lacks them, a table
-in a file ``DATASETS.md`` next to it replaces them: the row whose first cell is the pack's name and
-whose last is the SHA-256 of the whole file.  Without both, only the CRC-32 of the zip is checked.
+Packs written by this module always have ``origin`` and ``sha256``.  Without ``sha256``, only the
+CRC-32 of the zip is checked.
 Reading needs NumPy and Pillow, executes no code, and decodes only the requested split.
 """
 
@@ -44,7 +43,6 @@ import re
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -58,7 +56,6 @@ from helpers.files import atomic_path, sha256_file
 
 COLUMNS = 20
 PER_SHEET = 1000
-ROW_TO_ORIGIN = {"source": "origin", "licence": "licence"}  # of DATASETS.md, and of Images
 WIDEST = 16_383  # pixels, the limit of WebP
 LARGEST_TILE = 256  # a sheet of 50 rows of such tiles still fits
 
@@ -70,32 +67,19 @@ UNREADABLE = (
 )  # fmt: skip
 
 
-def read_pack(
-    path: str | os.PathLike, split: str, *, size: int | None = None, antialias: bool = True
-) -> Images:
+def read_pack(path: str | os.PathLike, split: str, *, size: int | None = None) -> Images:
     """Read one split of a pack, after checking it."""
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"no pack {path}. This makes it: `{remedy(path.stem)}`")
-    row = _listed(path)
-    if row:
-        status = path.stat()
-        if _digest(path, status.st_size, status.st_mtime_ns) != row["sha256"]:
-            raise _damaged(
-                path, "its SHA-256 differs from the entry in the DATASETS.md of its folder"
-            )
     try:
         with open(path, "rb") as file, zipfile.ZipFile(file) as archive:
             meta = _read_meta(path, archive)
             known_name(f"split of {path.name}", split, meta["splits"])
             _check_meta(path, meta, split)
-            images = _read_images(path, archive, meta, split, size, antialias)
+            images = _read_images(path, archive, meta, split, size)
     except UNREADABLE as error:
         raise _damaged(path, f"it cannot be read ({error!r})") from error
-    origin = meta.get("origin") or {
-        "title": row.get("what", meta["name"]),
-        **{key: row[column] for key, column in ROW_TO_ORIGIN.items() if column in row},
-    }
     entry = meta["splits"][split]
     coarse_labels = entry.get("coarse_labels")
     coarse_names = meta.get("coarse_class_names")
@@ -104,7 +88,7 @@ def read_pack(
             images,
             name=meta["name"],
             split=split,
-            origin=origin,
+            origin=meta.get("origin") or {"title": meta["name"]},
             words=meta.get("words"),
             labels=np.array(entry["labels"], np.int64),
             class_names=tuple(meta["class_names"]),
@@ -113,7 +97,7 @@ def read_pack(
         )
     except (ValueError, *UNREADABLE) as error:
         raise _damaged(path, f"meta.json, split '{split}': {error}") from error
-    return loaded if size is None else loaded.resize(size, antialias=antialias)
+    return loaded if size is None else loaded.resize(size)
 
 
 def pack_splits(path: str | os.PathLike) -> list[str]:
@@ -332,7 +316,7 @@ def _check_meta(path: Path, meta: dict, split: str) -> None:
 
 
 def _read_images(
-    path: Path, archive: zipfile.ZipFile, meta: dict, split: str, size: int | None, antialias: bool
+    path: Path, archive: zipfile.ZipFile, meta: dict, split: str, size: int | None
 ) -> np.ndarray:
     entry = meta["splits"][split]
     digests = meta.get("sha256")
@@ -354,7 +338,7 @@ def _read_images(
             for member in expected:
                 yield member, _open(path, member, _member(path, archive, member, digests))
 
-        return stack(opened(), size, f"{path}, split '{split}'", antialias=antialias)
+        return stack(opened(), size, f"{path}, split '{split}'")
     tile = entry["size"]
     images = np.empty((count, tile, tile, 3), np.uint8)
     for index, member in enumerate(expected):
@@ -399,26 +383,3 @@ def _damaged(path: Path, what: str) -> ValueError:
         f"{path}: {what}. The pack is damaged or was altered: put the original back, or make it "
         f"again with `{remedy(path.stem)}` (and --force, as the file is there)"
     )
-
-
-@cache
-def _digest(path: Path, size: int, modified: int) -> str:
-    """SHA-256 of a file, computed once a process as long as it has this size and time."""
-    return sha256_file(path)
-
-
-def _listed(path: Path) -> dict[str, str]:
-    """Return the pack's row in the DATASETS.md next to it, by column; empty if there is no row."""
-    try:
-        text = path.with_name("DATASETS.md").read_text(encoding="utf-8", errors="replace")
-        lines = text.splitlines()
-    except OSError:
-        return {}
-    header: list[str] = []
-    for line in lines:
-        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
-        if cells[0] == "name":
-            header = cells
-        elif cells[0] == path.stem and re.fullmatch("[0-9a-f]{64}", cells[-1]):
-            return dict(zip(header, cells, strict=False)) | {"sha256": cells[-1]}
-    return {}

@@ -26,7 +26,7 @@ LARGEST_SIZE = 16_384  # pixels a side
 FOLDER_SPLITS = ("train", "val", "test")
 
 
-def digits(split: str, *, size: int | None = None, antialias: bool = True) -> Images:
+def digits(split: str, *, size: int | None = None) -> Images:
     """Return scikit-learn's 1,797 handwritten digits, enlarged from 8x8 grey to 32x32 RGB.
 
     For each class, the first four fifths (rounded up) in the order of the data set are ``train``,
@@ -49,12 +49,12 @@ def digits(split: str, *, size: int | None = None, antialias: bool = True) -> Im
         in_split[indices[:first] if split == "train" else indices[first:]] = True
     pixels = np.rint(grey[in_split].reshape(-1, 8, 8, 1) * (255 / 16)).astype(np.uint8)
     images = resize(np.repeat(pixels, 3, axis=3), 32)
-    images = images if size is None else resize(images, size, antialias=antialias)
+    images = images if size is None else resize(images, size)
     numbers = labels[in_split].astype(np.int64)
     return Images(images, numbers, tuple("0123456789"), "digits", split, card_of("digits").record)
 
 
-def photographs(split: str, *, size: int | None = None, antialias: bool = True) -> Images:
+def photographs(split: str, *, size: int | None = None) -> Images:
     """Return 500 square patches, 128 to 256 pixels wide, of scikit-learn's two photographs.
 
     They are the only embedded images that are larger than the input of a model, and therefore can
@@ -82,13 +82,11 @@ def photographs(split: str, *, size: int | None = None, antialias: bool = True) 
             top = int(generator.integers(picture.height - side + 1))
             yield names[label], picture.crop((left, top, left + side, top + side))
 
-    images = stack(patches(), size, "data set 'photographs'", antialias=antialias)
+    images = stack(patches(), size, "data set 'photographs'")
     return Images(images, labels, names, "photographs", split, card_of("photographs").record)
 
 
-def generated_set(
-    name: str, split: str, *, size: int | None = None, antialias: bool = True
-) -> Images:
+def generated_set(name: str, split: str, *, size: int | None = None) -> Images:
     """Return a split of the generated family `name`: one class, and always the same images.
 
     They are drawn once and kept, since most notebooks of a chapter want all of them.
@@ -99,7 +97,7 @@ def generated_set(
     Images(mazes/test: 500 images of 32x32, 1 classes)
     """
     images = cache.array("drawn", _drawing(name, split), lambda: pictures.draw(name, split))
-    images = images if size is None else resize(images, size, antialias=antialias)
+    images = images if size is None else resize(images, size)
     labels = np.zeros(len(images), np.int64)
     return Images(images, labels, (name,), name, split, card_of(name).record)
 
@@ -111,7 +109,7 @@ def _drawing(name: str, split: str) -> str:
     return cache.key(name=name, split=split, code=code, numpy=np.__version__)
 
 
-# the data sets that are always available; each is called with a split, and size and antialias
+# the data sets that are always available; each is called with a split, and size
 BUILT_IN: dict[str, Callable[..., Images]] = {
     "digits": digits,
     "photographs": photographs,
@@ -125,7 +123,6 @@ def torchvision_set(
     root: Path,
     *,
     size: int | None = None,
-    antialias: bool = True,
     download: bool = False,
 ) -> Images:
     """Read a data set through torchvision, which keeps its files in `root`.
@@ -154,7 +151,7 @@ def torchvision_set(
             f"{message} is not there, or not whole in {root} ({error}). This fetches it and packs "
             f"it: `{remedy(card.name)}`"
         ) from error
-    images, labels = _arrays(data_set, size, antialias, card.name)
+    images, labels = _arrays(data_set, size, card.name)
     if len(images) != card.splits[split]:
         raise ValueError(
             f"data set '{card.name}': split '{split}' has {len(images)} images in {root}, "
@@ -164,7 +161,7 @@ def torchvision_set(
     return Images(images, labels, tuple(names), card.name, split, card.record)
 
 
-def _arrays(data_set, size: int | None, antialias: bool, name: str) -> tuple:
+def _arrays(data_set, size: int | None, name: str) -> tuple:
     """Return the images and labels of a torchvision data set in either of its formats."""
     if hasattr(data_set, "data"):  # in memory: grey [N, H, W], or RGB with channels first or last
         images = np.asarray(data_set.data)
@@ -176,7 +173,7 @@ def _arrays(data_set, size: int | None, antialias: bool, name: str) -> tuple:
         labels = np.asarray(labels).astype(np.int64)
         if labels.ndim == 2:  # QMNIST's: the class, then writer, form and the like
             labels = labels[:, 0]
-        return images if size is None else resize(images, size, antialias=antialias), labels
+        return images if size is None else resize(images, size), labels
     labels = []
 
     def pictures() -> Iterator[tuple[str, Image.Image]]:
@@ -185,7 +182,7 @@ def _arrays(data_set, size: int | None, antialias: bool, name: str) -> tuple:
             labels.append(label)
             yield str(index), image
 
-    images = stack(pictures(), size, f"data set '{name}'", antialias=antialias)
+    images = stack(pictures(), size, f"data set '{name}'")
     return images, np.array(labels, np.int64)
 
 
@@ -283,9 +280,7 @@ def listing(path: str | os.PathLike, split: str) -> tuple[Path, list[str], dict]
     return splits[split], [file for _, file in pairs], description
 
 
-def folder(
-    path: str | os.PathLike, split: str, *, size: int | None = None, antialias: bool = True
-) -> Images:
+def folder(path: str | os.PathLike, split: str, *, size: int | None = None) -> Images:
     """Read an image folder, one subfolder a class, into memory: for small folders.
 
     Images and classes are in the order of `listing`.  Transparent pixels become white.  Large
@@ -297,7 +292,6 @@ def folder(
         _open_each([root / file for file in files]),
         size,
         f"image folder {root}",
-        antialias=antialias,
     )
     return Images(images, **description)
 

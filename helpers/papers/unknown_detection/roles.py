@@ -168,7 +168,8 @@ def small_images(parameters: BenchmarkParameters) -> Benchmark:
     aside = {name: far(name) for name in parameters.aside}
     if parameters.resized:
         aside["fixed"] = far(parameters.resized)
-        aside["aliased"] = far(parameters.resized, antialias=False)
+        original = far(parameters.resized, size=None)
+        aside["aliased"] = original.resize(SIZE, antialias=False)
     far_sets = {name: far(name) for name in parameters.far}
     known_test = test.select(known)
     near_test = test.select(near)
