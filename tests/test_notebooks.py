@@ -1,4 +1,4 @@
-"""Notebooks with papermill and on Colab; `pytest --nbval` compares them with their outputs."""
+"""Notebooks on Colab; `pytest --nbval` compares them with their outputs."""
 
 import re
 import subprocess
@@ -7,29 +7,10 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import nbformat
-import papermill
-import pytest
-from papermill.exceptions import PapermillExecutionError
 
 from helpers.tables import figures
 
 ROOT = Path(__file__).resolve().parent.parent
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [("epoch", "did you mean 'epochs'"), ("bins", r"-y '\{overrides: \{NAME: VALUE\}\}'")],
-)
-def test_a_misspelt_name_of_papermill_stops_the_notebook(name, message, tmp_path):
-    """Before, it ran for minutes with the defaults, and ended with status 0."""
-    whole = nbformat.read(ROOT / "notebooks/openset_calibration/training.ipynb", 4)
-    code = [cell for cell in whole.cells if cell.cell_type == "code"]
-    whole.cells = code[:3]
-    nbformat.write(whole, tmp_path / "first.ipynb")
-    paths = tmp_path / "first.ipynb", tmp_path / "out.ipynb"
-    with pytest.raises(PapermillExecutionError, match=f"unknown parameter '{name}'.*{message}"):
-        papermill.execute_notebook(*paths, {name: 3}, cwd=ROOT, progress_bar=False)
-    papermill.execute_notebook(*paths, {"epochs": 3}, cwd=ROOT, progress_bar=False)
 
 
 def test_a_notebook_alone_fetches_what_it_reads(tmp_path):

@@ -21,6 +21,8 @@ _STEPS = 200
 _CLOSE = 1e-6
 #: Number of draws for the noise of the shares, and the validation images of a class that it needs.
 _REPLICATES = 100
+#: Numbers of the draws that are computed at once.
+_NUMBERS = 1_000_000
 _IMAGES = 10
 
 
@@ -107,13 +109,20 @@ def class_mixture(
     noise = 1.0
     if len(labels) >= _IMAGES * classes:
         generator = np.random.default_rng(seed)
-        distances = []
-        for _ in range(_REPLICATES):
-            drawn_pairs = generator.multinomial(len(labels), pairs / len(labels))
-            drawn_counts = generator.multinomial(len(others), counts / len(others))
-            drawn = _shares(drawn_pairs.reshape(classes, classes), drawn_counts)
-            change = drawn[1] - drawn[0] - (after - before)
-            distances.append(np.abs(change).sum() / 2)
+        distances: list[float] = []
+        blocks = min(_REPLICATES, 1 + _REPLICATES * classes**2 // _NUMBERS)
+        for block in np.array_split(np.arange(_REPLICATES), blocks):
+            draws = [
+                (
+                    generator.multinomial(len(labels), pairs / len(labels)),
+                    generator.multinomial(len(others), counts / len(others)),
+                )
+                for _ in block
+            ]
+            drawn_pairs, drawn_counts = map(np.array, zip(*draws, strict=True))
+            drawn = _shares(drawn_pairs.reshape(-1, classes, classes), drawn_counts)
+            changes = drawn[1] - drawn[0] - (after - before)
+            distances.extend(np.abs(changes).sum(axis=1) / 2)
         noise = float(np.quantile(distances, tail))
     # a distance differs from its estimate by at most the size of the noise
     low = max(0.0, moved - noise)
@@ -122,17 +131,21 @@ def class_mixture(
 
 
 def _shares(pairs: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the shares of the classes, from counts of answer and class, and of other answers."""
-    before = pairs.sum(axis=0) / pairs.sum()
-    filled = pairs + _ADDED * np.eye(len(pairs))
-    answered = filled / filled.sum(axis=0)
+    """Return the shares of the classes, from counts of answer and class, and of other answers.
+
+    The counts have the shapes [..., K, K] and [..., K], and the shares [..., K].
+    """
+    images = pairs.sum(axis=-2)
+    before = images / images.sum(axis=-1, keepdims=True)
+    filled = pairs + _ADDED * np.eye(pairs.shape[-1])
+    answered = filled / filled.sum(axis=-2, keepdims=True)
     # a class without a validation image may have other images
-    after = (pairs.sum(axis=0) + _ADDED) / (pairs.sum() + _ADDED * len(pairs))
-    observed = counts / counts.sum()
+    after = (images + _ADDED) / (images + _ADDED).sum(axis=-1, keepdims=True)
+    observed = counts / counts.sum(axis=-1, keepdims=True)
     for _ in range(_STEPS):
-        expected = answered @ after
+        expected = np.einsum("...ky,...y->...k", answered, after)
         ratio = np.divide(observed, expected, out=np.zeros_like(expected), where=expected > 0)
-        new = after * (answered.T @ ratio)
+        new = after * np.einsum("...ky,...k->...y", answered, ratio)
         change = np.abs(new - after).max()
         after = new
         if change < _CLOSE:

@@ -14,11 +14,11 @@ from tests.workflow.test_store_outputs import notebook
 def step(tmp_path, monkeypatch):
     """Return a function that executes a notebook that divides 12 by its parameter."""
 
-    def run(divisor, source="12 // divisor", needs=(), name="paper/divide"):
-        divided = notebook("divisor: int = 3", source, "'the end'")
+    def run(value, source="12 // divisor", needs=(), name="paper/divide", parameter="divisor"):
+        divided = notebook("divisor: int = 3\noverrides = {}", source, "'the end'")
         divided.cells[0].metadata["tags"] = ["parameters"]
         nbformat.write(divided, path := tmp_path / "divide.ipynb")
-        chosen = steps.Step(name, str(path), {"divisor": divisor}, needs)
+        chosen = steps.Step(name, str(path), {parameter: value}, needs)
         (tmp_path / "runs").mkdir(exist_ok=True)
         steps.write({chosen.name: chosen}, tmp_path / "runs")
         monkeypatch.setattr(sys, "argv", ["execute.py", chosen.name, str(tmp_path / "runs")])
@@ -60,6 +60,14 @@ def test_a_failure_names_notebook_cell_parameter_and_remedy(step, tmp_path):
         step(0)
     left = [path.name for path in (tmp_path / "runs" / "paper").glob("[!.]*")]
     assert left == ["divide.failed.ipynb"]
+
+
+def test_a_misspelt_name_of_papermill_stops_the_notebook(step):
+    """Before, it ran for minutes with the defaults, and ended with status 0."""
+    source = "from helpers.papers.notebook import check_given\ncheck_given()"
+    step(3, source)
+    with pytest.raises(SystemExit, match="unknown parameter 'divisors'; did you mean 'divisor'"):
+        step(3, source, parameter="divisors")
 
 
 def test_a_failure_names_the_jobs_that_failed_before(step, tmp_path):
