@@ -3,6 +3,7 @@
 README, front page, findings and the page on scores and tools read these numbers.
 """
 
+import functools
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -34,9 +35,10 @@ def accepted_shares(packs: Iterable[FeaturePack]) -> dict:
     Each share has a 95 % interval: images are resampled within each pack, equally for all scores.
     """
     packs = list(packs)
+    of_packs = [{score: resample_shares(pack, score) for score in SCORES} for pack in packs]
     accepted = {}
     for score in SCORES:
-        shares = [resample_shares(pack, score) for pack in packs]
+        shares = [of_pack[score] for of_pack in of_packs]
         means = {kind: np.mean([each[kind] for each in shares], axis=0) for kind in shares[0]}
         ends = {kind: np.quantile(mean[1:], [0.025, 0.975]) for kind, mean in means.items()}
         accepted[score] = {kind: [means[kind][0], *ends[kind]] for kind in means}
@@ -82,9 +84,11 @@ def accept(values: np.ndarray, weights: np.ndarray, thresholds: np.ndarray) -> n
     return (weights * (values >= thresholds[:, None])).sum(axis=1) / weights.sum(axis=1)
 
 
+@functools.lru_cache(maxsize=3)  # a pack has three numbers of images
 def weigh(count: int) -> np.ndarray:
     """Return the weight of each image: first 1, then its count in each replicate."""
-    return np.vstack([np.ones(count), resample_weights(count, replicates=REPLICATES, seed=0)])
+    weights = resample_weights(count, replicates=REPLICATES, seed=0)
+    return np.vstack([np.ones((1, count), weights.dtype), weights])
 
 
 def stored(path: Path = PICTURE) -> dict:
