@@ -1,10 +1,8 @@
 """Class lists, WordNet and its rules: whole, and each rule on a graph to check by hand."""
 
-import os
-import subprocess
-import sys
 import tarfile
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
 
 import numpy as np
 import pytest
@@ -74,14 +72,14 @@ def test_the_archive_is_wordnet_3_0_with_its_licence():
     assert licence == wordnet.ARCHIVE.with_name("wordnet-3.0-LICENSE.txt").read_bytes()
 
 
-def test_processes_that_unpack_at_once_agree(tmp_path):
+def test_processes_that_unpack_at_once_agree(tmp_path, monkeypatch):
     """Three processes at once get the same complete folder and leave no other file."""
-    run = [sys.executable, "-c", "from helpers.data import wordnet; print(wordnet._unpack().name)"]
-    options = {"env": os.environ | {"CACHE_ROOT": str(tmp_path)}, "stdout": subprocess.PIPE}
-    started = [subprocess.Popen(run, text=True, **options) for _ in range(3)]
-    printed = {process.communicate()[0].strip() for process in started}
+    monkeypatch.setenv("CACHE_ROOT", str(tmp_path))
+    with ProcessPoolExecutor(3, get_context("fork")) as processes:
+        started = [processes.submit(wordnet._unpack) for _ in range(3)]
+        unpacked = {process.result() for process in started}
     (folder,) = (tmp_path / "nltk_data").iterdir()
-    assert printed == {folder.name}
+    assert unpacked == {folder}
     assert len(list(folder.iterdir())) == 14
 
 

@@ -53,6 +53,6 @@ def test_a_notebook_whose_kernel_dies(tmp_path):
 
 def test_a_module_that_its_package_imports_can_be_tested_alone():
     """Pytest executed it twice, and its score was "registered already"."""
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:nbval"]
     done = subprocess.run([*command, "helpers/scores/moments.py"], cwd=ROOT, capture_output=True)
     assert done.returncode == 0, done.stdout.decode()

@@ -5,7 +5,9 @@ import os
 import re
 import subprocess
 import sys
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
+from multiprocessing import get_context
 from types import SimpleNamespace
 
 import numpy as np
@@ -124,7 +126,7 @@ def test_counts_agree_with_their_nouns(monitor, capsys):
     assert "In 0" not in printed
 
 
-@pytest.mark.parametrize("reader", ["| head -0", ">&-", "> /dev/null"])
+@pytest.mark.parametrize("reader", ["| head -0", ">&-"])
 def test_an_alarm_keeps_its_status_without_a_reader(monitor, reader):
     command = f"{sys.executable} -m known_unknowns watch r.safetensors worse.npz"
     script = f"set -o pipefail; {command} {reader}"
@@ -166,12 +168,9 @@ def test_looks_at_once_are_all_counted(monitor):
     generator = np.random.default_rng(2)
     for number in range(4):
         np.savez(f"{number}.npz", logits=np.c_[generator.random(50), np.full(50, -1)])
-    command = [sys.executable, "-m", "known_unknowns", "watch", "r.safetensors"]
-    given = {"env": os.environ | {"PYTHONPATH": str(project_root())}, "stdout": subprocess.PIPE}
-    looks = [subprocess.Popen([*command, f"{number}.npz"], **given) for number in range(4)]
-    for look in looks:
-        look.communicate(timeout=300)
-    assert [look.returncode for look in looks] == [HOLDS] * 4
+    commands = [["watch", "r.safetensors", f"{number}.npz"] for number in range(4)]
+    with ProcessPoolExecutor(4, get_context("fork")) as processes:
+        assert [*processes.map(main, commands)] == [HOLDS] * 4
     assert len(json.loads(monitor.read_text())["looks"]) == 4
 
 
