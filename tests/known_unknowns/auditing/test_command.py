@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import signal
+import sys
 from dataclasses import replace
 
 import numpy as np
