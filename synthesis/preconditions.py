@@ -160,9 +160,10 @@ def prevent(numbers: pd.DataFrame, claim: Claim, conditions: Conditions) -> pd.D
     """Return the numbers of a claim with the reasons why they cannot test it at their tier."""
     if not conditions.tier:
         return numbers
-    leaks = numbers["data_set"].map(conditions.leaks)
-    leaks = [_untestable(text) if isinstance(text, str) else None for text in leaks]
-    numbers = numbers.assign(reasons=_added(numbers["reasons"], leaks))
+    if conditions.leaks:
+        found = map(conditions.leaks.get, numbers["data_set"].tolist())
+        leaks = [_untestable(text) if text else None for text in found]
+        numbers = numbers.assign(reasons=_added(numbers["reasons"], leaks))
     texts = [_TEXTS["tests_no_claim"].get(conditions.tier, ""), claim.departure]
     if "training" in claim.about:
         if conditions.tier != "pretrained":

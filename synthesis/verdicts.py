@@ -256,10 +256,11 @@ class Claims:
 
 def _networks_behind(numbers: pd.DataFrame, table: pd.DataFrame) -> tuple[str, ...]:
     """Return the networks behind the numbers of a claim; all of a data set behind "all ..."."""
-    names = numbers["backbone"]
-    joint = names.str.startswith("all ")
-    of_sets = table.loc[table["data_set"].isin(numbers.loc[joint, "data_set"]), "backbone"]
-    return tuple(pd.concat([names[~joint], of_sets]).unique())
+    cells = {*zip(numbers["data_set"].tolist(), numbers["backbone"].tolist(), strict=True)}
+    names = {name for _, name in cells if not name.startswith("all ")}
+    if joint := [data_set for data_set, name in cells if name.startswith("all ")]:
+        names |= {*table.loc[table["data_set"].isin(joint), "backbone"]}
+    return tuple(names)
 
 
 def _agree(second: Second, judged: Iterable[Judged], others: Iterable[Judged]) -> list[Judged]:
@@ -315,7 +316,7 @@ def index_numbers(table: pd.DataFrame, levels: list[str]) -> pd.DataFrame:
             "table: the numbers have different numbers of bootstrap replicates, which cannot be"
             " paired"
         )
-    numbers = zip(table["value"], table["bootstrap"], strict=True)
-    rows = [[value, *drawn] for value, drawn in numbers]
+    replicates = np.array([*table["bootstrap"]], np.float64).reshape(len(table), sum(lengths))
+    rows = np.column_stack([table["value"], replicates])
     index = pd.MultiIndex.from_frame(table[levels])
-    return pd.DataFrame(rows, index, columns=range(1 + sum(lengths)), dtype=np.float64)
+    return pd.DataFrame(rows, index)

@@ -101,33 +101,16 @@ def build(runs, *options):
 
 
 def test_build(small_book, runs, capsys, tmp_path, monkeypatch):
-    """A preview, then the executed book in its place, and changes of the sources."""
+    """A preview, a warning, and then the executed book in its place."""
     monkeypatch.setattr(book, "STORED", shutil.copytree(runs, tmp_path / "stored"))
     executed = runs / "openset_calibration" / "dataset.ipynb"
     now = nbformat.read(executed, 4)
     now.cells[1].outputs = [nbformat.v4.new_output("stream", text="what it says now")]
     nbformat.write(now, executed)
-    for options in (["--preview"], []):
-        html = build(runs, *options)
-        text = (html / "notebooks/openset_calibration/dataset.html").read_text()
-        assert ("what it says now" in text) == (not options)
-        assert ("A preview" in (html / "book/intro.html").read_text()) == bool(options)
-    index = Path(capsys.readouterr().out.splitlines()[-1])
-    assert index == html / "index.html" and "book/intro.html" in index.read_text()
-    assert "What was found of toys." in (html / "book" / "intro.html").read_text()
-    shown = re.findall(r'"og:(title|image)" content="(.*?)"', index.read_text())
-    site = yaml.safe_load((ROOT / "_config.yml").read_text())["html"]["baseurl"]
-    assert shown == [("title", "Intro"), ("image", f"{site}/_static/front.png")]
-
+    html = build(runs, "--preview")
     page = html / "notebooks" / "openset_calibration" / "dataset.html"
-    links = re.findall(r'href="([^"]+)"', page.read_text())
-    repository = yaml.safe_load((ROOT / "_config.yml").read_text())["repository"]
-    slug, branch = repository["url"].removeprefix("https://github.com/"), repository["branch"]
-    notebook = "notebooks/openset_calibration/dataset.ipynb"
-    assert f"https://colab.research.google.com/github/{slug}/blob/{branch}/{notebook}" in links
-    assert f"https://mybinder.org/v2/gh/{slug}/{branch}?urlpath=lab/tree/{notebook}" in links
-    (download,) = (link for link in links if link.endswith(".ipynb") and "_sources" in link)
-    assert (page.parent / download).read_bytes() == executed.read_bytes()
+    assert "what it says now" not in page.read_text()
+    assert "A preview" in (html / "book/intro.html").read_text()
 
     # A warning is an error, and leaves the book of before ...
     toc = yaml.safe_load((small_book / book.TOC).read_text())
@@ -136,11 +119,29 @@ def test_build(small_book, runs, capsys, tmp_path, monkeypatch):
     with pytest.raises(SystemExit, match="not built"):
         build(runs)
     assert "unknown document: 'extra'" in capsys.readouterr().err
-    assert (html / "book" / "extra.html").exists()
+    assert (html / "book" / "extra.html").exists() and "what it says now" not in page.read_text()
     # ... but a page that lost its source is gone from the next build.
-    (small_book / "book" / "intro.md").write_text("# Intro\n\nNothing more.\n")
+    intro = small_book / "book" / "intro.md"
+    intro.write_text(intro.read_text().replace("To the {doc}`next <extra>`", "Nothing more"))
     build(runs)
     assert not (html / "book" / "extra.html").exists()
+    assert "what it says now" in page.read_text()
+    index = Path(capsys.readouterr().out.splitlines()[-1])
+    assert index == html / "index.html" and "book/intro.html" in index.read_text()
+    text = (html / "book" / "intro.html").read_text()
+    assert "What was found of toys." in text and "A preview" not in text
+    shown = re.findall(r'"og:(title|image)" content="(.*?)"', index.read_text())
+    site = yaml.safe_load((ROOT / "_config.yml").read_text())["html"]["baseurl"]
+    assert shown == [("title", "Intro"), ("image", f"{site}/_static/front.png")]
+
+    links = re.findall(r'href="([^"]+)"', page.read_text())
+    repository = yaml.safe_load((ROOT / "_config.yml").read_text())["repository"]
+    slug, branch = repository["url"].removeprefix("https://github.com/"), repository["branch"]
+    notebook = "notebooks/openset_calibration/dataset.ipynb"
+    assert f"https://colab.research.google.com/github/{slug}/blob/{branch}/{notebook}" in links
+    assert f"https://mybinder.org/v2/gh/{slug}/{branch}?urlpath=lab/tree/{notebook}" in links
+    (download,) = (link for link in links if link.endswith(".ipynb") and "_sources" in link)
+    assert (page.parent / download).read_bytes() == executed.read_bytes()
 
 
 def test_a_checkout_that_cannot_be_written_is_told_so(tmp_path, monkeypatch):

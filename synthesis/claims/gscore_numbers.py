@@ -122,14 +122,15 @@ def _quantities(table: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame, s
                 yield evaluator, f"excess_{metric}", _mean(excess, len(detectors_here)), set()
 
     method = f"msp/{PROPOSED}"
+    correlations = single["fpr95"]
+    of_sets = correlations[correlations.index.isin(["msp"], level="detector")].droplevel("detector")
     if networks > 1:
-        msp = single["fpr95"].query("detector == 'msp'").groupby(level=["data_set", "run"])
+        msp = of_sets.groupby(level=["data_set", "run"])
         least = msp.min()[msp.size() == networks].assign(backbone=ALL_NETWORKS)
         least = least.set_index("backbone", append=True).reorder_levels(_PLACE)
         doubted = {ALL_NETWORKS for _, name in turning["fpr95"] if name == "msp"}
         yield method, "least_of_networks", least, doubted
     variants = whole[(whole["method"] == method) & (whole["metric"] == "pearson_fpr95")]
-    of_sets = single["fpr95"].query("detector == 'msp'").droplevel("detector")
     for name, kind, low, high in _KINDS:
         least, doubted = _least_of(variants, kind, low, high)
         yield method, f"least_of_{name}", _borrowing([least], of_sets), doubted

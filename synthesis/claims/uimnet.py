@@ -156,8 +156,9 @@ def _differences(numbers: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
     single = _at(numbers, spectral=FREE, variant="primary")
     before, after = (_at(single, calibration=when) for when in ("before", "after"))
     ensemble = _at(numbers, spectral=FREE, variant="ensemble", calibration="before")
-    yield _ENSEMBLE, _mean(_at(ensemble - before, measure=""))
-    gains = _at(ensemble - before, measure="entropy")
+    gained = ensemble - before
+    yield _ENSEMBLE, _mean(_at(gained, measure=""))
+    gains = _at(gained, measure="entropy")
     for algorithm in ("erm", *_OTHERS):
         name = f"{ALGORITHMS[algorithm]} {_ENSEMBLE}"
         yield name, _at(gains, algorithm=algorithm).dropna()
@@ -169,16 +170,19 @@ def _differences(numbers: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
         largest = [networks[data_set][-1] == network for data_set, network in _places(ahead)]
         yield f"{ALGORITHMS[algorithm]} {_AGAINST_ENSEMBLE}", ahead[largest]
 
-    yield "calibrated minus not", _mean(_at(after - before, measure=""))
-    yield "change with calibration", _mean(_at(after - before, measure="entropy").abs())
+    changes = after - before
+    yield "calibrated minus not", _mean(_at(changes, measure=""))
+    yield "change with calibration", _mean(_at(changes, measure="entropy").abs())
     normalised = _at(numbers, spectral=PAPERS_FORM, variant="primary", calibration="before")
-    moved = [_mean(_at(normalised - before, measure=name)) for name in ("", "entropy")]
+    differences = normalised - before
+    moved = [_mean(_at(differences, measure=name)) for name in ("", "entropy")]
     yield _NORMALISED, pd.concat(moved)
 
     # Native of the students is compared with other measures of the same network
     for measure in ("msp", "gap", *_POOR, "gmm"):
         other = _at(with_students if measure == "native" else before, measure=measure)
-        ahead = {name: _mean(_at(with_students, measure=name) - other) for name in _GOOD}
+        compared = _GOOD if measure in _POOR else ("entropy",)
+        ahead = {name: _mean(_at(with_students, measure=name) - other) for name in compared}
         yield f"Entropy minus {MEASURES[measure]}", ahead["entropy"]
         if measure in _POOR:
             groups = pd.concat(ahead.values()).groupby(level=_WHERE)

@@ -57,10 +57,10 @@ def near(logits, expected, most=1e-4):
 
 @pytest.mark.parametrize(("classes", "prefix"), [(1000, "model."), (7, ""), (7, "model.")])
 def test_a_fine_tuned_network_of_a_training_framework_is_read(tmp_path, classes, prefix):
-    model = drawn(model=timm.create_model("resnet18", num_classes=classes))
+    model = drawn(model=timm.create_model(SMALL, num_classes=classes))
     tensors = {f"{prefix}{name}": tensor for name, tensor in model.state_dict().items()}
     torch.save({"state_dict": tensors}, tmp_path / "epoch.ckpt")
-    network = load("resnet18", weights=tmp_path / "epoch.ckpt")
+    network = load(weights=tmp_path / "epoch.ckpt")
     images = noise()
     expected = timms_logits(model, map(Image.fromarray, images.images))
     assert expected.shape == (3, classes) == (3, len(network.class_names))
