@@ -51,6 +51,12 @@ def arrays():
 
 
 @pytest.fixture
+def without_figures(monkeypatch):
+    """Reports have no figures; other tests draw the figures of reports."""
+    monkeypatch.setattr("known_unknowns.auditing.figures.draw_report", lambda *_: {})
+
+
+@pytest.fixture
 def write(tmp_path):
     """Return a function that writes arrays to a file and returns its path."""
 

@@ -16,7 +16,7 @@ import pytest
 from helpers.files import project_root
 from helpers.scores import create
 from helpers.scores.calibration import softmax
-from known_unknowns.auditing import audit, figures, read_outputs, report
+from known_unknowns.auditing import audit, read_outputs, report
 from known_unknowns.auditing.command import main
 from known_unknowns.auditing.commands.audit import DEMO
 from known_unknowns.auditing.commands.places import FAILS, HOLDS, REFUSED, STOPPED
@@ -27,9 +27,8 @@ ROOT = project_root()
 
 
 @pytest.fixture
-def file(arrays, write, monkeypatch):
-    """A file of outputs; other tests draw the figures of reports."""
-    monkeypatch.setattr(figures, "draw_report", lambda *_: {})
+def file(arrays, write, monkeypatch, without_figures):
+    """A file of outputs."""
     path = write(arrays)
     monkeypatch.chdir(path.parent)
     return path
@@ -241,7 +240,7 @@ def shown(page):
     return {command: output.split() for command, output in pairs}
 
 
-def test_the_page_shows_the_output_of_the_commands(tmp_path, monkeypatch, capsys):
+def test_the_page_shows_the_output_of_the_commands(tmp_path, monkeypatch, capsys, without_figures):
     """With the outputs that the page makes up."""
     monkeypatch.chdir(tmp_path)
     page = ROOT / "book" / "audit.md"

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from known_unknowns.auditing import audit, figures, read_outputs
+from known_unknowns.auditing import audit, read_outputs
 from known_unknowns.auditing.command import main
 from known_unknowns.auditing.commands.places import HOLDS, REFUSED
 from known_unknowns.auditing.labelling import LABELS, draw
@@ -24,10 +24,9 @@ def outputs(labels, generator):
 
 
 @pytest.fixture
-def truth(tmp_path, monkeypatch):
+def truth(tmp_path, monkeypatch, without_figures):
     """The labels of 2,000 new images, whose outputs are in outputs.npz without them."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(figures, "draw_report", lambda *_: {})
     generator = np.random.default_rng(0)
     labels = generator.integers(4, size=2400)
     new = np.where(generator.random(2000) < SHARE, -1, generator.integers(4, size=2000))

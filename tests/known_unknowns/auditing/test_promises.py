@@ -159,7 +159,7 @@ def test_the_lowest_cost_is_found_and_its_bound_holds():
     assert promise_cost(Sample(scores[:100], wrong), halves[1], (50, 2), 0.95).problem
 
 
-def test_costs_and_reviews_are_targets_of_an_audit(tmp_path, monkeypatch, capsys):
+def test_costs_and_reviews_are_targets_of_an_audit(tmp_path, monkeypatch, capsys, without_figures):
     monkeypatch.chdir(tmp_path)
     generator = np.random.default_rng(0)
     labels = np.arange(1200) % 3

@@ -10,7 +10,6 @@ from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 
-from known_unknowns.auditing import figures
 from known_unknowns.auditing.command import HOLDS, REFUSED, main
 from known_unknowns.bench.feature_packs import EMBEDDED, FeaturePack
 
@@ -121,9 +120,10 @@ FILES = {
 
 
 @pytest.mark.parametrize("write", FILES, ids=lambda write: write.__name__)
-def test_the_sentences_of_a_usual_file_are_true(write, tmp_path, monkeypatch, capsys):
+def test_the_sentences_of_a_usual_file_are_true(
+    write, tmp_path, monkeypatch, capsys, without_figures
+):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(figures, "draw_report", lambda *_: {})
     content = write()
     if isinstance(content, pd.DataFrame):
         file = "outputs.csv"

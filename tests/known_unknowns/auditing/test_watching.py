@@ -174,7 +174,9 @@ def test_looks_at_once_are_all_counted(monitor):
     assert len(json.loads(monitor.read_text())["looks"]) == 4
 
 
-def test_an_audit_replaces_a_folder_in_which_watch_has_written(tmp_path, monkeypatch):
+def test_an_audit_replaces_a_folder_in_which_watch_has_written(
+    tmp_path, monkeypatch, without_figures
+):
     monkeypatch.chdir(tmp_path)
     generator = np.random.default_rng(0)
     labels = np.arange(400) % 4
