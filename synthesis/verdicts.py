@@ -214,7 +214,7 @@ class Claims:
     ) -> list[Judged]:
         rows = self.derive(table) if self.derive else table
         rows = preconditions.mark(rows, conditions.unlearnt)
-        pairs = pd.MultiIndex.from_frame(rows[["method", "metric"]])
+        pairs = [*zip(rows["method"].tolist(), rows["metric"].tolist(), strict=True)]
         judged = []
         for claim in self.claims:
             # other rows would count as cells that lack the numbers of the claim
@@ -222,7 +222,7 @@ class Claims:
             wanted = {(key.method, key.metric) for key in keys}
             if self.trainings:
                 wanted |= {(self.trainings.baseline, key.metric) for key in keys}
-            numbers = rows[pairs.isin(wanted)]
+            numbers = rows[np.array([pair in wanted for pair in pairs], bool)]
             if claim.scope:
                 numbers = numbers[numbers["data_set"].map(claim.scope).astype(bool)]
             numbers = preconditions.prevent(numbers, claim, conditions)
