@@ -6,7 +6,9 @@ The keys of ``params/<tier>/<paper>.yaml`` are the fields of the class `Paramete
 Importing this module is cheap, so that wrong parameters are refused before work starts.
 """
 
+import copy
 import difflib
+import functools
 import re
 from collections import ChainMap
 from collections.abc import Callable, Iterable
@@ -372,7 +374,7 @@ def _numbers(value: Any) -> Any:
 def read(file: Path) -> dict[str, Any]:
     """Return the names and values of a YAML file; an error names the line."""
     try:
-        values = yaml.load(file.read_text(encoding="utf-8"), _Loader)
+        values = copy.deepcopy(_parsed(file.read_text(encoding="utf-8")))
     except yaml.MarkedYAMLError as error:
         raise ValueError(f"line {error.problem_mark.line + 1}: {error.problem}") from None
     except Exception as error:  # also of a tag that does not fit its value: `!!bool maybe`
@@ -381,6 +383,11 @@ def read(file: Path) -> dict[str, Any]:
     if not isinstance(values, dict) or not all(isinstance(name, str) for name in values):
         raise ValueError(f"names with values expected, got {values!r}")
     return values
+
+
+@functools.cache  # a plan reads each file several times
+def _parsed(text: str) -> Any:
+    return yaml.load(text, _Loader)
 
 
 def _in_words(error: ValidationError, model: type[BaseModel]) -> str:
