@@ -96,12 +96,11 @@ def advice(names: Collection[str]) -> list[str]:
 
 def possible(tier: str, steps: Mapping[str, Step], after: Collection[str] = ()) -> list[str]:
     """Return the chapters of a tier that miss no data set but those that are made before."""
-    chapters = []
-    for paper in papers(tier):
-        names = [name for name in steps if name.startswith(f"{paper}/")]
-        if set(missing_needs(with_needs(steps, names).values())) <= set(after):
-            chapters.append(paper)
-    return chapters
+    needed = {
+        paper: with_needs(steps, [name for name in steps if name.startswith(f"{paper}/")])
+        for paper in papers(tier)
+    }
+    return [paper for paper in needed if {*missing_needs(needed[paper].values())} <= {*after}]
 
 
 def refusal(tier: str, steps: Mapping[str, Step]) -> str:
@@ -113,10 +112,10 @@ def refusal(tier: str, steps: Mapping[str, Step]) -> str:
     lines += advice(missing)
     whole = plan(tier)
     now = possible(tier, whole)
-    later = possible(tier, whole, list(filter(is_automatic, missing)))
     if now:
         lines.append(f"these chapters can run now (PAPER=...): {', '.join(now)}")
-    if added := [chapter for chapter in later if chapter not in now]:
+    automatic = list(filter(is_automatic, missing))
+    if added := [name for name in possible(tier, whole, automatic) if name not in now]:
         lines.append(f"these can run after `make data`: {', '.join(added)}")
     return "\n".join(lines)
 
