@@ -111,11 +111,9 @@ def refusal(tier: str, steps: Mapping[str, Step]) -> str:
     lines = [f"data sets are missing in {data_root()} (DATA_ROOT): {', '.join(missing)}"]
     lines += advice(missing)
     whole = plan(tier)
-    now = possible(tier, whole)
-    if now:
+    if now := possible(tier, whole):
         lines.append(f"these chapters can run now (PAPER=...): {', '.join(now)}")
-    automatic = list(filter(is_automatic, missing))
-    if added := [name for name in possible(tier, whole, automatic) if name not in now]:
+    if added := sorted({*possible(tier, whole, list(filter(is_automatic, missing)))} - {*now}):
         lines.append(f"these can run after `make data`: {', '.join(added)}")
     return "\n".join(lines)
 
