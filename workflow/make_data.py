@@ -94,13 +94,15 @@ def advice(names: Collection[str]) -> list[str]:
     return [*lines, *map(by_hand, others)]
 
 
-def possible(tier: str, steps: Mapping[str, Step], after: Collection[str] = ()) -> list[str]:
+def possible(tier: str, *, after: Collection[str] = ()) -> list[str]:
     """Return the chapters of a tier that miss no data set but those that are made before."""
-    needed = {
-        paper: with_needs(steps, [name for name in steps if name.startswith(f"{paper}/")])
-        for paper in papers(tier)
-    }
-    return [paper for paper in needed if {*missing_needs(needed[paper].values())} <= {*after}]
+    steps = plan(tier)
+    chapters = []
+    for paper in papers(tier):
+        names = [name for name in steps if name.startswith(f"{paper}/")]
+        if set(missing_needs(with_needs(steps, names).values())) <= set(after):
+            chapters.append(paper)
+    return chapters
 
 
 def refusal(tier: str, steps: Mapping[str, Step]) -> str:
@@ -110,10 +112,11 @@ def refusal(tier: str, steps: Mapping[str, Step]) -> str:
         return ""
     lines = [f"data sets are missing in {data_root()} (DATA_ROOT): {', '.join(missing)}"]
     lines += advice(missing)
-    whole = plan(tier)
-    if now := possible(tier, whole):
+    now = possible(tier)
+    later = possible(tier, after=list(filter(is_automatic, missing)))
+    if now:
         lines.append(f"these chapters can run now (PAPER=...): {', '.join(now)}")
-    if added := sorted({*possible(tier, whole, list(filter(is_automatic, missing)))} - {*now}):
+    if added := [chapter for chapter in later if chapter not in now]:
         lines.append(f"these can run after `make data`: {', '.join(added)}")
     return "\n".join(lines)
 
@@ -158,7 +161,7 @@ def main() -> int:
         lines += map(by_hand, optional)
     print("".join(f"{line}\n" for line in lines), end="")
     for tier in TIERS:
-        chapters = ", ".join(possible(tier, plan(tier))) or "none"
+        chapters = ", ".join(possible(tier)) or "none"
         print(f"chapters that can run now with make run TIER={tier} PAPER=...: {chapters}")
     return int(bool(reasons))
 

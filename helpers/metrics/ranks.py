@@ -7,7 +7,6 @@ average the values of one model on several data sets into one case first.
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import NamedTuple
 
@@ -143,15 +142,10 @@ def critical_difference(methods: int, cases: int, *, alpha: float = 0.05) -> flo
         raise ValueError(f"cases: 1 or more expected, got {cases}")
     if not 0 < alpha < 1:
         raise ValueError(f"alpha: a probability between 0 and 1 expected, got {alpha}")
-    quantile = _range_quantile(1 - alpha, methods) / math.sqrt(2)
-    return quantile * math.sqrt(methods * (methods + 1) / (6 * cases))
-
-
-@functools.cache  # SciPy integrates numerically
-def _range_quantile(probability: float, methods: int) -> float:
     from scipy import stats  # here, since SciPy takes long to import
 
-    return float(stats.studentized_range.ppf(probability, methods, math.inf))
+    quantile = stats.studentized_range.ppf(1 - alpha, methods, math.inf) / math.sqrt(2)
+    return float(quantile * math.sqrt(methods * (methods + 1) / (6 * cases)))
 
 
 def groups(ranks: pd.Series, difference: float) -> list[tuple[str, ...]]:

@@ -385,9 +385,8 @@ def read(file: Path) -> dict[str, Any]:
     return values
 
 
-@functools.cache  # a plan reads each file several times
-def _parsed(text: str) -> Any:
-    return yaml.load(text, _Loader)
+# a plan reads each file several times
+_parsed = functools.cache(lambda text: yaml.load(text, _Loader))
 
 
 def _in_words(error: ValidationError, model: type[BaseModel]) -> str:
