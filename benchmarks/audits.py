@@ -3,7 +3,7 @@
 The images are drawn from outputs of published networks for test images and for sets of unknown
 images.  An audit gets N test images, N images of an unknown set, and N new images, among which this
 set has a known share, which is stated to the audit.  60 or 300 new images have labels.  The outputs
-of `TINIEST` are also for corrupted images, and for sets of no other comparison.  In further audits,
+of `TINIEST` are also for corrupted images, and for sets of no feature pack.  In further audits,
 the new images have another mixture of the classes, or the test images come in groups.
 
     python -m benchmarks.audits    continues after a stop
