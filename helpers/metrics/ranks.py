@@ -7,6 +7,7 @@ average the values of one model on several data sets into one case first.
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import NamedTuple
 
@@ -110,6 +111,7 @@ def friedman(values: pd.DataFrame, *, lower_is_better: bool) -> Friedman:
     )
 
 
+@functools.cache  # SciPy integrates numerically
 def critical_difference(methods: int, cases: int, *, alpha: float = 0.05) -> float:
     r"""Return the smallest significant difference of two mean ranks in Nemenyi's test.
 
@@ -144,8 +146,9 @@ def critical_difference(methods: int, cases: int, *, alpha: float = 0.05) -> flo
         raise ValueError(f"alpha: a probability between 0 and 1 expected, got {alpha}")
     from scipy import stats  # here, since SciPy takes long to import
 
-    quantile = stats.studentized_range.ppf(1 - alpha, methods, math.inf) / math.sqrt(2)
-    return float(quantile * math.sqrt(methods * (methods + 1) / (6 * cases)))
+    quantile = stats.studentized_range.ppf(1 - alpha, methods, math.inf)
+    # 12, not 6: the quantile is not divided by √2
+    return float(quantile * math.sqrt(methods * (methods + 1) / (12 * cases)))
 
 
 def groups(ranks: pd.Series, difference: float) -> list[tuple[str, ...]]:
