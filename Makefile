@@ -136,7 +136,8 @@ notebooks: .venv/.installed
 
 # with AVX2 for both sides: NumPy sorts five times slower with AVX-512 on AMD's Zen 4, see
 # https://github.com/numpy/numpy/pull/32690
-BENCH = $(AS_AVX2) NPY_DISABLE_CPU_FEATURES="X86_V4 AVX512_ICL AVX512_SPR" OMP_NUM_THREADS=1
+# and with the memory of a call given back after it
+BENCH = env -u MALLOC_MMAP_THRESHOLD_ -u MALLOC_TRIM_THRESHOLD_ $(AS_AVX2) NPY_DISABLE_CPU_FEATURES="X86_V4 AVX512_ICL AVX512_SPR" OMP_NUM_THREADS=1
 
 bench: .venv/.tested
 	@$(PIP) --upgrade --target .venv/peers $(PEERS)
