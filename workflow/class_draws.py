@@ -20,6 +20,7 @@ from helpers.papers.unknown_detection.roles import draw_known, superclasses_of
 from synthesis.chapters import load
 
 NETWORK = "densenet100.dice_cifar100"
+DRAWS = 4000
 #: The quantiles of the accuracies between which a draw is of median difficulty.
 MIDDLE = (0.49, 0.51)
 
@@ -49,9 +50,7 @@ def median_draw(accuracies: np.ndarray) -> int:
 
 def main() -> None:
     """Print the chosen seed, and the seeds of the committed draws with their quantiles."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--draws", type=int, default=4000, help="number of draws, by default 4000")
-    draws = parser.parse_args().draws
+    argparse.ArgumentParser(description=__doc__.partition("\n")[0]).parse_args()
     parameters = load("unknown_detection", "small", root=ROOT)
     assert isinstance(parameters, Parameters)
     images = data.load(parameters.data_set, "test")
@@ -60,13 +59,13 @@ def main() -> None:
     families = superclasses_of(images)
     share = parameters.known_share
     given = parameters.known_classes
-    accuracies = np.empty(draws)
-    for seed in range(draws):
+    accuracies = np.empty(DRAWS)
+    for seed in range(DRAWS):
         known = draw_known(families, share, given=given, seed=seed)
         accuracies[seed] = restricted_accuracy(logits, images.labels, [number[c] for c in known])
     mean = accuracies.mean()
     spread = accuracies.std()
-    print(f"{draws} draws: accuracy {mean:.4f}, standard deviation {spread:.4f}")
+    print(f"{DRAWS} draws: accuracy {mean:.4f}, standard deviation {spread:.4f}")
     for seed in (*range(4), median_draw(accuracies)):
         quantile = (accuracies <= accuracies[seed]).mean()
         print(f"seed {seed}: accuracy {accuracies[seed]:.4f}, quantile {quantile:.3f}")
