@@ -43,8 +43,8 @@ LIMITS = {
 }
 #: The checks of this folder are tests.
 FOLDERS = {"tests": ("tests", "lint")}
-#: Megabytes of the committed files in each folder.
-MEGABYTES = {"helpers": 26.9, "known_unknowns": 9.3, "notebooks": 7.6, "results": 44.5}
+#: Megabytes of the committed files in each folder; new results took 0.2 of the notebooks'.
+MEGABYTES = {"helpers": 26.9, "known_unknowns": 9.3, "notebooks": 7.4, "results": 44.7}
 _SILENT = {
     tokenize.COMMENT,
     tokenize.NL,
