@@ -35,7 +35,7 @@ def teach(
             f"classifier: a native measure for '{recipe.objective}' expected, got none"
         )
     outputs = compute(classifier, images, device=device, image_size=recipe.image_size)
-    features = torch.from_numpy(outputs.features).to(device)
+    features = torch.tensor(outputs.features, device=device)
     native = classifier.native.train()
     optimiser = optimiser_of(native, recipe, device)
     size = min(recipe.batch_size, len(features))

@@ -178,9 +178,9 @@ LINEAR.load_state_dict({"weight": WEIGHT, "bias": BIAS})
 
 
 GIVEN = {  # feature maps are of one pixel
-    "logits": (torch.from_numpy(TRAIN.logits), torch.from_numpy(TEST.logits)),
-    "features": (FEATURES, torch.from_numpy(TEST.features)),
-    "feature_maps": (FEATURES[..., None, None], torch.from_numpy(TEST.features)[..., None, None]),
+    "logits": (torch.tensor(TRAIN.logits), torch.tensor(TEST.logits)),
+    "features": (FEATURES, torch.tensor(TEST.features)),
+    "feature_maps": (FEATURES[..., None, None], torch.tensor(TEST.features)[..., None, None]),
 }
 
 
