@@ -169,7 +169,7 @@ def gscore(_: FeaturePack) -> Figure:
         "predicted FPR95": line.predict(gscores).clip(0, 1),
     }
     grid = np.linspace(-3.5, 3.5, 200)
-    return Figure("mean score of unknown images", "images", shifts, curves, (grid, norm.pdf(grid)))
+    return Figure("mean score of unknown images", "density", shifts, curves, (grid, norm.pdf(grid)))
 
 
 def synthesis(pack: FeaturePack) -> Figure:
