@@ -34,12 +34,12 @@ class Limit(NamedTuple):
 LINES = 60
 LIMITS = {
     "helpers": Limit(143_400, 10, 1),
-    "synthesis": Limit(50_400, 10.8, 1),
+    "synthesis": Limit(49_900, 10.8, 1),
     "known_unknowns": Limit(59_900, 9.5, 1),
     "workflow": Limit(27_900, 10.4, 1),
     "pictures": Limit(15_700, 14.5, 1),
     "benchmarks": Limit(10_700, 10.8, 1),
-    "tests": Limit(191_900, 12.5, 4.5),
+    "tests": Limit(192_400, 12.5, 4.5),
 }
 #: The checks of this folder are tests.
 FOLDERS = {"tests": ("tests", "lint")}

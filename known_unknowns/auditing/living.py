@@ -6,8 +6,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
-import hashlib
 import os
 import re
 from collections.abc import Collection
@@ -27,17 +27,25 @@ from known_unknowns.auditing.watching import changed, read_state
 #: Mark of the images that were drawn.
 DRAWN = "yes"
 COLUMNS = ("accepted", "label", "score", "check", "truth")
+_KEEP = "write only the truth into a table of accept --check, and keep its other cells"
 #: Number of thresholds that a rejector can move to.
 THRESHOLDS = 20
 
 
-def draw_checked(images: int, count: int, file: str | os.PathLike) -> tuple[list[str], list[str]]:
-    """Return the columns ``check``, which marks a random draw, and ``truth``, which is empty."""
+def draw_checked(images: int, count: int, file: str | os.PathLike) -> dict[str, list[str]]:
+    """Return the columns of a random draw: ``check`` marks it, ``draw`` names it.
+
+    The name has the file's digest and the number of drawn images; ``truth`` is empty.
+    """
     if not 1 <= count <= images:
         raise ValueError(f"--check: 1 to {images} images expected, got {count}")
-    seed = int(sha256_file(file)[:16], 16)
-    drawn = {*np.random.default_rng(seed).permutation(images)[:count].tolist()}
-    return [DRAWN if row in drawn else "" for row in range(images)], [""] * images
+    digest = sha256_file(file)[:16]
+    drawn = {*np.random.default_rng(int(digest, 16)).permutation(images)[:count].tolist()}
+    return {
+        "check": [DRAWN if row in drawn else "" for row in range(images)],
+        "draw": [f"{digest} of {count}"] * images,
+        "truth": [""] * images,
+    }
 
 
 def is_checked(path: Path) -> bool:
@@ -52,7 +60,7 @@ def is_checked(path: Path) -> bool:
 def check_answers(rejector: str | os.PathLike, file: Path, state: Path) -> dict:
     """Store the checked answers of a table, and return the evidence of all tables.
 
-    The rows of a table count once; if truths change, the last ones count.
+    The images of a file count once; if truths change, the last ones count.
 
     Returns
     -------
@@ -65,7 +73,7 @@ def check_answers(rejector: str | os.PathLike, file: Path, state: Path) -> dict:
     ------
     ValueError
         A rejector without a guaranteed risk, a table of another rejector, a drawn image without a
-        truth, a truth that is no class; and as in `watching.look`.
+        truth, a drawn row too many or too few, a truth that is no class; and as in `watching.look`.
     """
     rule = Rejector.load(rejector)
     risk = _risk(rule)
@@ -141,30 +149,44 @@ def _accepted(rule: Rejector, scores, wrong) -> tuple[int, int]:
 
 
 def _read_answers(path: Path, rule: Rejector) -> tuple[str, np.ndarray, np.ndarray]:
-    """Return a name of the rows, and the score and the error of each drawn image."""
+    """Return the name of the draw, and the score and the error of each drawn image."""
     rows = read_labels(path)
-    drawn = []
-    cells = []
     for row in rows:
-        score = float(row["score"])
-        if (score >= rule.threshold) != (row["accepted"].strip().lower() == "true"):
+        if (_score(row, path) >= rule.threshold) != (row["accepted"].strip().lower() == "true"):
             raise ValueError(
                 f"{path} has the answers of another rejector; name the one that wrote it"
             )
-        cells.append((row["image"], row["label"], row["check"]))  # a spreadsheet rounds scores
-        if row["check"].strip() == DRAWN:
-            drawn.append(row)
+    drawn = [row for row in rows if row["check"].strip() == DRAWN]
+    names = {row.get("draw", "").strip() for row in rows}
+    name, _, count = names.pop().partition(" of ") if len(names) == 1 else ("", "", "all")
+    if str(len(drawn)) != count:
+        raise ValueError(
+            f"{path}: {count} rows of one draw with check = {DRAWN} expected, got {len(drawn)}; "
+            f"{_KEEP}"
+        )
     empty = sum(not row["truth"].strip() for row in drawn)
     if empty or not drawn:
         raise ValueError(
             f"{path}: truth is empty for {empty} of {len(drawn)} images with check = {DRAWN}; "
             "write a class into each of these rows, or -1 for no known class"
         )
-    names = list(map(str, rule.provenance.get("class_names") or range(rule.classes)))
-    classes = [[_class_of(row[cell], names, path) for row in drawn] for cell in ("truth", "label")]
-    wrong = np.array([truth != answer for truth, answer in zip(*classes, strict=True)])
-    name = hashlib.sha256(repr(cells).encode()).hexdigest()[:16]
-    return name, np.array([float(row["score"]) for row in drawn]), wrong
+    class_names = list(map(str, rule.provenance.get("class_names") or range(rule.classes)))
+    truths, answers = (
+        [_class_of(row[cell], class_names, path) for row in drawn] for cell in ("truth", "label")
+    )
+    wrong = np.array([truth != answer for truth, answer in zip(truths, answers, strict=True)])
+    return name, np.array([_score(row, path) for row in drawn]), wrong
+
+
+def _score(row: dict[str, str], path: Path) -> float:
+    """Return the score in a row."""
+    if row["accepted"].strip().lower() in ("true", "false"):
+        with contextlib.suppress(ValueError):
+            return float(row["score"])
+    raise ValueError(
+        f"{path}: True or False as accepted and a number as score expected, got "
+        f"{row['accepted']!r} and {row['score']!r}; {_KEEP}"
+    )
 
 
 def _class_of(text: str, names: list[str], path: Path) -> str:

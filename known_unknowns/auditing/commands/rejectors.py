@@ -91,13 +91,15 @@ def run_accept(given: argparse.Namespace) -> int:
     _check_rejector(given)
     if given.out is not None:
         _check_file(given)
+    if given.check and given.by_answer:
+        raise ValueError("--check: it tests the common threshold; leave out --by-answer")
     rejector = Rejector.load(given.rejector)
     names = rejector.provenance.get("class_names") or ()
     logits, features, files = read_new(given.file, names)
     judged = rejector.judge(logits, features, by_answer=given.by_answer)
     judged.insert(0, "image", files)
     if given.check:
-        judged["check"], judged["truth"] = draw_checked(len(judged), given.check, given.file)
+        judged = judged.assign(**draw_checked(len(judged), given.check, given.file))
     for column in ("image", "label", "reason"):
         judged[column] = [no_formula(value) for value in judged[column]]
     if given.out is None:

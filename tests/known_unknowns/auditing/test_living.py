@@ -177,6 +177,12 @@ def test_a_table_that_cannot_be_counted_is_refused(folder, capsys):
     refused("truth is empty for 1 of 100 images with check = yes", truth="")
     refused("one of 3 classes (ant, bee, cow …) or -1 expected as truth, got 'cat'", truth="cat")
     refused("the answers of another rejector", score="-5")
+    refused("a number as score expected, got 'True' and '0,5'", score="0,5", accepted="True")
+    refused("got 'WAHR' and", accepted="WAHR")
+    refused("100 rows of one draw with check = yes expected, got 99", check="")
+    refused("all rows of one draw", draw="")
+    command = ["accept", "r.safetensors", "new.npz", "--check", "9", "--by-answer"]
+    assert main(command) == REFUSED
     assert main(["watch", "r.safetensors", "a.csv", "--acknowledge"]) == REFUSED
     assert main(["watch", "r.safetensors", "new.npz", "--move-to", "m.safetensors"]) == REFUSED
     assert main(["accept", "r.safetensors", "new.npz", "--check", "401"]) == REFUSED
@@ -196,7 +202,18 @@ def test_no_known_class_is_wrong_and_a_spreadsheet_does_no_harm(folder):
     table["accepted"] = table["accepted"].str.upper()
     table["score"] = table["score"].astype(float).round(9)
     assert main(["watch", "r.safetensors", "a.csv"]) == HOLDS
-    table.to_csv("b.csv", index=False)
-    main(["watch", "r.safetensors", "b.csv"])
+    for changed in (table, table.sort_values("check"), table[table["check"] == "yes"]):
+        changed.to_csv("b.csv", index=False)
+        assert main(["watch", "r.safetensors", "b.csv"]) == HOLDS
     ((_, wrong),) = json.loads((folder / "r.watch.json").read_text())["checked"].values()
     assert sum(wrong) == 7
+    # equal answers to other images, such as those of the next day
+    logits = np.load("new.npz")["logits"]
+    np.savez("new.npz", logits=0.9 * logits)
+    command = ["accept", "r.safetensors", "new.npz", "--out", "c.csv", "--check", "100"]
+    assert main(command) == HOLDS
+    later = pd.read_csv("c.csv", dtype=str, keep_default_na=False)
+    later["truth"] = later["label"]
+    later.to_csv("c.csv", index=False)
+    main(["watch", "r.safetensors", "c.csv"])
+    assert len(json.loads((folder / "r.watch.json").read_text())["checked"]) == 2
