@@ -36,13 +36,13 @@ class Comparison(NamedTuple):
     ahead: tuple[str, ...]  # the networks on which some score has a lower rate than the rule
 
 
-def rates(tier: str = "pretrained", variant: str = "primary") -> pd.DataFrame:
-    """Return average DER99 of scores and rules on the CIFAR-10 or ImageNet networks of a tier.
+def rates(variant: str = "primary") -> pd.DataFrame:
+    """Return average DER99 of scores and rules on the CIFAR-10 networks of tier ``pretrained``.
 
     Float64 [networks, scores and rules] of normally trained networks, and of the scores that each
     of them has.
     """
-    table = results.read(project_root() / "results" / tier / "human_centric.parquet")
+    table = results.read(project_root() / "results/pretrained/human_centric.parquet")
     table = table[table["data_set"] == table["data_set"].iloc[0]]
     cases = tables.weighted_cases(table[table["variant"] == variant])
     normal = [ModelName.parse(name).strategy == "normal" for name in cases.index]

@@ -20,7 +20,6 @@ from helpers.labelfree.regression import (
     Regression,
     describe_skill,
     fit_regression,
-    skill,
     skill_of_errors,
 )
 from helpers.labelfree.splits import Parts, SortedScores, density_parts, two_means

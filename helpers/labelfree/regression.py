@@ -122,23 +122,14 @@ class Estimate(NamedTuple):
     high: float
 
 
-def skill(predicted, truths, learnt, *, level: float = 0.95) -> Estimate:
-    r"""Return the skill of predictions, with an interval.
+def skill_of_errors(errors, guessed, *, level: float = 0.95) -> Estimate:
+    r"""Return the skill of predictions, with an interval, from squared errors of each test set.
 
     .. math:: 1 - \frac{\sum_i (\hat y_i - y_i)^2}{\sum_i (\bar y - y_i)^2}
 
-    with the mean :math:`\bar y` of the metric on the meta sets, the constant that is best for them.
-    """
-    truths = float_array("truths", truths)
-    predicted = float_array("predicted", predicted, length=len(truths))
-    guessed = (float_array("learnt", learnt).mean() - truths) ** 2
-    return skill_of_errors((predicted - truths) ** 2, guessed, level=level)
-
-
-def skill_of_errors(errors, guessed, *, level: float = 0.95) -> Estimate:
-    """Return the skill of predictions from squared errors, a number for each test set.
-
-    If a set is predicted several times, add up its errors first: sets are resampled.
+    with the mean :math:`\bar y` of the metric on the meta sets, the constant that is best for them:
+    `errors` are the terms of the upper sum, `guessed` of the lower one.  If a set is predicted
+    several times, add up its errors first: sets are resampled.
     """
     open_share("level", level)
     errors = float_array("errors", errors)

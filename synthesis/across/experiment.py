@@ -127,11 +127,13 @@ class ModelOutputs:
     def temperature(self) -> float:
         """The temperature of the logits, fitted to the validation images, which are all known."""
         held = self.outputs["validation"]
-        return calibration.fit_temperature(logarithms(held), held.labels)
+        logits = calibration.log_probabilities(held.probabilities, np.float64)
+        return calibration.fit_temperature(logits, held.labels)
 
     def scaled(self, outputs: Outputs) -> np.ndarray:
         """Return the probabilities of the classes after division by the `temperature`."""
-        return calibration.softmax(logarithms(outputs), self.temperature)
+        logits = calibration.log_probabilities(outputs.probabilities, np.float64)
+        return calibration.softmax(logits, self.temperature)
 
     def applies(self, name: str) -> bool:
         """Return whether a score can be computed for the model and differs from the baseline's."""
@@ -159,11 +161,6 @@ class ModelOutputs:
     def join(self, values: Callable[[Outputs], np.ndarray]) -> np.ndarray:
         """Return a value of the test images and of the near images, which are class K + 1."""
         return np.concatenate([values(self.outputs[name]) for name in ("test", *self.near)])
-
-
-def logarithms(outputs: Outputs) -> np.ndarray:
-    """Return the logarithms of the probabilities: logits, also for several members."""
-    return np.log(np.maximum(outputs.probabilities, np.finfo(np.float32).tiny))  # never of 0
 
 
 def outputs(
@@ -204,12 +201,11 @@ def classifier_rows(parameters: Parameters, outputs: ModelOutputs) -> Iterator[d
     plain = test.probabilities
     labels = test.labels
     scaled = outputs.scaled(test)
-    logits = Outputs(logarithms(test), test.features, labels)
     before: dict[str, Any] = {"method": outputs.model.name}
     after = {**SCALED, **before}
     for metric, value, columns in (
         ("accuracy", metrics.accuracy(plain, labels), before),
-        ("nll", metrics.nll(logits.probabilities, labels), before),
+        ("nll", metrics.nll(calibration.scale_outputs(test).probabilities, labels), before),
         ("ece", metrics.ece(plain, labels, bins=bins), before),
         ("brier", metrics.brier(plain, labels), before),
         ("parameters", outputs.model.parameters, before),

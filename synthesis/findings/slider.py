@@ -10,6 +10,8 @@ from known_unknowns.bench import FeaturePack, values_on
 from synthesis import front
 from synthesis.rendering import render
 
+#: The scores that the slider compares: a baseline, and the score with the lowest rates.
+NAMES = ("msp", "fdbd")
 KINDS = {"mistakes": "own mistakes", "near": "near images", "far": "far images"}
 #: Shares of the correct answers, in per cent.
 POSITIONS = range(50, 101)
@@ -31,14 +33,14 @@ def accepted(pack: FeaturePack, score: str) -> dict[str, list[int]]:
     return {kind: np.rint(100 * share).astype(int).tolist() for kind, share in shares.items()}
 
 
-def slider(pack: FeaturePack, names: tuple[str, ...] = ("msp", "fdbd")) -> HTML:
+def slider(pack: FeaturePack) -> HTML:
     """Return bars of the accepted errors, which follow a slider in the page without a server."""
-    of_scores = {name: accepted(pack, name) for name in names}
+    of_scores = {name: accepted(pack, name) for name in NAMES}
     rows = [
-        {"kind": title, "score": name, "title": front.SCORES[name], "first": name == names[0],
+        {"kind": title, "score": name, "title": front.SCORES[name], "first": name == NAMES[0],
          "shares": of_scores[name][kind]}
         for kind, title in KINDS.items()
-        for name in names
+        for name in NAMES
     ]  # fmt: skip
     caption = (
         f"{len(pack.test):,} test images, {len(pack.near)} near and {len(pack.far)} far sets, "
@@ -46,7 +48,7 @@ def slider(pack: FeaturePack, names: tuple[str, ...] = ("msp", "fdbd")) -> HTML:
     page = render(
         "slider.html",
         rows=rows,
-        best=names[-1],
+        best=NAMES[-1],
         positions=[*POSITIONS],
         start=POSITIONS.index(round(100 * front.KEEP)),
         caption=f"{caption}network {pack.name}.",

@@ -8,7 +8,7 @@ from scipy.linalg import sqrtm
 from sklearn.mixture import GaussianMixture
 
 from helpers import labelfree as gscore
-from helpers.labelfree import TAUS, Estimate, describe_skill, fit_regression, skill
+from helpers.labelfree import TAUS, Estimate, describe_skill, fit_regression, skill_of_errors
 from tests.mistakes import beside
 
 VALIDATION = np.random.default_rng(4).normal(4, 1, 200)
@@ -266,13 +266,13 @@ def test_an_interval_needs_enough_sets(sets, level):
 
 
 def test_skill_is_its_definition():
-    truths, predicted, learnt = np.random.default_rng(0).uniform(size=(3, 20))
-    expected = 1 - ((predicted - truths) ** 2).mean() / ((learnt.mean() - truths) ** 2).mean()
-    estimate = skill(predicted, truths, learnt)
+    errors, guessed = np.random.default_rng(0).uniform(size=(2, 20))
+    expected = 1 - errors.mean() / guessed.mean()
+    estimate = skill_of_errors(errors, guessed)
     assert estimate.value == pytest.approx(expected)
     assert estimate.low < expected < estimate.high
-    assert skill(truths, truths, learnt) == (1, 1, 1)
-    assert skill(np.full(20, learnt.mean()), truths, learnt) == (0, 0, 0)
+    assert skill_of_errors(np.zeros(20), guessed) == (1, 1, 1)
+    assert skill_of_errors(guessed, guessed) == (0, 0, 0)
 
 
 def test_the_interval_of_a_skill_has_its_stated_coverage():
@@ -282,7 +282,7 @@ def test_the_interval_of_a_skill_has_its_stated_coverage():
     for _ in range(100):
         truths = generator.normal(size=40)
         predicted = truths + generator.normal(0, np.sqrt(0.5), 40)
-        low, high = skill(predicted, truths, [0.0], level=0.8)[1:]
+        low, high = skill_of_errors((predicted - truths) ** 2, truths**2, level=0.8)[1:]
         covered.append(low <= 0.5 <= high)
     assert np.mean(covered) == pytest.approx(0.8, abs=0.12)
 

@@ -13,7 +13,7 @@ from helpers.papers.human_centric import parameters as human_centric
 from helpers.papers.uimnet.names import ALGORITHMS, MEASURES
 from helpers.papers.unknown_detection import parameters as unknown_detection
 from helpers.tables import figures
-from helpers.tables.figures.style import SMALLEST, method_styles
+from helpers.tables.figures.style import method_styles
 
 IMAGES = np.arange(6 * 4 * 4 * 3, dtype=np.uint8).reshape(6, 4, 4, 3)
 SHEET = (IMAGES, np.array([2, 0, 2, 1, 2, 0]), ("cat", "dog", "ship", "not shown"))
@@ -124,4 +124,4 @@ def test_no_figure_has_letters_below_the_smallest():
     for path in (path for name in files for path in root.glob(name)):
         sizes = re.findall(r"(?:font|label)size=\\?\W?([\w.-]+)", path.read_text(encoding="utf-8"))
         assert not [size for size in sizes if size.endswith("x-small")], path
-        assert not [size for size in sizes if size[0].isdigit() and float(size) < SMALLEST], path
+        assert not [size for size in sizes if size[0].isdigit() and float(size) < 8], path

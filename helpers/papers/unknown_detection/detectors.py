@@ -20,7 +20,7 @@ from helpers.papers.learnt_distances import learnt_distances
 from helpers.papers.unknown_detection import methods
 from helpers.papers.unknown_detection.parameters import BenchmarkParameters, Parameters
 from helpers.papers.unknown_detection.roles import Benchmark, Visible
-from helpers.scores.calibration import softmax
+from helpers.scores.calibration import confidences
 from helpers.scores.mahalanobis_layers import EPSILONS, StageDistances
 from helpers.scores.odin import ODIN
 from helpers.scores.openmax import OpenMax, openmax_answer
@@ -134,8 +134,8 @@ def odin_grid(parameters: Parameters, model: Model, visible: Visible) -> dict[tu
             parameters.epsilons, known, external, strict=True
         ):
             grid[temperature, epsilon] = metrics.auroc(
-                softmax(of_known, temperature).max(axis=1),
-                softmax(of_external, temperature).max(axis=1),
+                confidences(of_known, temperature),
+                confidences(of_external, temperature),
             )
     return grid
 

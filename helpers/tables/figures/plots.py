@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 import matplotlib as mpl
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -172,7 +171,7 @@ def risk_coverage_curves(curves: Mapping[str, tuple[np.ndarray, np.ndarray]]) ->
     """
     if not curves:
         raise ValueError("curves: empty")
-    ax = plt.subplots(figsize=(6, 4.8), layout="constrained")[1]
+    ax = style.new_axes((6, 4.8))
     points = max(len(coverage) for coverage, _ in curves.values())
     styles = style.method_styles(curves, points)
     for method, (coverage, risk) in curves.items():
@@ -200,8 +199,7 @@ def critical_difference(ranks: pd.Series, difference: float) -> Axes:
     if len(ranks) < 2:
         raise ValueError(f"ranks: two methods or more expected, got {len(ranks)}")
     ranks = ranks.sort_values(kind="stable")
-    height = 0.25 * len(ranks) + 1.1
-    ax = plt.subplots(figsize=(6, height), layout="constrained")[1]
+    ax = style.new_axes((6, 0.25 * len(ranks) + 1.1))
     half = difference / 2
     ax.errorbar(
         ranks,

@@ -23,7 +23,6 @@ PALETTE = (
 BLUE, ORANGE, GREEN, RED, PURPLE = PALETTE[:5]
 GREY = "#666666"
 LIGHT = "#bbbbbb"
-SMALLEST = 8  # points of the smallest letters in any figure
 MARKERS = "oXs^Dv<P>*"
 LINES = ("-", "--", ":", "-.")
 # the palette with its pale colours at the end
