@@ -189,6 +189,11 @@ def fit(
         A GPU by default if available.
     progress : bool
         Show a progress bar while training.
+
+    Raises
+    ------
+    FloatingPointError
+        The loss or the final weights are not finite; nothing is stored.
     """
     objective = objectives.create(recipe.objective, **recipe.objective_arguments)
     if initial is not None:
@@ -282,9 +287,15 @@ class Training:
                 checkpoint=partial,
                 progress=self.progress,
             )
+        weights = classifier.state_dict()
+        if not all(tensor.isfinite().all() for tensor in weights.values()):
+            raise FloatingPointError(
+                "the weights are not finite after the last step: try a lower learning_rate (now "
+                f"{self.recipe.learning_rate:g})"
+            )
         checkpoints.save(
             path,
-            classifier.state_dict(),
+            weights,
             history=history.to_dict("list"),
             seconds=float(history["seconds"].sum()),  # of all legs, if it was interrupted
             device_name=_trained_on(self.device, self.recipe),
