@@ -66,19 +66,28 @@ def accuracy(probabilities, labels, *, top: int = 1) -> float:
     >>> accuracy([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3]], [1, 1], top=2)
     1.0
     """
-    hits = []
+    return float(hits(probabilities, labels, top=top).mean())
+
+
+def hits(probabilities, labels, *, top: int = 1) -> np.ndarray:
+    """Return which images `accuracy` counts, bool [N]; its parameters.
+
+    >>> hits([[0.4, 0.4, 0.2], [0.4, 0.4, 0.2]], [0, 1])
+    array([ True, False])
+    """
+    of_blocks = []
     for block, own_labels in _blocks(probabilities, labels, unknown=True):
         classes = block.shape[1]
         column = own_labels[:, None]
         if not whole_number("top", top) <= classes:
             raise ValueError(f"top: 1 to {classes} expected, got {top}")
         if top == 1:
-            hits.append(_answers(block)[1] == own_labels)
+            of_blocks.append(_answers(block)[1] == own_labels)
             continue
         p_true = np.take_along_axis(block, column, axis=1)  # of −1 the last, unused
         ahead = (block > p_true) | ((block == p_true) & (np.arange(classes) < column))
-        hits.append((ahead.sum(axis=1) < top) & (own_labels >= 0))
-    return float(np.concatenate(hits).mean())
+        of_blocks.append((ahead.sum(axis=1) < top) & (own_labels >= 0))
+    return np.concatenate(of_blocks)
 
 
 def nll(probabilities, labels) -> float:

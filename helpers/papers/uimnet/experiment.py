@@ -17,6 +17,7 @@ import pandas as pd
 from scipy.special import logsumexp
 
 from helpers import metrics, scores
+from helpers.metrics.calibration import hits
 from helpers.networks.model import Model
 from helpers.outputs import Outputs
 from helpers.papers.run import Draw, Part
@@ -420,30 +421,30 @@ def score_outputs(
 
 
 def measure_in_domain(outputs: Outputs, bins: int, draw: Draw) -> Iterator[dict]:
-    """Yield the in-domain metrics of test images: accuracy, its top five, ECE and NLL."""
+    """Yield the in-domain metrics of test images: accuracy, its top five, ECE and NLL.
+
+    >>> equal = Outputs(np.zeros((10, 10)), np.ones((10, 1)), np.arange(10))
+    >>> rows = measure_in_domain(equal, 15, lambda name, images: np.ones((1, images)))
+    >>> [(row["value"], *row["bootstrap"]) == (0.5, 0.5) for row in rows if "top" in row["metric"]]
+    [True]
+    """
     weights = draw("test", len(outputs))
     probabilities = outputs.probabilities
     labels = outputs.labels
     correct = outputs.correct
-    top = min(5, outputs.num_classes)
-    accuracies = {
-        "accuracy": correct.mean(),
-        "accuracy_top5": metrics.accuracy(probabilities, labels, top=top),
-        "ece": metrics.ece(probabilities, labels, bins=bins),
-        "nll": metrics.nll(probabilities, labels),
-    }
+    among_top = hits(probabilities, labels, top=min(5, outputs.num_classes))
+    errors = metrics.weighted_calibration_error(
+        probabilities.max(axis=1), correct, weights, bins=bins
+    )
     true = probabilities[np.arange(len(labels)), labels]
-    among_top = (probabilities > true[:, None]).sum(axis=1) < top
-    losses = -np.log(np.maximum(true, 1e-38))
-    confidence = probabilities.max(axis=1)
-    replicates = {
-        "accuracy": metrics.weighted_mean(correct, weights),
-        "accuracy_top5": metrics.weighted_mean(among_top, weights),
-        "ece": metrics.weighted_calibration_error(confidence, correct, weights, bins=bins),
-        "nll": metrics.weighted_mean(losses, weights),
-    }
-    for metric, value in accuracies.items():
-        yield results.row("test", metric, value, len(outputs), replicates[metric])
+    losses = metrics.weighted_mean(-np.log(np.maximum(true, 1e-38)), weights)
+    for metric, value, replicates in (
+        ("accuracy", correct.mean(), metrics.weighted_mean(correct, weights)),
+        ("accuracy_top5", among_top.mean(), metrics.weighted_mean(among_top, weights)),
+        ("ece", metrics.ece(probabilities, labels, bins=bins), errors),
+        ("nll", metrics.nll(probabilities, labels), losses),
+    ):
+        yield results.row("test", metric, value, len(outputs), replicates)
 
 
 def measure_out_domain(
