@@ -10,7 +10,7 @@ import numpy as np
 ROWS = 2048
 # Numbers that are stored for them.
 _NUMBERS = 2**22
-# Numbers of a bank between 1 / _FAR and _FAR are not rescaled.
+# Rows whose largest number is between 1 / _FAR and _FAR, with factors below, are not rescaled.
 _FAR = 1e15
 
 
@@ -44,11 +44,15 @@ class Bank:
     >>> bank = Bank(np.eye(3), np.array([1.0, 2.0, 3.0]), np.zeros(3), 3.0)
     >>> bank.largest(np.ones((1, 3)), 2), bank.kth_largest(np.ones((1, 3)), 2)
     (array([[2., 3.]]), array([2.]))
+    >>> rows = np.array([[3e-40, 4e-40], [1.0, 0.0]], np.float32)
+    >>> Bank(rows, np.array([2e39, 1.0]), np.zeros(2), 1.0).largest(np.array([[1.0, 0.0]]), 1)
+    array([[1.]])
     """
 
     def __init__(self, rows, factors, offsets, length):
         largest = max(rows.max(initial=0), -rows.min(initial=0))  # without a copy
-        if not 1 / _FAR < largest < _FAR:  # products of float32 may overflow, or lose digits
+        # products of float32 may overflow, or lose digits
+        if not (1 / _FAR < largest < _FAR and np.max(factors) < _FAR):
             rows, factors = _rescaled(rows, factors)
         self.exact = rows, factors, offsets
         self.rounded = rows.astype(np.float32, copy=False)
