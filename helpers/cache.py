@@ -8,13 +8,14 @@ import json
 import logging
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 
 from helpers import modules
-from helpers.files import atomic_path, cache_root
+from helpers.files import atomic_path, cache_root, locked
 
 Kept = TypeVar("Kept")
 log = logging.getLogger(__name__)
@@ -55,11 +56,16 @@ def load_or_make(path: Path, load: Callable[[Path], Kept], make: Callable[[Path]
     again; no data is loaded from the damaged file.
     """
     if path.exists():
-        try:
+        with suppress(ValueError, FileNotFoundError):
             return load(path)
-        except ValueError as error:
-            os.replace(path, path.with_name(path.name + ".damaged"))
-            log.warning("set aside a damaged file and make it anew: %s", error)
+        with locked(cache_root() / "locks" / f"{path.name}.lock"):
+            try:
+                return load(path)  # which another process has made meanwhile
+            except FileNotFoundError:
+                pass  # another process makes it
+            except ValueError as error:
+                os.replace(path, path.with_name(path.name + ".damaged"))
+                log.warning("set aside a damaged file and make it anew: %s", error)
     make(path)
     return load(path)
 

@@ -97,7 +97,11 @@ def plain_array(name: str, values) -> np.ndarray:
 def float_array(
     name: str, values, *, ndim: int = 1, length: int | None = None, finite: bool = True
 ) -> np.ndarray:
-    """Return `values` as a float64 array; refuse other values of the argument `name`."""
+    """Return `values` as a float64 array; refuse other values of the argument `name`.
+
+    >>> float_array("correct", [True, False]), float_array("scores", [np.inf], finite=False)
+    (array([1., 0.]), array([inf]))
+    """
     array = plain_array(name, values)
     if array.dtype.kind not in "biuf":
         raise ValueError(f"{name}: numbers expected, got dtype {array.dtype}")

@@ -1,6 +1,7 @@
 """Files that are written whole or not at all, kept values, checkpoints, and checked arguments."""
 
 import os
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import torch
 from safetensors.numpy import save_file
 
 from helpers import cache, checkpoints, files
-from helpers.checks import float_array, has_type
+from helpers.checks import has_type
 
 
 def test_a_failed_write_leaves_only_the_old_file(tmp_path):
@@ -42,7 +43,7 @@ def read(path):
     return "good"
 
 
-def test_a_damaged_file_is_renamed_logged_and_made_again(tmp_path, caplog):
+def test_a_damaged_file_is_renamed_logged_and_made_again(tmp_path, root, caplog):
     path = tmp_path / "a"
     path.write_text("goo")
     assert cache.load_or_make(path, read, lambda where: where.write_text("good")) == "good"
@@ -50,6 +51,8 @@ def test_a_damaged_file_is_renamed_logged_and_made_again(tmp_path, caplog):
     assert str(path) in caplog.text
     with pytest.raises(ValueError, match="damaged"):  # what is made badly is not loaded
         cache.load_or_make(tmp_path / "b", read, lambda where: where.write_text("bad"))
+    load = Mock(side_effect=[ValueError, "made by another process"])  # after the first look
+    assert cache.load_or_make(path, load, None) == "made by another process"
 
 
 def test_keys_differ_with_content_and_code():
@@ -150,14 +153,8 @@ def test_a_file_of_another_program_is_never_to_be_deleted(tmp_path, name, write)
         assert "delete" not in str(refused.value)
 
 
-def test_truths_and_infinite_numbers_are_allowed():
-    assert float_array("correct", [True, False]).tolist() == [1.0, 0.0]
-    assert float_array("scores", [np.inf], finite=False).tolist() == [np.inf]
-
-
 @pytest.mark.parametrize(("value", "kind", "expected"), [
-    (1, float, True), (True, int, False), (1.5, int, False), ("1", int, False),
-    ((1, 2), tuple[int, ...], True), ((1, "2"), tuple[int, ...], False),
+    (1.5, int, False), ("1", int, False), ((1, 2), tuple[int, ...], True),
     (1, tuple[int, ...], False), ((), dict[str, float], False), ({"a": 1}, dict[str, float], True),
     ({"a": "b"}, dict[str, float], False), ({1: 2.0}, dict[str, float], False),
 ])  # fmt: skip

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+import PIL
 
 from helpers import cache
 from helpers.outputs import Outputs
@@ -62,7 +63,8 @@ class StageDistances:
         network = self.model.networks[0]
         steps = [float(epsilon) for epsilon in epsilons]
         inputs = {"model": self.model.sha256, "train": self.train.sha256, "epsilons": steps}
-        key = cache.key(**inputs, images=images.sha256, code=_CODE, **VERSIONS)
+        versions = {"pillow": PIL.__version__, **VERSIONS}  # Pillow resizes
+        key = cache.key(**inputs, images=images.sha256, code=_CODE, **versions)
 
         def make() -> np.ndarray:
             with reproducible(network.device, network.threads):

@@ -1,8 +1,11 @@
 """The Mahalanobis score of all stages, against the formulas of Lee et al. image by image."""
 
+from unittest.mock import Mock
+
 import pytest
 import torch
 
+from helpers import cache
 from helpers.networks import backbones
 from helpers.networks.recipe import Recipe
 from helpers.scores.mahalanobis_layers import (
@@ -68,6 +71,13 @@ def test_a_small_step_brings_the_image_nearer(network):
     gaussians = fitted_stages(network, toys.images(60, 2))
     still, moved = stage_scores(network, toys.images(20, 5), gaussians, [0.0, 0.0005])
     assert (moved > still).all()
+
+
+def test_distances_are_kept_for_one_version_of_pillow(monkeypatch):
+    monkeypatch.setattr(cache, "key", key := Mock(side_effect=InterruptedError))
+    with pytest.raises(InterruptedError):
+        StageDistances(Mock(networks=[1]), Mock()).scores(Mock(), [])
+    assert "pillow" in key.call_args.kwargs
 
 
 def test_an_ensemble_and_a_network_without_stages_are_refused(network):
