@@ -36,7 +36,7 @@ from helpers.data.cards import card_of, cards, find, remedy
 from helpers.data.draws import choose_of_each
 from helpers.data.pixels import stack
 from helpers.data.sources import BUILT_IN, folder, folder_splits, torchvision_set
-from helpers.files import data_root
+from helpers.files import data_root, locked
 
 #: Images of each class in each split of the pack tiny_imagenet_fix, from ImageNet's splits.
 FIXED = {"train": 500, "val": 50}
@@ -138,16 +138,17 @@ def main(arguments: list[str] | None = None) -> None:
     name = getattr(options, "name", options.command.replace("-", "_"))
     photographs = options.command == "photographs"
     path = root / name / "train.bytes" if photographs else root / f"{name}.zip"
-    if path.exists() and not options.force:
-        raise FileExistsError(
-            f"{path} exists already; --force replaces the file, and another name keeps it"
-        )
-    if photographs:
-        write_photographs(path)
-        return
-    pack = contents(options, name, root)
-    digest = write_pack(path, name=name, **vars(pack))
-    shutil.rmtree(download_folder(root, name), ignore_errors=True)
+    with locked(data_root() / f".{name}.lock"):  # another process may write the same pack
+        if path.exists() and not options.force:
+            raise FileExistsError(
+                f"{path} exists already; --force replaces the file, and another name keeps it"
+            )
+        if photographs:
+            write_photographs(path)
+            return
+        pack = contents(options, name, root)
+        digest = write_pack(path, name=name, **vars(pack))
+        shutil.rmtree(download_folder(root, name), ignore_errors=True)
     counts = {split: len(labels) for split, (_, labels, *_) in pack.splits.items()}
     print(f"{path}: {counts}; {path.stat().st_size} bytes; sha256 {digest}")
 

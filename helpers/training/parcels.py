@@ -150,7 +150,8 @@ def _pixels(path: Path) -> np.ndarray:
 def write_shards(root: Path, folder: Path, stem: str, *, since: float = 0.0) -> None:
     """Write the files `KEPT` below `root` into ``STEM_0.tar`` and so on, not those before a time.
 
-    Files without space are named.  A file that vanishes meanwhile is left out.
+    Files without space are named.  A file that vanishes meanwhile is left out.  Tar files of an
+    earlier call are replaced or removed.
     """
     groups: list[list[tuple[tarfile.TarInfo, bytes]]] = [[]]
     size = 0
@@ -165,21 +166,26 @@ def write_shards(root: Path, folder: Path, stem: str, *, since: float = 0.0) -> 
             continue
         if file.name.startswith(".") or changed < since:  # not whole, or known already
             continue
-        if size + len(content) + _FRAME > BYTES:
+        needed = len(content) + _FRAME
+        if size + needed > BYTES >= needed:
             groups.append([])
             size = 0
-        if len(groups) > SHARDS:
-            print(f"{file}: left out, since {SHARDS} files of {BYTES} bytes are full", flush=True)
+        if needed > BYTES or len(groups) > SHARDS:
+            print(f"{file}: left out of {SHARDS} files of {BYTES} bytes", flush=True)
             continue
-        size += len(content) + _FRAME
+        size += needed
         member = tarfile.TarInfo(str(file.relative_to(root)))
         member.size = len(content)
         member.mtime = changed
         groups[-1].append((member, content))
-    for number, group in enumerate(groups[:SHARDS]):
-        with atomic_path(folder / f"{stem}_{number}.tar") as temporary:
+    for number in range(SHARDS):
+        path = folder / f"{stem}_{number}.tar"
+        if number >= len(groups):
+            path.unlink(missing_ok=True)
+            continue
+        with atomic_path(path) as temporary:
             with tarfile.open(temporary, "w") as archive:
-                for member, content in group:
+                for member, content in groups[number]:
                     archive.addfile(member, io.BytesIO(content))
 
 

@@ -82,6 +82,12 @@ def test_an_interrupted_pack_is_continued(path):
     assert path.read_bytes() == bytes(2 * BYTES) + whole[2 * BYTES :]
 
 
+def test_a_process_waits_for_the_lock_before_it_looks_for_the_pack(path, monkeypatch):
+    monkeypatch.setattr(make_packs, "locked", Mock(side_effect=InterruptedError))
+    with pytest.raises(InterruptedError):
+        make_packs.main(["photographs", "imagenet"])
+
+
 def test_damaged_packs_are_refused_and_memory_does_not_grow_with_a_pack(path):
     """Four gigabytes of zeros take no space on the disk."""
     about = path.with_suffix(".json")

@@ -82,6 +82,7 @@ def test_a_cache_is_continued_from_tar_files(tmp_path):
     write(root, "networks/.g.partial")
     write(root, "networks/old.safetensors", time=10.0)
     (root / "networks" / "vanished.partial").symlink_to("nowhere")
+    write(folder, "results_3.tar")  # of an earlier call
     parcels.write_shards(root, folder, "results", since=1000.0)
     newer = write(other, "networks/b.partial", "newer", time=2000.0)
     older = write(other, "queue/c.txt", "older", time=5.0)
@@ -102,6 +103,7 @@ def test_files_without_space_are_named_and_no_file_is_too_large(tmp_path, monkey
     folder = tmp_path / "folder"
     for name in "abcdef":
         write(root, f"networks/{name}.partial", name * 9000)
+    write(root, "networks/0.partial", "0" * 30_000)
     parcels.write_shards(root, folder, "results")
     assert [path.name for path in sorted(folder.iterdir())] == [
         f"results_{number}.tar" for number in range(parcels.SHARDS)
