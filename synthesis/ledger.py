@@ -20,7 +20,7 @@ import pandas as pd
 
 from helpers import cache
 from helpers.checks import known_name
-from helpers.files import project_root, sha256_file
+from helpers.files import atomic_path, project_root, sha256_file
 from helpers.papers import PAPERS, TIERS
 from helpers.tables import results
 from synthesis.claims import load_claims
@@ -146,7 +146,8 @@ def write() -> None:
     rows = ledger(PAPERS, tables, TIERS).drop(columns=list(OF_CLAIM))
     rows["note"] = [json.dumps(asdict(note), ensure_ascii=False) for note in rows["note"]]
     text = rows.to_csv(index=False, float_format="%.6g")
-    _file().write_text(f"{_fingerprint()}\n{text}", encoding="utf-8")
+    with atomic_path(_file()) as temporary:
+        temporary.write_text(f"{_fingerprint()}\n{text}", encoding="utf-8")
 
 
 def _file() -> Path:

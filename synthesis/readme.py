@@ -6,6 +6,7 @@ The README gets the front picture and three findings as pictures, between marker
 
 import pandas as pd
 
+from helpers.files import atomic_path
 from helpers.modules import ROOT
 from helpers.papers import PAPERS, TIERS
 from helpers.papers.parameters import load
@@ -73,5 +74,7 @@ def write() -> None:
     front.write(front.stored() | front.accepted_shares(packs()))
     front_page.write()
     path = ROOT / "README.md"
-    path.write_text(filled(path.read_text(encoding="utf-8")), encoding="utf-8")
-    (RESULTS / "README.md").write_text(details(), encoding="utf-8")
+    texts = {path: filled(path.read_text(encoding="utf-8")), RESULTS / "README.md": details()}
+    for path, text in texts.items():
+        with atomic_path(path) as temporary:
+            temporary.write_text(text, encoding="utf-8")

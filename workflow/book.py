@@ -153,7 +153,7 @@ def render(tree: Path) -> Path:
     status = build_sphinx(tree, html, confoverrides=overrides, jobs=2, **source, **strict)
     if status:  # a status code, or the exception that ended the build
         sys.exit("the book was not built: see the warnings above")
-    config = yaml.safe_load((ROOT / "_config.yml").read_text())
+    config = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
     # The package would copy all of MathJax (24 MB); the book needs this one file of it.
     mathjax = Path(importlib.import_module("sphinx-mathjax-offline").__path__[0])
     name = config["sphinx"]["config"]["mathjax_path"]
@@ -163,7 +163,7 @@ def render(tree: Path) -> Path:
     first = html / f"{contents()['root']}.html"
     index = html / "index.html"
     index.write_text(
-        "\n".join([*_SHOWN.findall(first.read_text("utf-8")), index.read_text("utf-8")])
+        "\n".join([*_SHOWN.findall(first.read_text("utf-8")), index.read_text("utf-8")]), "utf-8"
     )
     for page in html.rglob("*.html"):
         page.write_text(with_units(page.read_text("utf-8")), "utf-8")

@@ -15,6 +15,7 @@ from dataclasses import replace
 import pandas as pd
 from step import ROOT
 
+from helpers.files import atomic_path
 from helpers.networks.recipe import Recipe
 from helpers.papers.uimnet import experiment
 from helpers.papers.uimnet.parameters import Parameters
@@ -35,7 +36,7 @@ def main() -> None:
     argparse.ArgumentParser(description=__doc__.partition("\n")[0]).parse_args()
     parameters = load(PAPER, TIER, root=ROOT)
     assert isinstance(parameters, Parameters)
-    folder = ROOT / "results" / TIER / "networks" / PAPER
+    folder = ROOT / f"results/{TIER}/networks/{PAPER}"
     records = []
     for data_seed, split in experiment.roles(parameters).items():
         _, about = finished_networks.load(folder / f"{NETWORK}-erm-none-{data_seed}.safetensors")
@@ -44,9 +45,10 @@ def main() -> None:
         records += [
             {"network": NETWORK, "method": "erm", "data_seed": data_seed} | each for each in pair
         ]
-        path = ROOT / "results" / TIER / f"{PAPER}-longer.csv"
-        pd.DataFrame(records).to_csv(path, index=False, lineterminator="\n")
-        print(pd.DataFrame(records).to_string(), flush=True)
+        table = pd.DataFrame(records)
+        with atomic_path(ROOT / f"results/{TIER}/{PAPER}-longer.csv") as temporary:
+            table.to_csv(temporary, index=False, lineterminator="\n")
+        print(table.to_string(), flush=True)
 
 
 def compared(split: DomainSplit, recipe: Recipe, seed: int) -> list[dict]:

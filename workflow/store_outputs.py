@@ -8,7 +8,7 @@ Figures get a palette, which makes their files a third as large.
 
 import base64
 import io
-import os
+import shutil
 import sys
 from collections.abc import Callable
 
@@ -20,6 +20,7 @@ from nbformat import NotebookNode
 from PIL import Image, ImageChops
 from step import ROOT
 
+from helpers.files import atomic_path
 from helpers.tables.interactive import without_scripts
 
 RUNS = ROOT / "runs" / "mini"
@@ -37,10 +38,10 @@ def main() -> None:
             stored = with_outputs(nbformat.read(path, 4), nbformat.read(executed, 4))
         except (FileNotFoundError, ValueError) as error:
             sys.exit(f"{path.relative_to(ROOT)}: {error}; first: make run")
-        before = path.stat()
-        nbformat.write(stored, path)
-        # the cells are unchanged, so nothing must be executed again
-        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        with atomic_path(path) as temporary:
+            nbformat.write(stored, temporary)
+            # the cells are unchanged, so nothing must be executed again
+            shutil.copystat(path, temporary)
 
 
 def with_outputs(notebook: NotebookNode, executed: NotebookNode) -> NotebookNode:
