@@ -63,7 +63,7 @@ class Outputs:
     Notes
     -----
     An array that can be written is copied, so later changes of it change nothing here.  The arrays
-    kept here are read-only.
+    kept here are read-only; copies in a `subset` can be written.
     """
 
     logits: np.ndarray
@@ -299,7 +299,7 @@ def ensemble(members: Sequence[Outputs]) -> Outputs:
     Raises
     ------
     ValueError
-        No member, or members of other images.
+        No member, or members with other labels.
 
     Notes
     -----

@@ -11,7 +11,13 @@ import numpy as np
 def counts_in_ratio(
     known: int, unknown: int, ratio: tuple[int, int] = (1, 1), size: int | None = None
 ) -> tuple[int, int]:
-    """Return how many ID and OOD images make the largest mixture of a ratio."""
+    """Return how many ID and OOD images make the largest mixture of a ratio, at least one of each.
+
+    >>> counts_in_ratio(10, 400), counts_in_ratio(1000, 70, (3, 7))
+    ((10, 10), (30, 70))
+    >>> counts_in_ratio(1000, 1000, (1, 4), size=50), counts_in_ratio(5, 9, (1, 100))
+    ((10, 40), (1, 9))
+    """
     if known < 1 or unknown < 1:
         raise ValueError(f"known, unknown: at least one image each, got {known} and {unknown}")
     times = min(Fraction(known, ratio[0]), Fraction(unknown, ratio[1]))

@@ -118,7 +118,8 @@ def batch_size(network: Classifier, images: Images | ImageStream, **view) -> int
 
     On a CPU a batch whose activations do not fit in the caches may take four times as long per
     image; a DenseNet, which concatenates all its layers, does so from a batch of a hundred on.
-    The batch size is a power of two; the outputs do not depend on it, up to rounding.
+    On a CPU the batch size is a power of two.  On a GPU it depends on the pixels of an image alone.
+    The outputs do not depend on it, up to rounding.
     """
     device = network.mean.device
     image = torch.zeros_like(next(images.subset([0]).in_order(batch_size=1, **view)), device=device)

@@ -46,6 +46,8 @@ def compute(
 ) -> Outputs:
     """Show every image once to the classifier, in evaluation mode.
 
+    It seeds torch's generator with 0; `helpers.networks.devices.reproducible` keeps the caller's.
+
     Parameters
     ----------
     classifier : Classifier

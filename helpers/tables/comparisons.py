@@ -106,7 +106,7 @@ def one_table(cells: pd.DataFrame) -> dict:
     return cells.sort_values("table", ascending=False, kind="stable").iloc[0].to_dict()
 
 
-def caption_of(cells: pd.DataFrame, *, deviations: bool = True) -> str:
+def caption_of(cells: pd.DataFrame) -> str:
     """Return the beginning of a caption: our numbers, their runs, and the paper's tables."""
     first = one_table(cells)
     names = sorted(set(cells["table"]) - {""})
@@ -117,7 +117,7 @@ def caption_of(cells: pd.DataFrame, *, deviations: bool = True) -> str:
         return f"The paper's {paper}, alone: there is no run of ours at this scale."
     beside = f", above the paper's {paper}" if first["table"] else "; the paper has no such table"
     ours = f"{first['data_set']} with {first['backbone']}, tier {first['tier']}"
-    text = f"{ours}: {runs_in_words(cells, deviations=deviations)}{beside}."
+    text = f"{ours}: {runs_in_words(cells)}{beside}."
     if len(_stand_ins(cells)):
         text += " Below a test set that stands in for one of the paper, that one is named."
     return text

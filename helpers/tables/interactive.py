@@ -38,6 +38,8 @@ def interactive(frame: pd.DataFrame, *, caption: str = "", decimals: int = 3) ->
     >>> shown = interactive(pd.DataFrame({"score": ["msp"], "AUROC": [0.9]}), caption="AUROC")
     >>> "https://www.unpkg.com" in shown.data
     False
+    >>> "0.123457" in interactive(pd.DataFrame({"AUROC": [0.123456789]}), decimals=6).data
+    True
     """
     frame = frame.reset_index(drop=True)
     floats = [column for column, kind in enumerate(frame.dtypes) if kind.kind == "f"]
@@ -49,7 +51,7 @@ def interactive(frame: pd.DataFrame, *, caption: str = "", decimals: int = 3) ->
     )
     digest = hashlib.sha256((caption + frame.to_csv()).encode()).hexdigest()
     table = itables.to_html_datatable(
-        frame.round(4),  # the displayed decimals, and one more for sorting
+        frame.round(max(4, decimals)),  # the displayed decimals; of three, one more for sorting
         table_id=f"table-{digest[:8]}",  # the same numbers give the same HTML
         fixedColumns={"start": min(2, numbers[0] if numbers else 0)},  # the names of a line
         columnDefs=[

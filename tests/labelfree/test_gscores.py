@@ -170,14 +170,6 @@ def test_baselines_by_definition():
     assert gscore.frechet_distance(moments[0], moments[0]) == pytest.approx(0, abs=1e-9)
 
 
-def test_mixtures_in_a_ratio():
-    """The largest that the images allow, at least one of each."""
-    assert gscore.counts_in_ratio(10, 400) == (10, 10)
-    assert gscore.counts_in_ratio(1000, 70, (3, 7)) == (30, 70)
-    assert gscore.counts_in_ratio(1000, 1000, (1, 4), size=50) == (10, 40)
-    assert gscore.counts_in_ratio(5, 9, (1, 100)) == (1, 9)
-
-
 MISTAKES = beside(__file__, "mistakes.yaml")
 LINE = fit_regression([[0.0]] * 9 + [[1.0]], np.r_[:10] / 10, [0.5])
 FUNCTIONS = vars(gscore) | {
