@@ -63,8 +63,13 @@ class StageDistances:
         network = self.model.networks[0]
         steps = [float(epsilon) for epsilon in epsilons]
         inputs = {"model": self.model.sha256, "train": self.train.sha256, "epsilons": steps}
-        versions = {"pillow": PIL.__version__, **VERSIONS}  # Pillow resizes
-        key = cache.key(**inputs, images=images.sha256, code=_CODE, **versions)
+        key = cache.key(
+            **inputs,
+            images=images.sha256,
+            code=_CODE,
+            pillow=PIL.__version__,  # it resizes
+            **VERSIONS,
+        )
 
         def make() -> np.ndarray:
             with reproducible(network.device, network.threads):
