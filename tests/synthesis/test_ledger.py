@@ -7,6 +7,7 @@ read the difference.
 import json
 import re
 from itertools import product
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -19,7 +20,7 @@ from known_unknowns.bench import packs
 from synthesis import front, openings, readme
 from synthesis.effects import Verdict
 from synthesis.findings import front_page
-from synthesis.ledger import FILE, ledger, read, stored
+from synthesis.ledger import FILE, ledger, read, stored, write
 from tests.synthesis.claim_tables import table_of
 
 
@@ -38,12 +39,23 @@ def test_the_verdicts_on_committed_tables_are_as_before():
     pd.testing.assert_frame_equal(now, before, rtol=1e-5, check_dtype=False)
 
 
-def test_a_ledger_of_other_tables_is_refused(tmp_path, monkeypatch):
+def test_a_ledger_of_other_tables_is_refused_and_stays_until_another_is_whole(
+    tmp_path, monkeypatch
+):
     (tmp_path / "results").mkdir()
     (tmp_path / FILE).write_text((ROOT / FILE).read_text(encoding="utf-8"), encoding="utf-8")
     monkeypatch.setattr("synthesis.ledger.project_root", lambda: tmp_path)
     with pytest.raises(ValueError, match=r"python -m synthesis\.ledger"):
         stored()
+
+    def fill_the_disk(path, text, encoding):
+        path.write_bytes(b"half")
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(Path, "write_text", fill_the_disk)
+    with pytest.raises(OSError, match="could not be written: no space left"):
+        write()
+    assert (tmp_path / FILE).read_bytes() == (ROOT / FILE).read_bytes()
 
 
 def test_the_last_correction_of_each_verdict_has_the_verdict_of_today(rows):
