@@ -19,9 +19,9 @@ from known_unknowns.auditing.reading import MULTI_LABEL, ONE_LABEL
 TREATED = ("logits", "probabilities")
 #: Arrays that only the validation images have, and arrays that belong to no images.
 SINGLE = (
-    "labels", "production_labels", "head_weight", "head_bias", "class_names", "files",
-    "production_files", "groups", "strata",
-)  # fmt: skip
+    "labels production_labels head_weight head_bias class_names files production_files groups "
+    "strata"
+).split()
 #: Label of an image of no known class, and of an image without a label.
 NO_CLASS = -1
 NOT_LABELLED = -2
@@ -303,9 +303,11 @@ def labels(
             f"write {remedy}"
         )
     if len(labels) and (labels.min() < 0 or labels.max() >= classes):
+        remedy = f"these are texts of class_names: write {name}.astype(str)"
+        if names is None or not np.isin(labels.astype(str), names).all():
+            remedy = _remedy_of_range(name, labels, logits)
         raise ValueError(
-            f"{name}: 0 to {classes - 1} expected, got {labels.min()} to {labels.max()}; "
-            + _remedy_of_range(name, labels, logits)
+            f"{name}: 0 to {classes - 1} expected, got {labels.min()} to {labels.max()}; {remedy}"
         )
     return label_array(name, labels, classes=classes, length=length)
 
@@ -422,7 +424,8 @@ def _remedy_of_range(name: str, labels: np.ndarray, logits: np.ndarray) -> str:
         lines[
             f"if {' or '.join(map(str, others))} stands for images without a label, leave the "
             f"{int((~known).sum())} images out: keep = ({name} >= 0) & ({name} < {classes}), and "
-            "the rows [keep] of all arrays of these images"
+            "the rows [keep] of all arrays of these images; if for images of unknown classes, give "
+            "these as ood_NAME_logits"
         ] = labels, known
     agreement = {
         # an image that is left out counts half

@@ -31,18 +31,16 @@ if TYPE_CHECKING:
 #: File of the rejector.
 REJECTOR = "rejector.safetensors"
 SUMMARY = (
-    "right", "by_answer", "sure", "accept", "promise", "unlabelled", "label_before", "next_step",
-    "label_after",
-)  # fmt: skip
-FINDINGS = ("right", "sure", "score", "accept", "unlabelled", "drift", "limits")
+    "right by_answer sure accept promise unlabelled label_before next_step label_after".split()
+)
+FINDINGS = "right sure score accept unlabelled drift limits".split()
 #: Largest number of answers with precision and recall in the first sentences.
 NAMED = 5
 #: Coverage above which a rejector rejects almost no images.
 NEARLY_ALL = 0.98
 _ASKS = ("the logits alone", "the features too", "the head's weights too", "training images too")
 #: Names of the numbers of a requirement.  ``coverage`` and ``risk`` belong to the rejector.
-NUMBERS = ("accuracy", "coverage", "coverage_at_risk", "risk", "ece", "ece_scaled", "aurc",
-           "auroc", "fpr95")  # fmt: skip
+NUMBERS = "accuracy coverage coverage_at_risk risk ece ece_scaled aurc auroc fpr95".split()
 #: Numbers of a set of unknown images, as in ``auroc:pets``; without a name, the worst set.
 OF_SETS = ("auroc", "fpr95")
 _FORM = re.compile(
@@ -151,17 +149,17 @@ def _rerun(audit: Audit) -> str:
     """Return the command that audits again with the labels of the table; empty in Python."""
     if not audit.command:
         return ""
-    words = [audit.command]
-    table = shlex.quote(os.path.join(audit.folder, TABLE))
-    if "--labels" not in audit.command:
-        words.append(f"--labels {table}")
-    if "--out" not in audit.command:
-        words.append(f"--out {shlex.quote(audit.folder)}")
-    if "--force" not in audit.command:
+    words = shlex.split(audit.command)
+    table = os.path.join(audit.folder, TABLE)
+    if "--labels" in words:  # perhaps of another table
+        words[words.index("--labels") + 1] = table
+    else:
+        words += ["--labels", table]
+    if "--force" not in words:
         words.append("--force")
     if share := _larger_share(audit):
-        words.append(f"--share {share:.2f}")
-    return " ".join(words)
+        words += ["--share", f"{share:.2f}"]
+    return shlex.join(words)
 
 
 def _larger_share(audit: Audit) -> float | None:

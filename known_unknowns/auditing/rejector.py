@@ -246,7 +246,8 @@ class Rejector:
             return np.full(len(logits), float(self.threshold))
         if self.by_answer is None:
             raise ValueError(
-                "by_answer: this rejector does not contain a threshold for each answer; audit again"
+                "by_answer: this rejector has no threshold for any answer, since none has enough "
+                "validation images for the guarantee; audit again with more images or a larger risk"
             )
         return self.by_answer[logits.argmax(axis=1)]
 

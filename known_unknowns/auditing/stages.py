@@ -269,6 +269,11 @@ def _fit_temperature(validation: Outputs, places: np.ndarray) -> tuple[float, li
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", RuntimeWarning)
         temperature = fit_temperature(validation.logits[places], validation.labels[places])
+    if not 1e-9 <= temperature <= 1e9:
+        raise ValueError(
+            f"logits: a scale from 1e-9 to 1e9 expected, got a temperature of {temperature:.3g}; "
+            f"divide the logits of all groups by {temperature:.3g}"
+        )
     reasons = [re.split(": |, ", str(warning.message))[1] for warning in caught]
     return temperature, [f"The temperature stays 1, because {reason}." for reason in reasons]
 

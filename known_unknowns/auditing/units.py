@@ -18,14 +18,14 @@ def check_unit(unit: str) -> str:
 def of_unit(text: str, unit: str) -> str:
     """Return text about images as text about another kind of data.
 
-    >>> of_unit("An image of 20 images", "query"), of_unit("a new image", "box")
-    ('A query of 20 queries', 'a new box')
+    >>> of_unit("An image of 20 images", "query"), of_unit("a new image of images", "analysis")
+    ('A query of 20 queries', 'a new analysis of analyses')
     """
     if unit == IMAGE:
         return text
     many = f"{unit}s"
     if re.search("([sxz]|[cs]h)$", unit):
-        many = f"{unit}es"
+        many = f"{unit.removesuffix('is')}es"
     elif re.search("[^aeiou]y$", unit):
         many = f"{unit[:-1]}ies"
     if unit[0] not in "aeiou":

@@ -41,7 +41,8 @@ class ClassMixture:
     moved, low, high : float
         Share of images whose class would have to change, half of the sum of all differences, with
         an interval; the interval is from 0 to 1 with fewer than ten validation images for a class
-        on average, since the noise is then unknown.
+        on average, since the noise is then unknown.  The draws for the noise are from the answers
+        to the other images and K answers to validation images, so that few images show no change.
     """
 
     labels: np.ndarray
@@ -106,6 +107,8 @@ def class_mixture(
     counts = np.bincount(others, minlength=classes)
     before, after = _shares(pairs.reshape(classes, classes), counts)
     moved = float(np.abs(after - before).sum() / 2)
+    # few answers can be equal by chance, and would have no noise: K validation answers add noise
+    smoothed = counts + classes * np.bincount(answers, minlength=classes) / len(labels)
     noise = 1.0
     if len(labels) >= _IMAGES * classes:
         generator = np.random.default_rng(seed)
@@ -115,7 +118,7 @@ def class_mixture(
             draws = [
                 (
                     generator.multinomial(len(labels), pairs / len(labels)),
-                    generator.multinomial(len(others), counts / len(others)),
+                    generator.multinomial(len(others), smoothed / smoothed.sum()),
                 )
                 for _ in block
             ]

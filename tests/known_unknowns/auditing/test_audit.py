@@ -91,10 +91,12 @@ def test_a_few_images_all_measure_a_score_that_is_fixed_in_advance(inputs):
     for name, message in (("gpa", "did you mean 'gap'"), ("tta", "goes back to the images")):
         with pytest.raises(ValueError, match=message):
             audit(inputs, score=name)
+    with pytest.raises(ValueError, match=r"logits: a scale .*; divide the logits"):
+        audit(scaled(inputs, 1e12))
 
 
 def test_the_rejector_agrees_with_the_report(audited, tmp_path):
-    names = ["report.html", "audit.json", "rejector.safetensors", "to_label.csv"]
+    names = "report.html audit.json rejector.safetensors to_label.csv".split()
     assert [path.name for path in audited.save(tmp_path)] == names
     rejector = Rejector.load(tmp_path / "rejector.safetensors")
     part = audited.inputs.validation.subset(audited.measuring)
@@ -143,8 +145,8 @@ def test_the_bound_of_a_requirement_decides(inputs):
     texts = [f"accuracy>={low}", f"accuracy>={value}", f"accuracy<={value}", f"accuracy<={high}"]
     assert [row["holds"] for row in findings.judge(audited, texts)] == [True, False, False, True]
     each = findings.judge(audited, [f"auroc:{name}>=0.5" for name in sets])
-    required = ["auroc>=0.5", "aurc<=1", "risk<=1", "coverage>=0"]
-    required += ["coverage_at_risk_0.2>=0.1", "coverage_at_risk_0.001>=0"]
+    required = "auroc>=0.5 aurc<=1 risk<=1 coverage>=0 coverage_at_risk_0.2>=0.1".split()
+    required.append("coverage_at_risk_0.001>=0")
     every, area, risk, kept, at, never = findings.judge(audited, required)
     assert every["value"] == min(each, key=lambda row: row["low"])["value"]
     union = audited.confirmed.query("metric == 'aurc' and set == 'all'")["value"].item()
@@ -190,7 +192,7 @@ def test_the_page_is_one_file_whose_numbers_are_in_the_json(inputs, tmp_path):
     addresses = re.findall(r'src="([^"]*)', html)
     assert addresses
     assert all(text.startswith("data:image/png;base64,") for text in addresses)
-    assert not re.findall(r"<script|https?:|@import|url\(|<link|href", html)
+    assert not re.findall(r"<script|https?:|@import|url\(|<link|href|score [,.]|details img", html)
 
 
 def test_names_are_text(arrays, write, tmp_path):
@@ -254,6 +256,7 @@ CHANGES = {
     "six times the logits": partial(scaled, factor=6),
     "no level of the logits": partial(replace, level=False),
     "moved": moved,
+    "trained on": lambda inputs: replace(inputs, train=inputs.validation),
     "rare": lambda inputs: rare(),
     "production like validation": lambda inputs: replace(inputs, production=inputs.validation),
 }

@@ -209,7 +209,7 @@ def test_names_do_not_reach_a_terminal_or_a_spreadsheet_as_code(tmp_path, monkey
     names = ["=1+1", "+a", "@b", "c\x1b[2J"]
     logits = 6 * np.eye(4)[labels] + generator.normal(size=(400, 4))
     np.savez("o.npz", logits=logits, labels=labels, class_names=names)
-    assert main(["audit", "o.npz", "--risk", "0.2", "--out", "a"]) == HOLDS
+    assert main("audit o.npz --risk 0.2 --out a".split()) == HOLDS
     files = [f"-{number}\x1b[31m.png" for number in range(400)]
     np.savez("new.npz", logits=logits, files=files)
     assert main(["accept", "a/rejector.safetensors", "new.npz"]) == HOLDS
@@ -249,7 +249,7 @@ def test_the_page_shows_the_output_of_the_commands(tmp_path, monkeypatch, capsys
     commands = {command: words for command, words in shown(page).items() if command != "demo"}
     right = made_up["new"].argmax(axis=1) == made_up["new_labels"]
     assert f"the accuracy on the new images is {100 * right.mean():.1f} %" in page.read_text()
-    names = ["audit", "accept", "audit", "audit", "accept", "watch", "watch"]
+    names = "audit accept audit audit accept watch watch".split()
     assert [command.split()[0] for command in commands] == names
     for command, words in commands.items():
         fails = {"ALARM:", "BROKEN:"} & {*words}
@@ -281,7 +281,7 @@ def test_a_pipe_or_device_is_never_replaced(tmp_path, monkeypatch, capsys):
     Rejector(create("max_logit"), 0.5, 2, known=np.arange(100) / 100).save("r.safetensors")
     np.savez("new.npz", logits=[[2.0, 0.0]])
     os.mkfifo("pipe")
-    assert main(["accept", "r.safetensors", "new.npz", "--out", "pipe", "--force"]) == REFUSED
+    assert main("accept r.safetensors new.npz --out pipe --force".split()) == REFUSED
     assert main(["watch", "r.safetensors", "new.npz", "--state", "pipe"]) == REFUSED
     assert capsys.readouterr().err.count("a device or a pipe") == 2
     assert (tmp_path / "pipe").is_fifo()

@@ -325,22 +325,25 @@ def test_a_bad_array_is_refused_with_a_remedy(arrays, write, name, change, messa
         lambda labels: np.eye(4, dtype=bool)[labels],
         lambda labels: labels.astype(float),
         lambda labels: np.where(labels == 0, 4, labels),
+        lambda labels: np.array([-1, 0, 1, 9])[labels],  # names of classes
     ],
 )
-def test_the_line_in_a_message_corrects_the_labels(arrays, write, change):
+def test_the_line_in_a_message_corrects_the_labels(arrays, change):
     labels = arrays["labels"]
     changed = change(labels)
+    given = {"logits": arrays["logits"], "labels": changed, "class_names": ["-1", "0", "1", "9"]}
     with pytest.raises(ValueError, match="write labels") as refused:
-        read_outputs(write({"logits": arrays["logits"], "labels": changed}))
+        read_outputs(given)
     line = re.search(r"write (labels[^,;]*(?:\(axis=1\))?)", str(refused.value))[1]
-    assert np.array_equal(value_of_line(line, labels=changed, np=np), labels), line
+    given["labels"] = value_of_line(line, labels=changed, np=np)
+    assert np.array_equal(read_outputs(given).validation.labels, labels), line
 
 
 @pytest.mark.parametrize("number", [-100, -1, 100, 255])
 def test_images_with_a_number_for_no_label_can_be_left_out(arrays, write, number):
     logits = arrays["logits"]
     labels = np.where(np.arange(300) % 5, arrays["labels"], number)
-    with pytest.raises(ValueError, match=f"if {number} stands for images without .* 60") as refused:
+    with pytest.raises(ValueError, match=f"if {number} stands .* 60 .*ood_NAME") as refused:
         read_outputs(write({"logits": logits, "labels": labels}))
     line = re.search(r"keep = (.*), and the rows", str(refused.value))[1]
     keep = value_of_line(line, labels=labels)

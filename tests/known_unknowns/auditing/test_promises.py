@@ -165,17 +165,17 @@ def test_costs_and_reviews_are_targets_of_an_audit(tmp_path, monkeypatch, capsys
     labels = np.arange(1200) % 3
     logits = 2 * np.eye(3)[labels] + generator.normal(size=(1200, 3))
     np.savez("o.npz", logits=logits, labels=labels)
-    assert main(["audit", "o.npz", "--costs", "50", "2", "--out", "a"]) == 0
+    assert main("audit o.npz --costs 50 2 --out a".split()) == 0
     printed = capsys.readouterr().out
     assert "Guarantee: the mean cost of an image like the validation images is at most" in printed
     assert "and 2 if people see all images" in printed
-    assert main(["audit", "o.npz", "--reviews", "300/1200", "--out", "b"]) == 0
+    assert main("audit o.npz --reviews 300/1200 --out b".split()) == 0
     assert "at least 75 % of images like these are accepted" in capsys.readouterr().out
     with pytest.raises(SystemExit):
-        main(["audit", "o.npz", "--reviews", "300", "--out", "c"])
-    assert main(["audit", "o.npz", "--costs", "1", "900", "--out", "d"]) == 0
+        main("audit o.npz --reviews 300 --out c".split())
+    assert main("audit o.npz --costs 1 900 --out d".split()) == 0
     assert "this keeps 100.0 % of such images" in capsys.readouterr().out
-    assert main(["audit", "o.npz", "--costs", "9e5", "1", "--out", "e"]) == 0
+    assert main("audit o.npz --costs 9e5 1 --out e".split()) == 0
     printed = capsys.readouterr().out
     assert "No rejector is written: no threshold certainly costs less than 1" in printed
 

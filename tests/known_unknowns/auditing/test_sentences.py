@@ -33,7 +33,7 @@ def test_one_sentence_names_three_causes_with_the_share_of_each():
     """Another mixture alone is no evidence of changed images; labels show the unknown ones."""
     arrays, _ = new_images(0.25, 0)
     same = audit(arrays, replicates=5)
-    assert "There is no evidence that the 1500" in same.sentences("unlabelled")[0]
+    assert "The outputs give no evidence that the 1500" in same.sentences("unlabelled")[0]
     arrays, _ = new_images(0.75, 0)
     mixed = audit(arrays, replicates=5)
     assert mixed.unlabelled.least > 0.05

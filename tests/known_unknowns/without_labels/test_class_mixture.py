@@ -63,5 +63,6 @@ def test_equal_mixtures_leave_the_scores_and_strange_answers_are_refused():
     assert abs(len(mixture.reweighted(labels)) - 100) <= 1
     many = class_mixture(labels, labels, labels, classes=300)
     assert (many.low, many.high) == (0, 1)  # too few images of each class
+    assert not class_mixture(labels, labels, [0, 0], classes=2).low  # equal by chance
     with pytest.raises(ValueError, match="others: 0 to 1 expected"):
         class_mixture(labels, labels, [2], classes=2)
