@@ -44,7 +44,7 @@ LIMITS = {
 #: The checks of this folder are tests.
 FOLDERS = {"tests": ("tests", "lint")}
 #: Megabytes of the committed files in each folder; new results took 0.2 of the notebooks'.
-MEGABYTES = {"helpers": 26.9, "known_unknowns": 9.3, "notebooks": 7.4, "results": 44.7}
+MEGABYTES = {"helpers": 26.9, "known_unknowns": 9.3, "notebooks": 7.3, "results": 44.8}
 _SILENT = {
     tokenize.COMMENT,
     tokenize.NL,
