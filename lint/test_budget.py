@@ -43,7 +43,7 @@ LIMITS = {
 }
 #: The checks of this folder are tests.
 FOLDERS = {"tests": ("tests", "lint")}
-#: Megabytes of the committed files in each folder; new results took 0.2 of the notebooks'.
+#: Megabytes of the committed files in each folder.
 MEGABYTES = {"helpers": 26.9, "known_unknowns": 9.3, "notebooks": 7.3, "results": 44.8}
 _SILENT = {
     tokenize.COMMENT,

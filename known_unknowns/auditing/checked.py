@@ -19,9 +19,9 @@ from known_unknowns.auditing.reading import MULTI_LABEL, ONE_LABEL
 TREATED = ("logits", "probabilities")
 #: Arrays that only the validation images have, and arrays that belong to no images.
 SINGLE = (
-    "labels production_labels head_weight head_bias class_names files production_files groups "
-    "strata"
-).split()
+    "labels", "production_labels", "head_weight", "head_bias", "class_names", "files",
+    "production_files", "groups", "strata",
+)  # fmt: skip
 #: Label of an image of no known class, and of an image without a label.
 NO_CLASS = -1
 NOT_LABELLED = -2

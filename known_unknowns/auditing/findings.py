@@ -31,16 +31,18 @@ if TYPE_CHECKING:
 #: File of the rejector.
 REJECTOR = "rejector.safetensors"
 SUMMARY = (
-    "right by_answer sure accept promise unlabelled label_before next_step label_after".split()
-)
-FINDINGS = "right sure score accept unlabelled drift limits".split()
+    "right", "by_answer", "sure", "accept", "promise", "unlabelled", "label_before", "next_step",
+    "label_after",
+)  # fmt: skip
+FINDINGS = ("right", "sure", "score", "accept", "unlabelled", "drift", "limits")
 #: Largest number of answers with precision and recall in the first sentences.
 NAMED = 5
 #: Coverage above which a rejector rejects almost no images.
 NEARLY_ALL = 0.98
 _ASKS = ("the logits alone", "the features too", "the head's weights too", "training images too")
 #: Names of the numbers of a requirement.  ``coverage`` and ``risk`` belong to the rejector.
-NUMBERS = "accuracy coverage coverage_at_risk risk ece ece_scaled aurc auroc fpr95".split()
+NUMBERS = ("accuracy", "coverage", "coverage_at_risk", "risk", "ece", "ece_scaled", "aurc",
+           "auroc", "fpr95")  # fmt: skip
 #: Numbers of a set of unknown images, as in ``auroc:pets``; without a name, the worst set.
 OF_SETS = ("auroc", "fpr95")
 _FORM = re.compile(

@@ -102,7 +102,7 @@ def test_dropout_comes_after_every_normalisation_of_a_block_and_before_the_head(
         module.register_forward_hook(lambda *_, name=name: order.append(name))
     dropped(PIXELS)
     kept = [name for name in order if not name.startswith("aa")]
-    assert kept == "conv1 bn1 drop_block act1 conv2 bn2 drop_path act2".split()
+    assert kept == ["conv1", "bn1", "drop_block", "act1", "conv2", "bn2", "drop_path", "act2"]
 
 
 @pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16])

@@ -96,7 +96,7 @@ def test_a_few_images_all_measure_a_score_that_is_fixed_in_advance(inputs):
 
 
 def test_the_rejector_agrees_with_the_report(audited, tmp_path):
-    names = "report.html audit.json rejector.safetensors to_label.csv".split()
+    names = ["report.html", "audit.json", "rejector.safetensors", "to_label.csv"]
     assert [path.name for path in audited.save(tmp_path)] == names
     rejector = Rejector.load(tmp_path / "rejector.safetensors")
     part = audited.inputs.validation.subset(audited.measuring)
@@ -145,8 +145,8 @@ def test_the_bound_of_a_requirement_decides(inputs):
     texts = [f"accuracy>={low}", f"accuracy>={value}", f"accuracy<={value}", f"accuracy<={high}"]
     assert [row["holds"] for row in findings.judge(audited, texts)] == [True, False, False, True]
     each = findings.judge(audited, [f"auroc:{name}>=0.5" for name in sets])
-    required = "auroc>=0.5 aurc<=1 risk<=1 coverage>=0 coverage_at_risk_0.2>=0.1".split()
-    required.append("coverage_at_risk_0.001>=0")
+    required = ["auroc>=0.5", "aurc<=1", "risk<=1", "coverage>=0"]
+    required += ["coverage_at_risk_0.2>=0.1", "coverage_at_risk_0.001>=0"]
     every, area, risk, kept, at, never = findings.judge(audited, required)
     assert every["value"] == min(each, key=lambda row: row["low"])["value"]
     union = audited.confirmed.query("metric == 'aurc' and set == 'all'")["value"].item()

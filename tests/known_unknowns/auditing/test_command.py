@@ -249,7 +249,7 @@ def test_the_page_shows_the_output_of_the_commands(tmp_path, monkeypatch, capsys
     commands = {command: words for command, words in shown(page).items() if command != "demo"}
     right = made_up["new"].argmax(axis=1) == made_up["new_labels"]
     assert f"the accuracy on the new images is {100 * right.mean():.1f} %" in page.read_text()
-    names = "audit accept audit audit accept watch watch".split()
+    names = ["audit", "accept", "audit", "audit", "accept", "watch", "watch"]
     assert [command.split()[0] for command in commands] == names
     for command, words in commands.items():
         fails = {"ALARM:", "BROKEN:"} & {*words}

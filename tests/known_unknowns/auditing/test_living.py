@@ -183,6 +183,7 @@ def test_a_table_that_cannot_be_counted_is_refused(folder, capsys):
     refused("all rows of one draw", draw="")
     command = ["accept", "r.safetensors", "new.npz", "--check", "9", "--by-answer"]
     assert main(command) == REFUSED
+    assert "leave out --by-answer" in capsys.readouterr().err
     assert main(["watch", "r.safetensors", "a.csv", "--acknowledge"]) == REFUSED
     assert main(["watch", "r.safetensors", "new.npz", "--move-to", "m.safetensors"]) == REFUSED
     assert main(["accept", "r.safetensors", "new.npz", "--check", "401"]) == REFUSED

@@ -107,7 +107,7 @@ def test_rows_of_a_score_by_hand(seen):
 
 
 def test_scores_on_several_threads_have_the_same_rows_in_the_same_order(seen):
-    parameters = TINY.replace(methods="msp mahalanobis knn vim energy gradnorm".split())
+    parameters = TINY.replace(methods=["msp", "mahalanobis", "knn", "vim", "energy", "gradnorm"])
     part = run.parts(parameters)[0]
     tables = []
     for threads in (1, 4):

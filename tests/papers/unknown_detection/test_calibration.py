@@ -18,7 +18,7 @@ def with_spread(values, spread):
 def test_the_page_shows_the_calibration_errors_of_the_committed_answers():
     text = PAGE.read_text("utf-8")
     (cells,) = (line.split(" | ") for line in text.splitlines() if line.startswith("| ECE |"))
-    names = "baseline crl edl ensemble augmix outlier_exposure".split()
+    names = ["baseline", "crl", "edl", "ensemble", "augmix", "outlier_exposure"]
     for name, cell in zip(names, [*cells[1:4], *cells[5:]], strict=True):
         runs = range(5 if name == "baseline" else 1)
         folder = SMALL / "per_image/unknown_detection"
