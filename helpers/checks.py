@@ -204,7 +204,7 @@ def label_array(
     >>> label_array("labels", [0, 2, -1], classes=3, unknown=True)
     array([ 0,  2, -1])
     """
-    array = np.asarray(labels)
+    array = plain_array(name, labels)
     if array.ndim != 1:
         raise ValueError(f"{name}: 1 dimension(s) expected, got shape {array.shape}")
     if array.size == 0:

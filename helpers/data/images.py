@@ -162,7 +162,8 @@ class Images(Labelled):
                     pictures = map(Image.fromarray, block)
                     changed = pool.map(lambda picture: channels_last(transform(picture)), pictures)
                     block = np.stack(list(changed))
-                yield torch.from_numpy(block).permute(0, 3, 1, 2)
+                # torch takes no reversed array, as BGR images with reversed channels are
+                yield torch.from_numpy(np.ascontiguousarray(block)).permute(0, 3, 1, 2)
 
     def resize(self, size: int, *, antialias: bool = True) -> Images:
         """Return the images at `size` x `size` pixels (see `resize`)."""

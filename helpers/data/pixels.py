@@ -120,13 +120,7 @@ def smoothness(images: np.ndarray) -> np.ndarray:
     return np.divide(ways, steps, out=np.ones(len(images)), where=steps > 0)
 
 
-def stack(
-    images: Iterable[tuple[str, Image.Image]],
-    size: int | None,
-    source: str,
-    *,
-    antialias: bool = True,
-) -> np.ndarray:
+def stack(images: Iterable[tuple[str, Image.Image]], size: int | None, source: str) -> np.ndarray:
     """Stack named Pillow images into one uint8 array [N, H, W, 3]."""
     arrays: list[np.ndarray] = []
     for name, image in images:
@@ -136,7 +130,7 @@ def stack(
             raise ValueError(f"{source}: image '{name}' cannot be read: {error}") from error
         array = np.asarray(image)[np.newaxis]
         if size is not None:
-            array = resize(array, size, antialias=antialias)
+            array = resize(array, size)
         if arrays and array.shape != arrays[0].shape:
             raise ValueError(
                 f"{source}: the images differ in size ('{name}' is {image.width}x{image.height}); "

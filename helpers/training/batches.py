@@ -22,7 +22,8 @@ class DeviceBatches:
     def __init__(self, images: Images, recipe: Recipe, device: str):
         self.size = images.images.shape[1:3]
         self.names = recipe.augmentation
-        self.pixels = torch.from_numpy(pad(images.images, self.names)).to(device)
+        padded = np.ascontiguousarray(pad(images.images, self.names))
+        self.pixels = torch.from_numpy(padded).to(device)
 
     def __len__(self) -> int:
         return len(self.pixels)

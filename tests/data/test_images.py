@@ -1,5 +1,7 @@
 """Images in memory: subsets, content keys, resizing, transforms."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from PIL import Image
@@ -110,3 +112,11 @@ def test_a_transform_is_applied_to_every_image():
     assert [*map(len, batches)] == [3, 3, 1]
     together = np.concatenate(batches).transpose(0, 2, 3, 1)
     np.testing.assert_array_equal(together, images.images[:, :, :4])
+
+
+def test_reversed_channels_are_read_in_order():
+    images = some(count=3)
+    reversed_channels = replace(images, images=images.images[..., ::-1])
+    (batch,) = reversed_channels.in_order(batch_size=3)
+    read = batch.permute(0, 2, 3, 1).numpy()
+    np.testing.assert_array_equal(read, reversed_channels.images)

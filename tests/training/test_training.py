@@ -81,6 +81,16 @@ def test_learns_keeps_a_curve_and_leaves_the_caller_alone():
     assert set(history) == {"epoch", "loss", "accuracy", "learning_rate", "seconds"}
 
 
+def test_images_whose_channels_are_reversed_in_a_view_train_as_their_copy_does():
+    """BGR images become RGB by such a view, which torch does not take."""
+    recipe = replace(TINY, epochs=1, augmentation=())
+    view = replace(problem(), images=problem().images[..., ::-1])
+    copied = replace(view, images=view.images.copy())
+    digest, history, _ = weights(recipe, view)
+    assert digest == weights(recipe, copied)[0]
+    assert len(history) == 1
+
+
 def test_a_damaged_checkpoint_is_named_and_not_used(tmp_path, caplog):
     path = tmp_path / "a.partial"
     weights(checkpoint=path, checkpoint_seconds=0)
