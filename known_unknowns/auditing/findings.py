@@ -152,16 +152,27 @@ def _rerun(audit: Audit) -> str:
     if not audit.command:
         return ""
     words = shlex.split(audit.command)
-    table = os.path.join(audit.folder, TABLE)
-    if "--labels" in words:  # perhaps of another table
-        words[words.index("--labels") + 1] = table
-    else:
-        words += ["--labels", table]
+    words = _with_option(words, "--labels", os.path.join(audit.folder, TABLE))
     if "--force" not in words:
         words.append("--force")
     if share := _larger_share(audit):
-        words += ["--share", f"{share:.2f}"]
+        words = _with_option(words, "--share", f"{share:.2f}")
     return shlex.join(words)
+
+
+def _with_option(words: list[str], option: str, value: str) -> list[str]:
+    """Return the words of a command with this value of an option, in place of another value.
+
+    >>> _with_option(["audit", "--share", "0.1", "a.npz"], "--share", "0.4")
+    ['audit', '--share', '0.4', 'a.npz']
+    >>> _with_option(["audit", "--share=0.1", "a.npz"], "--share", "0.4")
+    ['audit', 'a.npz', '--share', '0.4']
+    """
+    words = [word for word in words if not word.startswith(f"{option}=")]
+    if option not in words:
+        return [*words, option, value]
+    place = words.index(option) + 1
+    return [*words[:place], value, *words[place + 1 :]]
 
 
 def _larger_share(audit: Audit) -> float | None:
