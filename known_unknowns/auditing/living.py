@@ -76,7 +76,7 @@ def check_answers(rejector: str | os.PathLike, file: Path, state: Path) -> dict:
         truth, a drawn row too many or too few, a truth that is no class; and as in `watching.look`.
     """
     rule = Rejector.load(rejector)
-    risk = _risk(rule)
+    risk = guaranteed_risk(rule)
     name, scores, wrong = _read_answers(file, rule)
     with changed(state, sha256_file(rejector)) as stored:
         stored.checked[name] = scores.tolist(), wrong.tolist()
@@ -104,7 +104,7 @@ def moved(rejector: str | os.PathLike, state: Path) -> Rejector:
     It may accept from half as many validation images as now up to all of them.
     """
     rule = Rejector.load(rejector)
-    risk = _risk(rule)
+    risk = guaranteed_risk(rule)
     known = rule.known_scores()
     tables = read_state(state, sha256_file(rejector)).checked.values()
     value = _certified(rule, tables)
@@ -128,11 +128,12 @@ def _certified(rule: Rejector, tables: Collection) -> float | None:
     looks = [(np.array(scores), np.array(wrong, bool)) for scores, wrong in tables]
     half = (known >= rule.threshold).mean() / 2
     thresholds = np.quantile(known, 1 - np.linspace(half, 1, THRESHOLDS), method="nearest")
-    return few_labels.certified_threshold(looks, _risk(rule), {*thresholds, rule.threshold})
+    risk = guaranteed_risk(rule)
+    return few_labels.certified_threshold(looks, risk, {*thresholds, rule.threshold})
 
 
-def _risk(rule: Rejector) -> float:
-    """Return the guaranteed risk of a rejector."""
+def guaranteed_risk(rule: Rejector) -> float:
+    """Return the guaranteed risk of a rejector; refuse a rejector without one."""
     risk = rule.provenance.get("risk")
     if not isinstance(risk, float) or not 0 < risk < 1:
         raise ValueError(

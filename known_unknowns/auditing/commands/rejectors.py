@@ -84,7 +84,7 @@ def run_accept(given: argparse.Namespace) -> int:
     from helpers.files import atomic_path
     from known_unknowns.auditing.checked import no_formula
     from known_unknowns.auditing.inputs import read_new
-    from known_unknowns.auditing.living import draw_checked
+    from known_unknowns.auditing.living import draw_checked, guaranteed_risk
     from known_unknowns.auditing.rejector import Rejector
     from known_unknowns.auditing.units import of_unit
 
@@ -94,6 +94,8 @@ def run_accept(given: argparse.Namespace) -> int:
     if given.check and given.by_answer:
         raise ValueError("--check: it tests the common threshold; leave out --by-answer")
     rejector = Rejector.load(given.rejector)
+    if given.check:
+        guaranteed_risk(rejector)  # without a risk, watch refuses the checked answers
     names = rejector.provenance.get("class_names") or ()
     logits, features, files = read_new(given.file, names)
     judged = rejector.judge(logits, features, by_answer=given.by_answer)

@@ -181,8 +181,8 @@ def test_a_table_that_cannot_be_counted_is_refused(folder, capsys):
     refused("got 'WAHR' and", accepted="WAHR")
     refused("100 rows of one draw with check = yes expected, got 99", check="")
     refused("all rows of one draw", draw="")
-    command = ["accept", "r.safetensors", "new.npz", "--check", "9", "--by-answer"]
-    assert main(command) == REFUSED
+    accept = ["accept", "r.safetensors", "new.npz", "--check", "9"]
+    assert main([*accept, "--by-answer"]) == REFUSED
     assert "leave out --by-answer" in capsys.readouterr().err
     assert main(["watch", "r.safetensors", "a.csv", "--acknowledge"]) == REFUSED
     assert main(["watch", "r.safetensors", "new.npz", "--move-to", "m.safetensors"]) == REFUSED
@@ -190,8 +190,10 @@ def test_a_table_that_cannot_be_counted_is_refused(folder, capsys):
     assert "1 to 400 images expected, got 401" in capsys.readouterr().err
     rule = Rejector.load("r.safetensors")
     Rejector(rule.score, 0.2, 3, known=rule.known, provenance={}).save("r.safetensors")
-    assert main(["watch", "r.safetensors", "a.csv"]) == REFUSED
-    assert "this one has none; audit with --risk" in capsys.readouterr().err
+    # and nobody is asked to check answers that do not count
+    for command in (["watch", "r.safetensors", "a.csv"], accept):
+        assert main(command) == REFUSED
+        assert "this one has none; audit with --risk" in capsys.readouterr().err
 
 
 def test_no_known_class_is_wrong_and_a_spreadsheet_does_no_harm(folder):
