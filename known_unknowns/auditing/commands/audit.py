@@ -81,7 +81,7 @@ def add_audit(parser: argparse.ArgumentParser) -> None:
         help="content of the arrays of logits",
     )
     _add_network(parser)
-    add_out(parser, "folder of the report (default: the file's name and the command's)")
+    add_out(parser, "folder of the report (for outputs.npz: outputs_audit)")
 
 
 def _add_target(parser: argparse.ArgumentParser, share: dict[str, Any]) -> None:

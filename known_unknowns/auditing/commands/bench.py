@@ -23,7 +23,7 @@ def add_bench(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--packs", type=Path, help="a folder of feature packs (default: the package's packs)"
     )
-    add_out(parser, "folder of the tables (default: the file's name and the command's)")
+    add_out(parser, "folder of the tables (for score.py: score_bench)")
 
 
 def run_bench(given: argparse.Namespace) -> int:
