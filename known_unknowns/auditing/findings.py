@@ -171,8 +171,8 @@ def _with_option(words: list[str], option: str, value: str) -> list[str]:
     words = [word for word in words if not word.startswith(f"{option}=")]
     if option not in words:
         return [*words, option, value]
-    place = words.index(option) + 1
-    return [*words[:place], value, *words[place + 1 :]]
+    position = words.index(option) + 1
+    return [*words[:position], value, *words[position + 1 :]]
 
 
 def _larger_share(audit: Audit) -> float | None:

@@ -86,9 +86,7 @@ def test_images_whose_channels_are_reversed_in_a_view_train_as_their_copy_does()
     recipe = replace(TINY, epochs=1, augmentation=())
     view = replace(problem(), images=problem().images[..., ::-1])
     copied = replace(view, images=view.images.copy())
-    digest, history, _ = weights(recipe, view)
-    assert digest == weights(recipe, copied)[0]
-    assert len(history) == 1
+    assert weights(recipe, view)[0] == weights(recipe, copied)[0]
 
 
 def test_a_damaged_checkpoint_is_named_and_not_used(tmp_path, caplog):
