@@ -26,6 +26,7 @@ from snakemake.cli import main as snakemake
 from step import GPUS, NETWORK, PART, ROOT, Step, gpus, kind_of, make_folder, write
 
 from helpers.checks import known_name
+from helpers.data.stream import processors
 from helpers.files import locked
 from helpers.papers import REHEARSAL, run
 from helpers.papers.parameters import tiers
@@ -104,7 +105,7 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("target", choices=["all", "book"])
     parser.add_argument("--tier", default="mini", choices=tiers())
-    parser.add_argument("--cores", default=str(os.cpu_count()))
+    parser.add_argument("--cores", default=str(processors()))
     parser.add_argument("--profile", help="Snakemake profile, for a cluster", default="")
     parser.add_argument("--paper", help="only its notebooks, and those that they need")
     parser.add_argument("--step", help="only this PAPER/NOTEBOOK, and those that it needs")

@@ -182,7 +182,7 @@ class ImageStream(Listing):
         decoded: Any = _Batches(  # torch needs no base class
             self, indices.astype(np.int64), batch_size, size, augment, seed, transform
         )
-        workers = min(_processors(), 16) if workers is None else workers
+        workers = min(processors(), 16) if workers is None else workers
         if socket_folder(SOCKET) is None:
             workers = 0  # a worker's batches would never arrive
         loader: DataLoader = DataLoader(
@@ -205,7 +205,7 @@ class ImageStream(Listing):
         chunks = [self.files[start : start + CHUNK] for start in range(0, len(self), CHUNK)]
         contents: list[str] = []
         broken: dict[str, str] = {}
-        with ThreadPoolExecutor(_processors()) as pool:  # Pillow decodes outside Python's lock
+        with ThreadPoolExecutor(processors()) as pool:  # Pillow decodes outside Python's lock
             results = pool.map(self._verify_some, chunks)
             bar = tqdm(results, f"verify {self.name}/{self.split}", len(chunks), disable=None)
             for digests, reasons in bar:
@@ -297,7 +297,7 @@ def _shorten_sockets(worker: int) -> None:
     tempfile.tempdir = str(socket_folder(SOCKET))
 
 
-def _processors() -> int:
+def processors() -> int:
     """Return how many processors this process may use, which may be fewer than there are."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1

@@ -26,7 +26,7 @@ from known_unknowns.auditing.watching import changed, read_state
 
 #: Mark of the images that were drawn.
 DRAWN = "yes"
-COLUMNS = ("accepted", "label", "score", "check", "truth")
+COLUMNS = ("accepted", "label", "score")
 _KEEP = "write only the truth into a table of accept --check, and keep its other cells"
 #: Number of thresholds that a rejector can move to.
 THRESHOLDS = 20
@@ -48,8 +48,8 @@ def draw_checked(images: int, count: int, file: str | os.PathLike) -> dict[str, 
     }
 
 
-def is_checked(path: Path) -> bool:
-    """Return whether a file is a table of `accept --check`."""
+def has_answers(path: Path) -> bool:
+    """Return whether a file is a table of `accept`."""
     if path.suffix.lower() != ".csv" or not path.is_file():
         return False
     with path.open(encoding="utf-8-sig", newline="", errors="replace") as file:
@@ -153,6 +153,11 @@ def _read_answers(path: Path, rule: Rejector) -> tuple[str, np.ndarray, np.ndarr
     """Return the name of the draw, and the score and the error of each drawn image."""
     rows = read_labels(path)
     for row in rows:
+        if not {"check", "truth"} <= {*row}:
+            raise ValueError(
+                f"{path}: a table of accept --check expected, with the columns check and truth; "
+                "or name the outputs from which accept wrote this table"
+            )
         if (_score(row, path) >= rule.threshold) != (row["accepted"].strip().lower() == "true"):
             raise ValueError(
                 f"{path} has the answers of another rejector; name the one that wrote it"

@@ -124,7 +124,7 @@ def run_watch(given: argparse.Namespace) -> int:
     open_share("share", given.share)
     _check_rejector(given)
     state = given.state or given.rejector.with_suffix(".watch.json")
-    if living.is_checked(given.file):
+    if living.has_answers(given.file):
         return _watch_answers(given, state)
     if given.move_to:
         raise ValueError(

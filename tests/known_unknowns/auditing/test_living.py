@@ -181,6 +181,8 @@ def test_a_table_that_cannot_be_counted_is_refused(folder, capsys):
     refused("got 'WAHR' and", accepted="WAHR")
     refused("100 rows of one draw with check = yes expected, got 99", check="")
     refused("all rows of one draw", draw="")
+    del table["truth"]
+    refused("with the columns check and truth")
     accept = ["accept", "r.safetensors", "new.npz", "--check", "9"]
     assert main([*accept, "--by-answer"]) == REFUSED
     assert "leave out --by-answer" in capsys.readouterr().err
