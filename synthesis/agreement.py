@@ -74,8 +74,7 @@ def agreement(
 def counted(agreeing: int, compared: int) -> str:
     """Return how many numbers agree, as one sentence."""
     return (
-        f"Your build reproduced {agreeing:,} of {compared:,} committed numbers within their 95 % "
-        "intervals."
+        f"{agreeing:,} of {compared:,} committed numbers lie in the 95 % intervals of your build."
     )
 
 

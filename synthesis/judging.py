@@ -18,6 +18,7 @@ from synthesis.spread import Spread, Trainings
 
 #: Share of an interval's width: no effect is decided if an end is nearer to the margin.
 _NEAR = 0.1
+_TOO_NEAR = Reason(Kind.WEAKNESS, "the interval ends within a tenth of its width of the margin")
 # of several effects, the first verdict in this order is the verdict of their claim
 _DECISIVE = ["contradicted", "no data", "not testable", "undecided", "supported"]
 _OPPOSITE = {"supported": "contradicted", "contradicted": "supported"}
@@ -193,6 +194,8 @@ def _decide(measured: Judged, intervals: bool) -> Judged:
     else:
         width = _NEAR * (high - low)
         verdict = measured.effect.verdict(low - width, high + width)
+        if verdict != measured.effect.verdict(low, high):
+            reasons = (*reasons, _TOO_NEAR)
     return replace(measured, low=low, high=high, verdict=verdict, reasons=reasons)
 
 

@@ -350,11 +350,20 @@ def _numbers_of(name: str, labels: np.ndarray, names: np.ndarray | None) -> np.n
     """Return the class numbers of labels that are texts: names of classes, or whole numbers.
 
     A float such as 3.0 is a whole number: an empty cell of another set makes floats of integers.
+    A number is the name of a class if all numbers are names.
+
+    >>> _numbers_of("labels", np.array(["1.0", "3"]), np.array(["1", "2", "3"])).tolist()
+    [0, 2]
+    >>> _numbers_of("labels", np.array(["1.0", "0"]), np.array(["1", "2", "3"])).tolist()
+    [1, 0]
     """
-    texts = {*labels.tolist()}
     numbers = {} if names is None else {name: i for i, name in enumerate(names.tolist())}
-    if not texts <= {*numbers} and all(map(_WHOLE.fullmatch, texts)):
-        return labels.astype(float).astype(np.int64)
+    if not {*labels.tolist()} <= {*numbers} and all(map(_WHOLE.fullmatch, labels.tolist())):
+        whole = labels.astype(float).astype(np.int64)
+        labels = whole.astype(str)
+        if not {*labels.tolist()} <= {*numbers}:
+            return whole
+    texts = {*labels.tolist()}
     if names is None:
         remedy = (
             "give class_names, the names in the order of the logits (of scikit-learn, "

@@ -357,6 +357,11 @@ def _columns_of_numbers(table: pd.DataFrame) -> tuple[dict[str, list[str]], list
         if names:
             kinds[kind] = names
             class_names = class_names or suffixes
+        if suffixes and len(names) == 1:
+            raise ValueError(
+                f"{names[0]}: a column for each class expected; add that of the other class, or "
+                "call the column proba, with the labels 0 and 1"
+            )
     _check_names(table, {*chain(*kinds.values())})
     if not kinds.keys() - {"features"}:
         raise ValueError(

@@ -15,6 +15,7 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
+from scipy.special import log_softmax
 
 from helpers import metrics
 from helpers.checks import known_name, open_share, positive_number, whole_number
@@ -265,7 +266,10 @@ def _divide(inputs: Inputs, seed: int) -> tuple[dict[str, Half], dict[str, Half]
 
 
 def _fit_temperature(validation: Outputs, places: np.ndarray) -> tuple[float, list[str]]:
-    """Return the temperature, and the reason why it stays 1, if there is one."""
+    """Return the temperature, and the reason why it stays 1, if there is one.
+
+    It stays 1, without a reason, if the logits need none.
+    """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", RuntimeWarning)
         temperature = fit_temperature(validation.logits[places], validation.labels[places])
@@ -275,7 +279,43 @@ def _fit_temperature(validation: Outputs, places: np.ndarray) -> tuple[float, li
             f"divide the logits of all groups by {temperature:.3g}"
         )
     reasons = [re.split(": |, ", str(warning.message))[1] for warning in caught]
+    logits = validation.logits[places].astype(np.float64)
+    if temperature != 1 and not _needs_temperature(logits, validation.labels[places]):
+        temperature = 1.0
     return temperature, [f"The temperature stays 1, because {reason}." for reason in reasons]
+
+
+def _needs_temperature(logits: np.ndarray, labels: np.ndarray) -> bool:
+    """Return whether the logits differ from calibrated ones by more than chance (score test).
+
+    With calibrated logits, the sum of the logits of the true classes minus their expectations has a
+    mean of 0, and the variance of the logits under their probabilities.  The temperature of each
+    half must also lower the NLL of the other half, by a standard error: a single probability of 0
+    for a true class passes the first test alone.
+
+    >>> generator = np.random.default_rng(0)
+    >>> logits = generator.normal(size=(500, 3))
+    >>> labels = (logits + generator.gumbel(size=logits.shape)).argmax(axis=1)  # calibrated
+    >>> _needs_temperature(logits, labels), _needs_temperature(2 * logits, labels)
+    (False, True)
+    >>> wrong = labels[0] != np.arange(3)
+    >>> _needs_temperature(logits + 90 * np.outer(np.arange(500) == 0, wrong), labels)
+    False
+    """
+    probabilities = softmax(logits)
+    expected = (probabilities * logits).sum(axis=1, keepdims=True)
+    variance = (probabilities * (logits - expected) ** 2).sum()
+    rows = np.arange(len(labels))
+    excess = (logits[rows, labels] - expected[:, 0]).sum()
+    gains = np.zeros(len(labels))
+    for half in (rows % 2 == 0, rows % 2 == 1):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            temperature = fit_temperature(logits[~half], labels[~half])
+        gained = log_softmax(logits / temperature, axis=1) - log_softmax(logits, axis=1)
+        gains[half] = gained[rows, labels][half]
+    clear = gains.mean() > gains.std() / np.sqrt(len(gains))
+    return bool(abs(excess) > 2 * np.sqrt(variance) and clear)
 
 
 def measure(choice: Choice) -> Measurement:
@@ -312,7 +352,18 @@ def measure(choice: Choice) -> Measurement:
 
 
 def _calibration(choice: Choice) -> pd.DataFrame:
-    """Return calibration errors before and after temperature scaling."""
+    """Return calibration errors before and after temperature scaling.
+
+    They show that a confidence is right on average alone.
+
+    >>> from known_unknowns.auditing import audit
+    >>> places = np.arange(3000)
+    >>> sure = np.where(places % 2, 0.99, 0.6)
+    >>> wrong = places // 2 % 10 >= np.where(places % 2, 9, 7)
+    >>> outputs = {"probabilities": np.c_[sure, 1 - sure], "labels": wrong.astype(int)}
+    >>> "is right on average alone" in audit(outputs, replicates=2).sentences("sure")[0]
+    True
+    """
     part = choice.inputs.validation.subset(choice.held_out[:FITTED])
     settings = choice.settings
     groups = choice.inputs.groups_of(choice.held_out[:FITTED])
@@ -421,14 +472,9 @@ def _for_production(measured: Measurement) -> dict[str, Threshold]:
     if not share_bound(sample.scores[measured.independent], scores):
         return {}
     new = replace(sample, scores=scores, correct=labels == production.predictions, groups=None)
-    threshold = rules.promise_risk(
-        sample,
-        new.subset(labelling.labelled_of(labels)),
-        settings.risk,
-        settings.confidence,
-        "promise_of_production",
-    )
-    return {} if threshold.problem else {"production": threshold}
+    labelled = new.subset(labelling.labelled_of(labels))
+    threshold = rules.promise_for_new(sample, labelled, scores, settings.risk, settings.confidence)
+    return {} if threshold is None else {"production": threshold}
 
 
 def estimate(guaranteed: Guarantee) -> Estimates:

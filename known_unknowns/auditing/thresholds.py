@@ -11,7 +11,7 @@ import numpy as np
 
 from helpers.checks import number
 from helpers.outputs import Outputs
-from known_unknowns import guarantees
+from known_unknowns import few_labels, guarantees
 from known_unknowns.auditing.sentences import render
 from known_unknowns.auditing.units import IMAGE
 
@@ -20,6 +20,8 @@ WISHES = ("risk", "coverage")
 #: Kinds that a risk can be replaced by, if it cannot be guaranteed.
 FALLBACKS = ("smallest", "average")
 NOTHING = (np.nan,) * 3
+#: Shares of the new images that the candidates for their threshold reject, in the order of a test.
+REJECTED = np.linspace(0.7, 0, 20)
 #: Confidence, for all answers together, that an answer reported as worse than guaranteed is worse.
 LEVEL = 0.95
 
@@ -170,7 +172,13 @@ def draw_mixture(sample: Sample, unknown: float, *, seed: int = 0) -> Sample:
     # the largest m with m p + 4 sqrt(m p (1 - p)) <= size, for each part
     roots = (np.sqrt(noise**2 + 4 * shares * sizes) - noise) / (2 * shares)
     generator = np.random.default_rng(seed)
-    counts = np.minimum(generator.multinomial(int(roots.min() ** 2), shares), sizes)
+    draws = int(roots.min() ** 2)
+    if not draws:
+        raise ValueError(
+            f"share: more images expected for a share of {unknown:g}, got {sizes.min()} in the "
+            "smallest set; bring more of them, or leave the share out"
+        )
+    counts = np.minimum(generator.multinomial(draws, shares), sizes)
     orders = [
         generator.permutation(size)[:count] for size, count in zip(sizes, counts, strict=True)
     ]
@@ -185,12 +193,11 @@ def promise_risk(
     behind: Sample,
     risk: float,
     confidence: float,
-    macro: str = "promise_of_risk",
 ) -> Threshold:
     """Return the threshold that guarantees a risk, or the reason why none exists.
 
-    The images `behind` the guarantee are of `draw_mixture`, or new images with labels; an answer to
-    an image of an unknown class is not correct.
+    The images `behind` the guarantee are of `draw_mixture`; an answer to an image of an unknown
+    class is not correct.
     """
     try:
         rule = guarantees.risk_threshold(
@@ -199,8 +206,28 @@ def promise_risk(
     except ValueError as error:
         problem = str(error).partition(": ")[2]
         return Threshold("risk", risk, problem=problem, unknown=behind.unknown)
-    promise = behind.render(macro, risk=risk, confidence=confidence)
+    promise = behind.render("promise_of_risk", risk=risk, confidence=confidence)
     return Threshold("risk", risk, promise, **_effects(rule.threshold, sample, behind))
+
+
+def promise_for_new(
+    sample: Sample, labelled: Sample, scores: np.ndarray, risk: float, confidence: float
+) -> Threshold | None:
+    """Return the threshold that labels of some new images guarantee for all, or None.
+
+    The guarantee holds for people who label until there is a threshold.  The candidates depend on
+    the `scores` of all new images alone.
+    """
+    value = few_labels.certified_threshold(
+        [(labelled.scores, ~labelled.correct)],
+        risk,
+        np.quantile(scores, REJECTED),
+        1 - confidence,
+    )
+    if value is None:
+        return None
+    promise = labelled.render("promise_of_production", risk=risk, confidence=confidence)
+    return Threshold("risk", risk, promise, **_effects(value, sample, labelled))
 
 
 def fall_back(

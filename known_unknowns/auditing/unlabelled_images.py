@@ -25,6 +25,8 @@ MARGIN = 1.64
 ENOUGH = 200
 #: Largest number of directions in which drift is tested.
 DIRECTIONS = 16
+#: Number of mixtures for the share that no mixture explains.
+DRAWN = 40
 _MORE = 8  # extra directions of the sketch, for precision
 #: Probability that the test finds a drift although the images have not changed.
 DRIFT_LEVEL = 0.05
@@ -171,13 +173,27 @@ def look_at_unlabelled(
 def _causes(
     known: Part, labels: np.ndarray, production: Part, class_names: Sequence[str]
 ) -> tuple[Mixture, tuple[float, float]]:
-    """Return what another mixture explains, and the bound and the estimate of the rest."""
+    """Return what another mixture explains, and the bound and the estimate of the rest.
+
+    Another mixture alone leaves no rest, although a class has few validation images.
+
+    >>> generator = np.random.default_rng(3)
+    >>> rare, often = np.arange(300) < 15, np.arange(1000) < 500
+    >>> logits = [generator.normal(1.5 * y) for y in (rare, often)]
+    >>> parts = [Part(np.abs(x - 2.7), np.empty(0), (x > 2.7).astype(int)) for x in logits]
+    >>> _causes(parts[0], rare.astype(int), parts[1], ["often", "rare"])[1][0]
+    0.0
+    """
     found = without_labels.class_mixture(
         known.answers, labels, production.answers, classes=len(class_names)
     )
-    scores = found.reweighted(known.scores), production.scores
-    least = without_labels.share_bound(*scores)
-    share = max(least, without_labels.estimate_share(*scores))
+    new = production.scores
+    # the bound holds for most mixtures that the answers allow
+    least = min(
+        without_labels.share_bound(found.reweighted(known.scores, after), new)
+        for after in found.drawn[:DRAWN]
+    )
+    share = max(least, without_labels.estimate_share(found.reweighted(known.scores), new))
     risen = int((found.after - found.before).argmax())
     moved = found.moved, max(0.0, found.low - share), min(1.0, found.high + share)
     shares = float(found.before[risen]), float(found.after[risen])

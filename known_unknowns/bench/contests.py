@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 import jinja2
 import numpy as np
@@ -20,7 +19,7 @@ from helpers.scores import Score
 from known_unknowns import LOOK
 from known_unknowns.bench.feature_packs import SIDES, FeaturePack, packs
 from known_unknowns.checks import check_score
-from known_unknowns.scores import is_score, of_function
+from known_unknowns.scores import of_function
 
 #: Level of the intervals of differences.
 LEVEL = 0.95
@@ -284,7 +283,7 @@ def bench(
     ValueError: odin: a score of logits, features and head expected; it needs images, which no \
 feature pack has
     """
-    new = of_function(score)() if is_score(score) else cast("Score", score)
+    new = score if hasattr(score, "score_samples") else of_function(score)()
     return contest({new.info.name: new}, given, **options)
 
 

@@ -43,6 +43,8 @@ class ClassMixture:
         an interval; the interval is from 0 to 1 with fewer than ten validation images for a class
         on average, since the noise is then unknown.  The draws for the noise are from the answers
         to the other images and K answers to validation images, so that few images show no change.
+    drawn : ndarray, shape [R, K]
+        Shares `after` of the draws; of few validation images, `after` alone.
     """
 
     labels: np.ndarray
@@ -52,17 +54,18 @@ class ClassMixture:
     moved: float
     low: float
     high: float
+    drawn: np.ndarray
 
-    def reweighted(self, scores) -> np.ndarray:
+    def reweighted(self, scores, after=None) -> np.ndarray:
         """Return scores of validation images, as if these had the new mixture.
 
-        The weight of an image is the new share of its class, divided by the share before.  The
-        scores are quantiles of the weighted scores, as many as equal weights would have for the
-        same noise, with the noise of the shares.
+        The weight of an image is the share of its class in `after`, by default the new share,
+        divided by the share before.  The scores are quantiles of the weighted scores, as many as
+        equal weights would have for the same noise, with the noise of the shares.
         """
         scores = float_array("scores", scores)
         present = np.maximum(self.before, 1 / len(self.labels))
-        weights = (self.after / present)[self.labels]
+        weights = ((self.after if after is None else after) / present)[self.labels]
         total = weights.sum()
         if not total:
             return scores
@@ -110,6 +113,7 @@ def class_mixture(
     # few answers can be equal by chance, and would have no noise: K validation answers add noise
     smoothed = counts + classes * np.bincount(answers, minlength=classes) / len(labels)
     noise = 1.0
+    drawn_after = [after[None]]
     if len(labels) >= _IMAGES * classes:
         generator = np.random.default_rng(seed)
         distances: list[float] = []
@@ -126,11 +130,13 @@ def class_mixture(
             drawn = _shares(drawn_pairs.reshape(-1, classes, classes), drawn_counts)
             changes = drawn[1] - drawn[0] - (after - before)
             distances.extend(np.abs(changes).sum(axis=1) / 2)
+            drawn_after.append(drawn[1])
         noise = float(np.quantile(distances, tail))
     # a distance differs from its estimate by at most the size of the noise
     low = max(0.0, moved - noise)
     high = min(1.0, moved + noise)
-    return ClassMixture(labels, before, after, len(others), moved, low, high)
+    every = np.concatenate(drawn_after)
+    return ClassMixture(labels, before, after, len(others), moved, low, high, every)
 
 
 def _shares(pairs: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -5,7 +5,7 @@ variants and networks at once.  `derive` first computes these differences for ea
 replicate.
 
 The claims name the paper's own algorithms and measures; any other one changes no verdict.  RND and
-OC are the network of ERM with an additional student, so they count only where the student counts.
+OC are a network of ERM with an additional student, so they count only where the student counts.
 RBF is in none of the paper's tables, and in one claim.  Networks with spectral normalisation count
 only for the claim about it, in the form of the paper's text.  We do not have the numbers of the
 paper's tables.

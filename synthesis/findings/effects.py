@@ -16,7 +16,14 @@ from helpers.papers.human_centric.parameters import FRESH
 from helpers.papers.human_centric.tables import weighted_cases
 from helpers.tables import printed_numbers, results
 from synthesis import front
-from synthesis.findings.intervals import Interval, correlation, over_both, over_images, over_runs
+from synthesis.findings.intervals import (
+    Interval,
+    correlation,
+    over_both,
+    over_images,
+    over_runs,
+    rank_correlation,
+)
 from synthesis.spread import WITHOUT_RUN, jackknife
 from synthesis.without_score import compare
 
@@ -227,11 +234,11 @@ def as_in_the_paper(read: Read) -> Numbers:
     """Correlate the methods' improvements over the baseline, here and in the paper."""
     table = improvements(read)
     union = table["union"]
-    ranks = table["mistakes"].rank()
+    mistakes = table["mistakes"]
     return {
         "methods": len(table),
         "union": correlation(union["paper"], union["here"]),
-        "mistakes": correlation(ranks["paper"], ranks["here"]),
+        "mistakes": rank_correlation(mistakes["paper"], mistakes["here"]),
     }
 
 

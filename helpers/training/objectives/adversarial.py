@@ -20,8 +20,8 @@ class AdversarialTraining(ERM):
 
     Notes
     -----
-    Madry et al. 2018, equation 2.1, in the ℓ2 ball.  As in Salman et al. 2020, there are three
-    steps of two thirds of the radius.  The search uses the network in training mode, with the
+    Madry et al. 2018, equation 2.1, in the ℓ2 ball.  The default is that of Salman et al. 2020:
+    three steps of two thirds of the radius.  The search uses the network in training mode, with the
     statistics of the batch; the code of Salman et al. uses evaluation mode during the search.
     """
 
