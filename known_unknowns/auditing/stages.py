@@ -280,7 +280,7 @@ def _fit_temperature(validation: Outputs, places: np.ndarray) -> tuple[float, li
         )
     reasons = [re.split(": |, ", str(warning.message))[1] for warning in caught]
     logits = validation.logits[places].astype(np.float64)
-    if temperature != 1 and not _needs_temperature(logits, validation.labels[places]):
+    if not _needs_temperature(logits, validation.labels[places]):
         temperature = 1.0
     return temperature, [f"The temperature stays 1, because {reason}." for reason in reasons]
 

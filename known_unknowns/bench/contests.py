@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 import jinja2
 import numpy as np
@@ -283,7 +284,7 @@ def bench(
     ValueError: odin: a score of logits, features and head expected; it needs images, which no \
 feature pack has
     """
-    new = score if hasattr(score, "score_samples") else of_function(score)()
+    new = cast("Score", score) if hasattr(score, "score_samples") else of_function(score)()
     return contest({new.info.name: new}, given, **options)
 
 

@@ -84,7 +84,7 @@ def correlation(first: Sequence[float], second: Sequence[float]) -> Interval:
 
 
 def rank_correlation(first: Sequence[float], second: Sequence[float]) -> Interval:
-    """Return Spearman's correlation of four or more pairs, with Bonett and Wright's interval (2000).
+    """Return Spearman's correlation of four or more pairs, with an interval (Bonett, Wright 2000).
 
     That of 1 or −1 has no length.
 
@@ -95,4 +95,4 @@ def rank_correlation(first: Sequence[float], second: Sequence[float]) -> Interva
 
     value = stats.spearmanr(first, second).statistic
     half = 1.96 * np.sqrt((1 + value**2 / 2) / (len(first) - 3))
-    return Interval(float(value), *map(float, np.tanh(np.arctanh(value) + [-half, half])))
+    return Interval(float(value), *map(float, np.tanh(np.arctanh(value) + np.array([-half, half]))))

@@ -53,7 +53,7 @@ def test_a_number_without_an_interval_is_not_compared(replicates):
 def test_a_report_names_the_exceptions_and_what_is_not_compared(parameters, tmp_path):
     options = {"excluded": ["far"], "reasons": {"svhn": "A slice of digits.", "odin": "No."}}
     text = agreement.report(parameters, BUILD, tmp_path, **options)
-    assert text.startswith("**Your build reproduced 1 of 2 committed numbers within their 95 %")
+    assert text.startswith("**1 of 2 committed numbers lie in the 95 % intervals of your build.")
     lines = text.splitlines()
     assert "| baseline | auroc | svhn | 1 | 0.062 |" in lines
     assert "* `svhn`: A slice of digits." in lines and "odin" not in text
@@ -98,7 +98,7 @@ def test_the_whole_build_counts_all_chapters_and_can_fail(parameters, tmp_path):
     agreement.report(parameters, wrong, tmp_path / "without_labels")
     texts = agreement.whole_build(tmp_path)
     assert texts["agreement"].strip() == (
-        "**Your build reproduced 1 of 5 committed numbers within their 95 % intervals.**"
+        "**1 of 5 committed numbers lie in the 95 % intervals of your build.**"
     )
     assert "| Without labels | 0 | 3 |" in texts["agreements"]
     assert "| 1 | 2 |" in texts["agreements"]
