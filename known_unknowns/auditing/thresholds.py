@@ -176,7 +176,7 @@ def draw_mixture(sample: Sample, unknown: float, *, seed: int = 0) -> Sample:
     if not draws:
         raise ValueError(
             f"share: more images expected for a share of {unknown:g}, got {sizes.min()} in the "
-            "smallest set; bring more of them, or leave the share out"
+            "measuring half of the smallest set; bring more, or leave the share out"
         )
     counts = np.minimum(generator.multinomial(draws, shares), sizes)
     orders = [

@@ -164,9 +164,9 @@ def test_large_audits_use_random_subsets_but_guarantees_use_all(inputs, monkeypa
     monkeypatch.setattr(ranking, "COMPARED", 90)
     monkeypatch.setattr(stages, "FITTED", 80)
     sizes = []
-    monkeypatch.setattr(stages, "fit_temperature", lambda *p: sizes.append(len(p[1])) or 1.0)
+    monkeypatch.setattr(stages, "fit_temperature", lambda _, y: sizes.append(len(y)) or 1.0)
     audited = audit(inputs, risk=0.2, replicates=2)
-    assert sizes == [80]
+    assert max(sizes) == 80
     assert audited.accuracy == whole.accuracy
     assert len(audited.samples["validation"]) == 300
     assert np.array_equal(audited.measuring, whole.measuring)
