@@ -269,6 +269,14 @@ def _fit_temperature(validation: Outputs, places: np.ndarray) -> tuple[float, li
     """Return the temperature, and the reason why it stays 1, if there is one.
 
     It stays 1, without a reason, if the logits need none.
+
+    >>> generator = np.random.default_rng(0)
+    >>> logits = generator.normal(size=(500, 3))
+    >>> labels = (logits + generator.gumbel(size=logits.shape)).argmax(axis=1)  # calibrated
+    >>> round(fit_temperature(logits, labels), 2)
+    0.95
+    >>> _fit_temperature(Outputs(logits, np.empty((500, 0)), labels), np.arange(500))
+    (1.0, [])
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", RuntimeWarning)
@@ -357,12 +365,14 @@ def _calibration(choice: Choice) -> pd.DataFrame:
     They show that a confidence is right on average alone.
 
     >>> from known_unknowns.auditing import audit
-    >>> places = np.arange(3000)
-    >>> sure = np.where(places % 2, 0.99, 0.6)
-    >>> wrong = places // 2 % 10 >= np.where(places % 2, 9, 7)
-    >>> outputs = {"probabilities": np.c_[sure, 1 - sure], "labels": wrong.astype(int)}
-    >>> "is right on average alone" in audit(outputs, replicates=2).sentences("sure")[0]
-    True
+    >>> places = np.arange(1000)
+    >>> sure = np.where(places % 2, 0.9, 0.6)
+    >>> wrong = places // 2 % 50 >= np.where(places % 2, 42, 35)
+    >>> others = np.tile((1 - sure[:, None]) / 9, 9)
+    >>> outputs = {"probabilities": np.c_[sure, others], "labels": wrong.astype(int)}
+    >>> audited = audit(outputs, replicates=2)
+    >>> audited.temperature, "is right on average alone" in audited.sentences("sure")[0]
+    (1.0, True)
     """
     part = choice.inputs.validation.subset(choice.held_out[:FITTED])
     settings = choice.settings
