@@ -185,7 +185,7 @@ def selective_risk(audit: Audit) -> Axes:
     largest = metrics.risk_coverage_curve(audit.sure[audit.measuring], audit.correct)
     for name, (coverage, risk), colour, line in (
         (title(audit.best[0]), chosen, BLUE, "-"),
-        ("confidence after scaling", largest, GREEN, "--"),
+        ("confidence", largest, GREEN, "--"),
     ):
         ax.plot(coverage, risk, line, color=colour, linewidth=1.4, label=name)
         top = max(top, risk[coverage >= 0.05].max())  # the first few images set no scale
