@@ -310,7 +310,8 @@ def _needs_temperature(logits: np.ndarray, labels: np.ndarray) -> bool:
     >>> _needs_temperature(logits + 90 * np.outer(np.arange(500) == 0, wrong), labels)
     False
     """
-    probabilities = softmax(logits)
+    logs = log_softmax(logits, axis=1)
+    probabilities = np.exp(logs)
     expected = (probabilities * logits).sum(axis=1, keepdims=True)
     variance = (probabilities * (logits - expected) ** 2).sum()
     rows = np.arange(len(labels))
@@ -320,7 +321,7 @@ def _needs_temperature(logits: np.ndarray, labels: np.ndarray) -> bool:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)
             temperature = fit_temperature(logits[~half], labels[~half])
-        gained = log_softmax(logits / temperature, axis=1) - log_softmax(logits, axis=1)
+        gained = log_softmax(logits / temperature, axis=1) - logs
         gains[half] = gained[rows, labels][half]
     clear = gains.mean() > gains.std() / np.sqrt(len(gains))
     return bool(abs(excess) > 2 * np.sqrt(variance) and clear)

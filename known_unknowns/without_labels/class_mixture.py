@@ -135,8 +135,9 @@ def class_mixture(
     # a distance differs from its estimate by at most the size of the noise
     low = max(0.0, moved - noise)
     high = min(1.0, moved + noise)
-    every = np.concatenate(drawn_after)
-    return ClassMixture(labels, before, after, len(others), moved, low, high, every)
+    return ClassMixture(
+        labels, before, after, len(others), moved, low, high, np.concatenate(drawn_after)
+    )
 
 
 def _shares(pairs: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -11,12 +11,7 @@ from helpers.scores import create
 from known_unknowns.auditing.command import main
 from known_unknowns.auditing.commands.places import FAILS, HOLDS, REFUSED
 from known_unknowns.auditing.rejector import Rejector
-from known_unknowns.few_labels import (
-    ERROR,
-    certified_threshold,
-    check_promise,
-    promise_evidence,
-)
+from known_unknowns.few_labels import ERROR, certified_threshold, check_promise, promise_evidence
 
 NAMES = ["ant", "bee", "cow"]
 RUNS = 1000
