@@ -61,26 +61,34 @@ def clustered_interval(happened, groups, *, confidence: float = 0.95) -> tuple[f
 
     .. math:: \frac{G}{G - 1} \sum_g \Big( \sum_{i \in g} (y_i - p) \Big)^2 / N^2
 
-    with G groups.  If all images are equal, each group counts as one image.
+    with G groups.  t has as many degrees of freedom as groups with an event, or as groups without
+    one, since a few events tell little about their noise; at most :math:`N^2 / \sum_g n_g^2 - 1`.
+    If all images of a group are equal, this is the number of images minus 1, and it is never less.
 
     Examples
     --------
     >>> twice = np.repeat([True, True, False, True, True], 2)
     >>> low, high = clustered_interval(twice, np.arange(10) // 2)
-    >>> round(low, 2), round(high, 2)
-    (0.08, 1.0)
+    >>> round(low, 2), round(high, 2)  # as of five images
+    (0.28, 0.99)
+    >>> one = np.arange(1500) > 0  # in 30 groups
+    >>> [round(low, 2) for low, _ in (clustered_interval(one, np.arange(1500) // 50),)]
+    [0.9]
     """
     happened = correct_array(happened).astype(float)
     _, which, sizes = np.unique(groups, return_inverse=True, return_counts=True)
     count = len(happened)
     value = happened.mean()
     noise = (np.bincount(which, happened - value) ** 2).sum() / count**2
-    effective = float(len(sizes))
-    if noise and effective > 1:
+    effective = count**2 / (sizes.astype(float) ** 2).sum()
+    if noise:
         noise *= len(sizes) / (len(sizes) - 1)
+        events = np.bincount(which, happened)
+        freedom = min((events > 0).sum(), (events < sizes).sum(), effective - 1)
         tail = (1 + open_share("confidence", confidence)) / 2
-        correction = (ndtri(tail) / stdtrit(len(sizes) - 1, tail)) ** 2
-        effective = min(float(count), value * (1 - value) / noise * correction)
+        correction = (ndtri(tail) / stdtrit(freedom, tail)) ** 2
+        images = value * (1 - value) / noise * correction
+        effective = min(max(effective, images), float(count))
     return beta_interval(value * effective, effective, confidence)
 
 
@@ -219,12 +227,16 @@ def smallest_risk(
     >>> larger, rule = smallest_risk(np.arange(100), np.arange(100) >= 20, risk=0.01)
     >>> larger, rule.coverage
     (0.0745, 0.8)
+    >>> right = np.ones(1000, bool)
+    >>> smallest_risk(np.arange(1000), right, risk=0.01, groups=np.arange(1000) // 40)[0]
+    0.182
     """
+    draws = independent_draws(len(scores), groups)
     larger_risks = (float(f"{risk * RATIO**step:.3g}") for step in range(1, 40))
     risks = [
         larger
         for larger in larger_risks
-        if larger < LARGEST and images_needed(larger, confidence) < len(scores)
+        if larger < LARGEST and images_needed(larger, confidence) < draws
     ][:RISKS]
     for larger in risks:
         with suppress(ValueError):

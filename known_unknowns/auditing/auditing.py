@@ -249,7 +249,7 @@ def _rejector(audited: stages.Estimates) -> Rejector | None:
         width=validation.features.shape[1] if "features" in needs else None,
         given="logits" if inputs.level else "probabilities",
         by_answer=_thresholds_by_answer(audited),
-        known=np.sort(audited.samples["validation"][:KNOWN]),  # in random order before
+        known=np.sort(audited.samples["validation"][audited.watched][:KNOWN]),  # in random order
         detector=audited.detector,
         detector_known=None if audited.detector is None else watched[ID],
         provenance={
@@ -275,10 +275,10 @@ def _rejector(audited: stages.Estimates) -> Rejector | None:
 def _watched(audited: stages.Estimates) -> dict[str, np.ndarray]:
     """Return the detector's scores of the measuring halves; scores of ID images in rising order."""
     if audited.detector is None:
-        samples = audited.unknown | {ID: audited.samples["validation"][:KNOWN]}
+        samples = audited.unknown | {ID: audited.samples["validation"][audited.watched][:KNOWN]}
     else:
         halves = audited.halves | {
-            ID: ranking.Half(audited.inputs.validation, audited.measuring[:KNOWN])
+            ID: ranking.Half(audited.inputs.validation, audited.measuring[audited.watched][:KNOWN])
         }
         samples = ranking.score_halves({"": audited.detector}, halves)[""]
     return samples | {ID: np.sort(samples[ID])}

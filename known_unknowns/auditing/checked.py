@@ -166,8 +166,12 @@ def _remedy(name: str, array: np.ndarray, length: int | None, width: int | None)
     shape = array.shape
     if array.dtype.kind not in "iuf":
         return f"write {name}.astype(np.float32)"
-    if array.ndim > 2 and name.endswith("probabilities"):
-        return f"of several outputs, an audit is of one: write {name}[0]"
+    if array.ndim > 2 and not name.endswith("features"):
+        mean = name.replace("logits", "probabilities")
+        return (
+            f"of several outputs for each image, write one, or for an ensemble the mean of the "
+            f"members' softmax as {mean}"
+        )
     if array.ndim > 2:
         return f"write {name}.reshape(len({name}), -1), or the mean over the axes of places"
     if array.ndim == 1 and name.endswith("logits"):

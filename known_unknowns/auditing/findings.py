@@ -96,7 +96,7 @@ def facts(audit: Audit) -> dict:
     accepted = deployed.ood_accepted if deployed else {}
     confirmed = audit.confirmed.to_dict("records")
     areas = [row for row in confirmed if row["metric"] == "auroc"]
-    number = len(audit.measuring)
+    draws = guarantees.independent_draws(len(audit.measuring), inputs.groups_of(audit.measuring))
     labels = np.bincount(inputs.validation.labels)
     recalls = sorted(audit.classes, key=lambda row: (not row.images, row.right[0]))
     beyond = [row for row in audit.classes if row.beyond]
@@ -135,7 +135,9 @@ def facts(audit: Audit) -> dict:
         "images_needed": guarantees.images_needed,
         "needed": needed,
         "needed_in_all": 2 * needed if needed >= ENOUGH and not settings.score else needed,
-        "largest_coverage": math.floor(1e4 * number / (number + 1)) / 100,
+        "largest_coverage": math.floor(1e4 * draws / (draws + 1)) / 100,
+        "draws": draws,
+        "draw": "groups" if inputs.grouped else "images",
         "fallbacks": {
             name: audit.thresholds[name] for name in FALLBACKS if name in audit.thresholds
         },

@@ -13,6 +13,7 @@ import numpy as np
 from helpers import data
 from helpers.data import Images, ImageStream
 from helpers.data.class_lists import wnids_of
+from helpers.data.sources import folder_splits
 from helpers.networks import zoo, zoo_records
 from known_unknowns.auditing.inputs import Inputs, read_outputs, unlabelled
 from pictures import FAMILIES
@@ -192,7 +193,7 @@ def inputs_of(
     return show_images(
         zoo.load(model, weights=checkpoint or None, download=download, progress=False),
         known,
-        train=images_of(train) if train else None,
+        train=images_of(train, splits=SPLITS[::-1]) if train else None,
         ood=list(map(images_of, ood)),
         production=images_of(production) if production else None,
         class_names=class_names,
@@ -201,12 +202,14 @@ def inputs_of(
     )
 
 
-#: Splits of a data set, by priority.
+#: Splits of a data set, by priority for images that are not learned.
 SPLITS = ("val", "test", "sample", "train")
 
 
-def images_of(where: str, *, size: int | None = None) -> Images | ImageStream:
-    """Return the images of a folder, or of a data set of this book."""
+def images_of(
+    where: str, *, size: int | None = None, splits: Sequence[str] = SPLITS
+) -> Images | ImageStream:
+    """Return the images of a folder, or of a data set of this book: of the first split there is."""
     if not where:
         raise ValueError(
             "validation: a folder of images, or the name of a data set, expected for a network, "
@@ -214,13 +217,13 @@ def images_of(where: str, *, size: int | None = None) -> Images | ImageStream:
         )
     folder = Path(where).expanduser()
     if folder.is_dir():
-        split = next((split for split in SPLITS if (folder / split).is_dir()), "test")
-        return ImageStream.scan(where, split=split)
+        there = folder_splits(folder)
+        return ImageStream.scan(where, split=next(split for split in splits if split in there))
     name, _, split = where.partition("/")
     if "/" in split or name.startswith((".", "~")) or not name:
         raise FileNotFoundError(f"image folder {where}: no such folder")
     known = data.splits(name)
-    split = split or next((option for option in SPLITS if option in known), known[0])
+    split = split or next((option for option in splits if option in known), known[0])
     return data.load(name, split, size=size)
 
 

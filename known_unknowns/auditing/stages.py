@@ -130,6 +130,11 @@ class Measurement(Choice):
         return rules.one_of_each(len(self.held_out), self.inputs.groups_of(self.held_out))
 
     @property
+    def watched(self) -> np.ndarray | slice:
+        """Measuring images that a rejector keeps: all, or one held-out image of each group."""
+        return self.independent if self.inputs.grouped else slice(None)
+
+    @property
     def unknown(self) -> dict[str, np.ndarray]:
         """Scores of each set of unknown images."""
         return {name: self.samples[name] for name in self.inputs.ood}
@@ -173,7 +178,9 @@ def choose(inputs: Inputs, settings: Settings, tell: Callable[[str], object]) ->
     tell("looks for copies, and for labels that do not fit")
     found = doubts.find_doubts(inputs)
     choosing, measuring = _divide(inputs, settings.seed)
-    temperature, warned = _fit_temperature(inputs.validation, choosing[ID].places[:FITTED])
+    places = choosing[ID].places[:FITTED]
+    fitted = inputs.validation.subset(places)
+    temperature, warned = _fit_temperature(fitted, inputs.groups_of(places))
     tell("fits the scores")
     usable, left_out = ranking.fitted(inputs)
     fixed = settings.score or (FIXED if (inputs.grouped or len(inputs.validation)) < ENOUGH else "")
@@ -265,7 +272,9 @@ def _divide(inputs: Inputs, seed: int) -> tuple[dict[str, Half], dict[str, Half]
     return choosing, measuring
 
 
-def _fit_temperature(validation: Outputs, places: np.ndarray) -> tuple[float, list[str]]:
+def _fit_temperature(
+    validation: Outputs, groups: np.ndarray | None = None
+) -> tuple[float, list[str]]:
     """Return the temperature, and the reason why it stays 1, if there is one.
 
     It stays 1, without a reason, if the logits need none.
@@ -275,37 +284,44 @@ def _fit_temperature(validation: Outputs, places: np.ndarray) -> tuple[float, li
     >>> labels = (logits + generator.gumbel(size=logits.shape)).argmax(axis=1)  # calibrated
     >>> round(fit_temperature(logits, labels), 2)
     0.95
-    >>> _fit_temperature(Outputs(logits, np.empty((500, 0)), labels), np.arange(500))
+    >>> _fit_temperature(Outputs(logits, np.empty((500, 0)), labels))
     (1.0, [])
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", RuntimeWarning)
-        temperature = fit_temperature(validation.logits[places], validation.labels[places])
+        temperature = fit_temperature(validation.logits, validation.labels)
     if not 1e-9 <= temperature <= 1e9:
         raise ValueError(
             f"logits: a scale from 1e-9 to 1e9 expected, got a temperature of {temperature:.3g}; "
             f"divide the logits of all groups by {temperature:.3g}"
         )
     reasons = [re.split(": |, ", str(warning.message))[1] for warning in caught]
-    logits = validation.logits[places].astype(np.float64)
-    if not _needs_temperature(logits, validation.labels[places]):
+    logits = validation.logits.astype(np.float64)
+    if not _needs_temperature(logits, validation.labels, groups):
         temperature = 1.0
     return temperature, [f"The temperature stays 1, because {reason}." for reason in reasons]
 
 
-def _needs_temperature(logits: np.ndarray, labels: np.ndarray) -> bool:
+def _needs_temperature(
+    logits: np.ndarray, labels: np.ndarray, groups: np.ndarray | None = None
+) -> bool:
     """Return whether the logits differ from calibrated ones by more than chance (score test).
 
     With calibrated logits, the sum of the logits of the true classes minus their expectations has a
     mean of 0, and the variance of the logits under their probabilities.  The temperature of each
     half must also lower the NLL of the other half, by a standard error: a single probability of 0
-    for a true class passes the first test alone.
+    for a true class passes the first test alone.  With groups, sums over their images are the
+    independent draws: they have their own variance, and each group is in one half.
 
     >>> generator = np.random.default_rng(0)
     >>> logits = generator.normal(size=(500, 3))
     >>> labels = (logits + generator.gumbel(size=logits.shape)).argmax(axis=1)  # calibrated
     >>> _needs_temperature(logits, labels), _needs_temperature(2 * logits, labels)
     (False, True)
+    >>> copies = np.repeat(np.arange(50), 10)
+    >>> logits_of, labels_of = logits[copies], labels[copies]
+    >>> _needs_temperature(logits_of, labels_of), _needs_temperature(logits_of, labels_of, copies)
+    (True, False)
     >>> wrong = labels[0] != np.arange(3)
     >>> _needs_temperature(logits + 90 * np.outer(np.arange(500) == 0, wrong), labels)
     False
@@ -315,16 +331,21 @@ def _needs_temperature(logits: np.ndarray, labels: np.ndarray) -> bool:
     expected = (probabilities * logits).sum(axis=1, keepdims=True)
     variance = (probabilities * (logits - expected) ** 2).sum()
     rows = np.arange(len(labels))
-    excess = (logits[rows, labels] - expected[:, 0]).sum()
+    excess = logits[rows, labels] - expected[:, 0]
+    which = rows
+    if groups is not None:
+        which = np.unique(groups, return_inverse=True)[1]
+        variance = max(variance, (np.bincount(which, excess) ** 2).sum())
     gains = np.zeros(len(labels))
-    for half in (rows % 2 == 0, rows % 2 == 1):
+    for half in (which % 2 == 0, which % 2 == 1):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)
             temperature = fit_temperature(logits[~half], labels[~half])
         gained = log_softmax(logits / temperature, axis=1) - logs
         gains[half] = gained[rows, labels][half]
-    clear = gains.mean() > gains.std() / np.sqrt(len(gains))
-    return bool(abs(excess) > 2 * np.sqrt(variance) and clear)
+    of_draws = np.bincount(which, gains)
+    clear = of_draws.mean() > of_draws.std() / np.sqrt(len(of_draws))
+    return bool(abs(excess.sum()) > 2 * np.sqrt(variance) and clear)
 
 
 def measure(choice: Choice) -> Measurement:
@@ -502,7 +523,7 @@ def estimate(guaranteed: Guarantee) -> Estimates:
     known = guaranteed.samples["validation"]
     independent = guaranteed.independent
     drift = unlabelled_images.find_drift(
-        known if inputs.groups is None else known[independent],
+        known[guaranteed.watched],
         guaranteed.samples["production"],
         (values @ axes)[guaranteed.measuring[independent]],
         getattr(production, inputs.richest) @ axes,

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from known_unknowns.auditing import audit
+from known_unknowns.auditing import audit, findings
 from known_unknowns.guarantees import (
     clopper_pearson,
     clustered_interval,
@@ -75,6 +75,8 @@ def test_all_images_of_a_group_are_in_the_same_half_and_count(inputs):
     assert audited.sentences("right")[0].endswith("was not trained on, in 100 groups.")
     independent = groups[audited.measuring[audited.independent]]
     assert len(np.unique(independent)) == len(independent) == 50
+    assert len(audited.rejector.known) == 50  # `watch` counts them as independent
+    assert findings.facts(audited)["largest_coverage"] == 99.0  # 100 / 101
     assert any("100 independent groups" in text for text in audited.sentences("limits"))
     alone = audit(inputs, risk=0.2, replicates=5)
     assert any("frames of one video" in text for text in alone.sentences("limits"))
