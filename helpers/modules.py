@@ -73,23 +73,20 @@ def code(names: Iterable[str], root: Path = ROOT) -> str:
     """
     modules = _closure(names, root, beyond=BY_CONTENT)
     texts = [modules[name].text for name in sorted(modules)]
-    texts += [file.read_text("utf-8") for file in _tables(modules.values())]
+    packages = {module.file.parent for module in modules.values() if _is_package(module)}
+    texts += [file.read_text("utf-8") for file in _tables(packages)]
     return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:16]
 
 
 def files(source: str, *names: str) -> list[Path]:
-    """Return the files of all modules that a source and named modules may import, with tables.
+    """Return the files of all modules that a source and named modules may import.
 
-    A table with the name of a module, such as ``claims/uimnet.yaml``, belongs to it.
+    With all tables in the folders of these files.
     """
     imported = {name for name in _imported(ast.parse(source), ROOT) if read(name)}
     modules = _closure({*imported, *names}, ROOT, on_demand=True).values()
     code_files = {module.file for module in modules}
-    needed = code_files | {*_tables(modules)}
-    for file in code_files:
-        namesakes = [file.with_suffix(suffix) for suffix in TABLES]
-        needed.update(filter(Path.is_file, namesakes))
-    return sorted(needed)
+    return sorted(code_files | {*_tables({file.parent for file in code_files})})
 
 
 def _closure(
@@ -132,9 +129,13 @@ def _stems(folder: Path) -> set[str]:
     return packages | {file.stem for file in folder.glob("*.py")} - {"__init__"}
 
 
-def _tables(modules: Iterable[Module]) -> list[Path]:
-    """Return the tables, lists and templates next to an ``__init__``."""
-    folders = {module.file.parent for module in modules if module.file.name == "__init__.py"}
+def _is_package(module: Module) -> bool:
+    return module.file.name == "__init__.py"
+
+
+def _tables(folders: Iterable[Path]) -> list[Path]:
+    """Return the tables, lists and templates in some folders."""
+    folders = {*folders}
     folders |= {folder / "templates" for folder in folders if (folder / "templates").is_dir()}
     tables: list[Path] = []
     for folder in folders:

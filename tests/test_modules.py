@@ -70,6 +70,8 @@ def test_a_source_needs_the_files_of_all_that_it_may_import():
     names = {file.relative_to(modules.ROOT / "helpers").as_posix() for file in files}
     assert {"training/loop.py", "training/objectives/crl.py", "networks/backbones.py"} <= names
     assert not {name for name in names if name.startswith(("papers", "scores", "tables"))}
+    tables = modules.files("from helpers.papers.gscore import mixtures")
+    assert "mixed_sizes.csv" in {file.name for file in tables}
 
 
 EVERY_SHAPE = '''

@@ -189,7 +189,8 @@ def _arrays(data_set, size: int | None, name: str) -> tuple:
 def folder_splits(path: str | os.PathLike) -> dict[str, Path]:
     """Return the splits of an image folder: its subfolders train, val and test, if they exist.
 
-    A folder without them is one split, called ``test`` as in a pack of one split.  For Tiny
+    A folder without them is one split, called ``test`` as in a pack of one split.  So is a folder
+    in which they are classes: beside other folders of images, and without subfolders.  For Tiny
     ImageNet as distributed, the split test is left out, since it has no labels.
     """
     path = Path(path).expanduser()
@@ -197,8 +198,17 @@ def folder_splits(path: str | os.PathLike) -> dict[str, Path]:
         raise FileNotFoundError(f"image folder {path}: no such folder")
     if _annotations(path).is_file():
         return {split: path / split for split in ("train", "val") if (path / split).is_dir()}
-    splits = {split: path / split for split in FOLDER_SPLITS if (path / split).is_dir()}
-    return splits or {"test": path}
+    folders = {entry.name: entry for entry in path.iterdir() if entry.is_dir()}
+    splits = {split: folders.pop(split) for split in FOLDER_SPLITS if split in folders}
+    nested = any(entry.is_dir() for split in splits.values() for entry in split.iterdir())
+    if not splits or (not nested and any(map(_has_images, folders.values()))):
+        return {"test": path}
+    return splits
+
+
+def _has_images(folder: Path) -> bool:
+    """Return whether there is an image in a visible folder."""
+    return not is_hidden(folder.name) and any(map(is_image, folder.rglob("*")))
 
 
 def _annotations(path: Path) -> Path:

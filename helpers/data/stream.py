@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -94,7 +95,12 @@ class ImageStream(Listing):
         digest = hashlib.sha256()
         for file, status in zip(listed.files, statuses, strict=True):
             digest.update(f"{file}\n{status.st_size} {status.st_mtime_ns}\n".encode())
-        key = cache.key(files=digest.hexdigest(), code=DECODES)
+        key = cache.key(
+            folder=str(Path(listed.root).resolve()),
+            files=digest.hexdigest(),
+            pillow=PIL.__version__,
+            code=DECODES,
+        )
         digests, broken = cache.value("verified", key, stream._verify)
         if broken:
             first, reason = next(iter(broken.items()))
@@ -224,8 +230,8 @@ class ImageStream(Listing):
                 with Image.open(self.root / file) as image:
                     rgb(image)
             except Exception as error:  # of a broken file, decoders raise almost anything
-                if getattr(error, "errno", None) is not None:  # the disk's fault
-                    raise
+                if isinstance(error, MemoryError) or getattr(error, "errno", None) is not None:
+                    raise  # the machine's fault
                 broken[file] = str(error) or type(error).__name__
         return contents, broken
 

@@ -203,7 +203,8 @@ def _rows_of_part(parameters: Parameters, part: Part, roles) -> tuple[pd.DataFra
             rows = list(experiment.rows(parameters, part, outputs, draws(parameters)))
             results.write(_table(rows, identity, content, models, parameters.seed), path)
 
-        code = cache.code(experiment.__name__, f"{__name__}.draws")
+        package = experiment.__name__.rpartition(".")[0]  # with the tables of the paper
+        code = cache.code(experiment.__name__, package, f"{__name__}.draws")
         key = cache.key(code=code, **content)
         path = cache.path_of("rows", key, ".parquet")
         table = cache.load_or_make(path, results.read, make)
@@ -250,6 +251,8 @@ def leaves(value, path: str = "") -> Iterator[tuple[str, Any]]:
         yield path, value
         if hasattr(value, "class_names"):  # the meaning of the labels, no part of a sha256
             yield f"{path}.class_names", ", ".join(value.class_names)
+        if getattr(value, "finished", False):
+            yield f"{path}.held_out", value.held_out_sha256
     elif is_dataclass(value) or isinstance(value, Mapping | list | tuple):
         if is_dataclass(value):
             value = {field.name: getattr(value, field.name) for field in fields(value)}

@@ -22,7 +22,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 
 from helpers import checkpoints
-from helpers.files import cache_root, project_root
+from helpers.files import cache_root, project_root, sha256_file
 from helpers.networks.devices import precision_on, processor, reproducible
 from helpers.networks.inference import compute
 from helpers.networks.recipe import Recipe
@@ -175,6 +175,12 @@ def kept(path: Path) -> dict[str, np.ndarray]:
         )
     arrays, _ = checkpoints.load(file, framework="np")
     return arrays
+
+
+def held_out_digest(path: Path) -> str:
+    """Return the SHA-256 of the file of `save_held_out`; empty without one."""
+    file = _beside(path)
+    return sha256_file(file) if file.is_file() else ""
 
 
 def _beside(path: Path) -> Path:

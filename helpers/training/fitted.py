@@ -102,6 +102,11 @@ class Fitted:
             weights[name] = tensor.float() if tensor.is_floating_point() else tensor
         return weights
 
+    @property
+    def held_out_sha256(self) -> str:
+        """Digest of the stored outputs on held-out images; empty without any."""
+        return finished_networks.held_out_digest(self.path) if self.finished else ""
+
     @cached_property
     def classifier(self) -> backbones.Classifier:
         """The network with its weights, in evaluation mode."""

@@ -166,10 +166,30 @@ def test_what_verification_found_is_kept_until_a_file_changes(folder, monkeypatc
     assert ImageStream.scan(folder).skipped == ()
 
 
-def test_a_failing_disk_is_not_a_broken_image(folder, tmp_path, monkeypatch):
+def test_another_folder_is_verified_although_names_sizes_and_times_are_equal(folder, tmp_path):
+    """As after two archives with fixed times."""
+    ImageStream.scan(folder)
+    other = shutil.copytree(folder, tmp_path / "other")
+    file = other / "cow" / "1.png"
+    status = file.stat()
+    file.write_bytes(bytes(status.st_size))
+    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert ImageStream.scan(other).skipped == ("cow/1.png",)
+
+
+def test_a_class_may_be_called_train(folder):
+    """Beside other classes and without subfolders, it is no split."""
+    (folder / "ant").rename(folder / "train")
+    assert [*ImageStream.scan(folder).class_names] == ["bee", "cow", "train"]
+
+
+@pytest.mark.parametrize(
+    "error", [OSError(5, "no disk or memory"), MemoryError("no disk or memory")]
+)
+def test_a_failing_machine_is_not_a_broken_image(folder, tmp_path, monkeypatch, error):
     """An error of the system ends the scan, and no result is stored."""
-    monkeypatch.setattr(Image, "open", Mock(side_effect=OSError(5, "input/output error")))
-    with pytest.raises(OSError, match="input/output error"):
+    monkeypatch.setattr(Image, "open", Mock(side_effect=error))
+    with pytest.raises(type(error), match="no disk or memory"):
         ImageStream.scan(folder)
     assert not list((tmp_path / "cache" / "verified").glob("*"))
 

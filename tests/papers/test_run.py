@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from itertools import product
 from types import SimpleNamespace
 from typing import ClassVar
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -84,7 +85,7 @@ def test_the_table_has_the_rows_of_all_parts(experiment):
     assert [call for call in experiment.asked if call[0] == "roles"] == [("roles", "digits/0")]
 
 
-def test_rows_are_stored_by_their_parameters_and_networks(experiment):
+def test_rows_are_stored_by_their_parameters_and_networks(experiment, monkeypatch):
     first = run.rows(given("digits"), progress=False)
     experiment.asked.clear()
     again = run.rows(given("digits", "plaid"), only=["digits/0", "digits/1"], progress=False)
@@ -93,10 +94,16 @@ def test_rows_are_stored_by_their_parameters_and_networks(experiment):
     moved = run.rows(given("digits", shift=2.0), only="digits/0", progress=False).iloc[0]
     assert moved["value"] == first["value"][0] + 1
     assert moved["parameters"] != first["parameters"][0]
-    experiment.models = lambda *_: [Network("b")]
-    experiment.asked.clear()
+    for digest in ("c", "d"):  # of the stored outputs on held-out images
+        about = {"device_name": "cpu", "finished": True, "held_out_sha256": digest}
+        network = SimpleNamespace(sha256="b", seconds=2.0, **about)
+        experiment.models = lambda *_, network=network: [network]
+        experiment.asked.clear()
+        run.rows(given("digits"), only="digits/0", progress=False)
+        assert ("outputs", "digits/0") in experiment.asked
+    monkeypatch.setattr(cache, "code", Mock(return_value="code"))
     run.rows(given("digits"), only="digits/0", progress=False)
-    assert ("outputs", "digits/0") in experiment.asked
+    assert "helpers.papers.uimnet" in cache.code.call_args.args  # whose tables decide, too
 
 
 def test_a_part_that_fails_is_a_row_and_ends_no_other(experiment):
