@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 
 from helpers import data, scores
 from helpers.files import project_root
@@ -98,7 +99,10 @@ def stored(path: Path = PICTURE) -> dict:
 
 
 def write(numbers: Mapping, path: Path = PICTURE) -> None:
-    """Draw the predictions, with all numbers in the file's metadata."""
+    """Draw the predictions, with all numbers in the file's metadata.
+
+    A palette makes the file half as large.
+    """
     with plt.rc_context(_FONT):
         figure = plt.figure(figsize=(9.6, 2.95), facecolor="white", layout="none")
         for column, prediction in enumerate(numbers["predictions"]):
@@ -107,8 +111,13 @@ def write(numbers: Mapping, path: Path = PICTURE) -> None:
         text = _TEXT.format(accuracy=100 * numbers["accuracy"])
         figure.text(0.02, 0.925, _TITLE, fontsize=18, weight="bold", va="center")
         figure.text(0.02, 0.8, text, color="#595959", va="center")
-        figure.savefig(path, dpi=150, metadata={_KEY: json.dumps(numbers), "Software": None})
+        figure.savefig(path, dpi=150)
     plt.close(figure)
+    picture = Image.open(path).convert("RGB")
+    about = PngInfo()
+    about.add_text(_KEY, json.dumps(numbers))
+    palette = picture.quantize(method=Image.Quantize.MAXCOVERAGE)  # white stays white
+    picture.quantize(palette=palette).save(path, optimize=True, pnginfo=about)
 
 
 def draw_prediction(ax: Axes, prediction: Mapping) -> None:

@@ -7,6 +7,7 @@ All averages are at the paper's weights of the kinds of sets.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import product
 from typing import NamedTuple
 
 import matplotlib.pyplot as plt
@@ -16,12 +17,19 @@ from matplotlib.axes import Axes
 
 from helpers.files import project_root
 from helpers.papers.human_centric import tables
-from helpers.papers.human_centric.parameters import FRESH, METHODS, PAPER_METHODS, ModelName
+from helpers.papers.human_centric.parameters import FRESH, METHODS, ModelName
 from helpers.tables import results
 from helpers.tables.figures.style import GREY, ORANGE, RED
-from synthesis.rendering import render
 
 REJECT = tables.REJECT
+
+
+#: The networks of the comparison by title: None for the paper's, or a variant of our rows.
+_NETWORKS = {
+    "the paper's networks": None,
+    "CIFAR-10, paper's threshold": "primary",
+    "CIFAR-10, fresh threshold": FRESH,
+}
 
 
 class Comparison(NamedTuple):
@@ -33,76 +41,75 @@ class Comparison(NamedTuple):
     msp: float
     lowest: str  # the title of the score with the lowest mean
     lowest_rate: float
+    below: int  # how many scores have a lower mean than the rule
     ahead: tuple[str, ...]  # the networks on which some score has a lower rate than the rule
 
 
-def rates(variant: str = "primary") -> pd.DataFrame:
-    """Return average DER99 of scores and rules on the CIFAR-10 networks of tier ``pretrained``.
+def rates(variant: str | None = "primary", metric: str = "der99") -> pd.DataFrame:
+    """Return average error rates of scores and rules on CIFAR-10 networks of tier ``pretrained``.
 
     Float64 [networks, scores and rules] of normally trained networks, and of the scores that each
-    of them has.
+    of them has; without a variant, of the paper's networks.
     """
+    if variant is None:
+        return tables.printed_cases(metric)
     table = results.read(project_root() / "results/pretrained/human_centric.parquet")
     table = table[table["data_set"] == table["data_set"].iloc[0]]
-    cases = tables.weighted_cases(table[table["variant"] == variant])
+    cases = tables.weighted_cases(table[table["variant"] == variant], metric)
     normal = [ModelName.parse(name).strategy == "normal" for name in cases.index]
     return cases[normal].dropna(axis=1)
 
 
 def compare(cases: pd.DataFrame) -> Comparison:
-    """Compare the rule with the scores of `rates`, or of `tables.printed_cases`.
+    """Compare the rule with the scores of `rates`.
 
     >>> cases = pd.DataFrame({"msp": [0.3, 0.5], "knn": [0.2, 0.7], REJECT: 0.4}, ["a", "b"])
-    >>> compare(cases).lowest, compare(cases).lowest_rate, compare(cases).ahead
-    ('MSP', 40.0, ('a',))
+    >>> compare(cases).lowest, compare(cases).below, compare(cases).ahead
+    ('MSP', 0, ('a',))
     """
     of_scores = cases[[name for name in METHODS if name in cases]]
     means = 100 * of_scores.mean()
+    rule = 100 * float(cases[REJECT].mean())
     lowest = str(means.idxmin())
     ahead = of_scores.min(axis=1) < cases[REJECT]
     return Comparison(
         networks=len(cases),
         scores=of_scores.shape[1],
-        rule=100 * float(cases[REJECT].mean()),
+        rule=rule,
         msp=float(means["msp"]),
         lowest=METHODS[lowest],
         lowest_rate=float(means[lowest]),
+        below=int((means < rule).sum()),
         ahead=tuple(cases.index[ahead]),
     )
 
 
-def best_of_all_msp(printed: pd.DataFrame) -> list[str]:
-    """Return the networks of the paper on which MSP has the lowest rate of its scores."""
-    lowest = printed[[*PAPER_METHODS]].idxmin(axis=1)
-    return [*lowest.index[lowest == "msp"]]
-
-
-def finding() -> str:
-    """Return the finding in words, from committed results and the paper's printed numbers."""
-    printed = tables.printed_cases()
-    without = [name for name in printed.index if name not in compare(printed).ahead]
-    return render(
-        "rejecting.md",
-        fresh=compare(rates(variant=FRESH)),
-        trained=compare(rates()),
-        without=without,
-        msp_first=sorted(best_of_all_msp(printed)) == sorted(without),
-    )
+def overview() -> pd.DataFrame:
+    """Return means over networks of the rule, MSP and the best score, in per cent."""
+    lines = {}
+    for (title, variant), metric in product(_NETWORKS.items(), tables.METRICS):
+        compared = compare(rates(variant, metric))
+        lines[title, tables.METRICS[metric]] = {
+            REJECT: f"{compared.rule:.1f}",
+            "MSP": f"{compared.msp:.1f}",
+            "best score": f"{compared.lowest}, {compared.lowest_rate:.1f}",
+            "scores below the rule": f"{compared.below} of {compared.scores}",
+            "networks with such a score": f"{len(compared.ahead)} of {compared.networks}",
+        }
+    return pd.DataFrame(lines).T
 
 
 def draw() -> np.ndarray:
-    """Draw the rates of rule and scores on the paper's networks and on ours."""
-    panels = {
-        "the paper's networks": tables.printed_cases(),
-        "CIFAR-10, the paper's threshold": rates(),
-        "CIFAR-10, fresh threshold": rates(variant=FRESH),
-    }
-    figure, axes = plt.subplots(1, 3, figsize=(9.5, 3.6), sharex=True, layout="constrained")
-    for ax, (title, cases) in zip(axes, panels.items(), strict=True):
-        _draw_networks(ax, cases)
-        ax.set_title(title, loc="left", fontsize="medium")
-    figure.supxlabel("average DER99 at the paper's weights (%)", fontsize="medium")
-    handles, labels = axes[0].get_legend_handles_labels()
+    """Draw the rates of rule and scores on the paper's networks and on ours, by metric."""
+    figure, axes = plt.subplots(2, 3, figsize=(9.5, 6.2), sharex=True, layout="constrained")
+    for row, (metric, name) in zip(axes, tables.METRICS.items(), strict=True):
+        row[0].set_ylabel(name)
+        for ax, (title, variant) in zip(row, _NETWORKS.items(), strict=True):
+            _draw_networks(ax, rates(variant, metric))
+            ax.set_title(title, loc="left", fontsize="medium")
+        row[2].set_yticklabels([])  # the networks of the panel to its left
+    figure.supxlabel("average error rate at the paper's weights (%)", fontsize="medium")
+    handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=3)
     return axes
 

@@ -48,8 +48,12 @@ class Figure(NamedTuple):
 def write() -> dict[str, str]:
     """Return each chapter's figure with a line about the images, as Markdown."""
     pack = FeaturePack.read(EMBEDDED / f"{NETWORK}.safetensors")
-    drawn = {make.__name__: draw(make.__name__, make(pack)) for make in FIGURES}
-    return {paper: render("explore.md", pack=pack, **parts) for paper, parts in drawn.items()}
+    pages = {}
+    for make in FIGURES:
+        paper = make.__name__
+        parts = draw(paper, make(pack))
+        pages[paper] = render("explore.md", pack=pack, paper=paper, **parts)
+    return pages
 
 
 def draw(name: str, figure: Figure) -> dict:
@@ -73,7 +77,7 @@ def draw(name: str, figure: Figure) -> dict:
             for (label, values), style in zip(figure.curves.items(), styles, strict=False):
                 ax.plot(figure.positions, values, style, label=label)
             ax.axvline(figure.positions[start], color="black", gid="cursor")
-        ax.set(xlabel=figure.x, ylabel=figure.y)
+        ax.set(xlabel="score" if figure.moving else figure.x, ylabel=figure.y)
         drawn.legend(loc="outside upper center", ncols=2)  # no curve crosses it
         drawn.savefig(svg := io.StringIO(), format="svg", metadata=NO_METADATA)
         places = ax.transData.transform([(x, 0) for x in figure.positions])[:, 0]
@@ -119,7 +123,7 @@ def unknown_detection(pack: FeaturePack) -> Figure:
     accepted = [values >= t for t in np.quantile(values, np.linspace(0.99, 0, STEPS))]
     curves = {
         "risk": [(~known[mask]).mean() for mask in accepted],
-        "of it unknown images": [mask[len(pack.test) :].sum() / mask.sum() for mask in accepted],
+        "of unknown classes": [mask[len(pack.test) :].sum() / mask.sum() for mask in accepted],
     }
     return Figure("coverage", "share", [mask.mean() for mask in accepted], curves)
 
@@ -134,7 +138,7 @@ def human_centric(pack: FeaturePack) -> Figure:
     rates = [metrics.detection_error_rate(values, known, t) for t in thresholds]
     curves = {
         "correct, rejected": [(values[known] < t).mean() for t in thresholds],
-        "incorrect or unknown, accepted": [(values[~known] >= t).mean() for t in thresholds],
+        "incorrect or unknown class, accepted": [(values[~known] >= t).mean() for t in thresholds],
         "detection error rate": rates,
     }
     return Figure("threshold of the maximum logit", "share", thresholds, curves)

@@ -160,8 +160,10 @@ def quantities(
             least, rank = (partial(gain, score=column) for gain in (_least_gain, _rank_gain))
             yield Quantity(score, "least_gain", normal, least)
             yield Quantity(score, "rank_gain", normal, rank)
-        # the largest loss on a network by the score that is best on average
-        yield Quantity("network", "regret", normal, _regret)
+        # the largest loss on a network by the score that is best on average; without KNN, whose
+        # two readings differ more than the scores do
+        without_knn = partial(_regret, left_out=SCORES.index("knn"))
+        yield Quantity("network", "regret", normal, without_knn)
     with_msp = with_msp or models
     if len(with_msp) >= FEWEST:  # Spearman's, of accuracy and MSP; 0 if one of them is constant
         yield Quantity(
@@ -268,9 +270,14 @@ def _rank_gain(x: np.ndarray, score: int) -> np.ndarray:
     return (ranks[_MSP] - ranks[score]) / critical_difference(len(SCORES), len(x))
 
 
-def _regret(x: np.ndarray, axes: tuple[int, int] = (0, 1)) -> np.ndarray:
-    """Return the largest loss in a row by the column that is best on average."""
-    errors = x[:, _ERRORS].transpose(*axes, 2)
+def _regret(
+    x: np.ndarray, axes: tuple[int, int] = (0, 1), left_out: int | tuple[()] = ()
+) -> np.ndarray:
+    """Return the largest loss in a row by the column that is best on average.
+
+    `left_out` is the number of a score that does not count.
+    """
+    errors = np.delete(x[:, _ERRORS], left_out, axis=1).transpose(*axes, 2)
     best = errors.mean(axis=0).argmin(axis=0)  # one choice for each replicate
     kept = np.take_along_axis(errors, best[None, None], axis=1)[:, 0]
     return (kept - errors.min(axis=1)).max(axis=0)
@@ -419,7 +426,7 @@ def consistent():
     existential=True,
     source="Tables 1 and 2, figure 4",
     check="on some network, the score that is best on average over them is worse than another by"
-    " > 0.01 of average DER99",
+    " > 0.01 of average DER99; KNN does not count, since its two readings differ by more",
     needs="two networks with all of the paper's scores",
 )
 def architecture():

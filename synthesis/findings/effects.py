@@ -18,7 +18,6 @@ from helpers.tables import printed_numbers, results
 from synthesis import front
 from synthesis.findings.intervals import (
     Interval,
-    correlation,
     over_both,
     over_images,
     over_runs,
@@ -84,9 +83,14 @@ def mean_ranks(read: Read) -> dict[str, pd.DataFrame]:
     return {kind: _ranked(read, *measure) for kind, measure in KINDS.items()}
 
 
-def _ranked(read: Read, test_set: str, metric: str, less_is_better: bool) -> pd.DataFrame:
+def of_baseline(read: Read, test_set: str, metric: str) -> pd.DataFrame:
+    """Return the rows of all scores of the published networks, before any calibration."""
     rows = read("pretrained/synthesis", test_set=test_set, metric=metric, variant="primary")
-    rows = rows[rows["method"].str.startswith("baseline/") & (rows["calibration"] != "after")]
+    return rows[rows["method"].str.startswith("baseline/") & (rows["calibration"] != "after")]
+
+
+def _ranked(read: Read, test_set: str, metric: str, less_is_better: bool) -> pd.DataFrame:
+    rows = of_baseline(read, test_set, metric)
     rows = rows.assign(score=rows["method"].str.partition("/")[2])
     values = rows.pivot(index="score", columns="backbone", values="value")
     drawn = rows.pivot(index="score", columns="backbone", values="bootstrap")
@@ -116,7 +120,14 @@ def all_rounders(read: Read) -> Numbers:
             f"msp_{kind}": Interval(*table.loc["msp"]),
         }
     first = Interval(*ranks["far"].loc[worst.index[0]])
-    return numbers | {"ahead": _apart(numbers["msp_far"], first)}
+    numbers["ahead"] = _apart(numbers["msp_far"], first)
+    areas = by_method(of_baseline(read, *KINDS["mistakes"][:2]))
+    msp = areas["baseline/msp"]
+    return numbers | {
+        "area": 100 * msp["value"].mean(),
+        "lost_first": difference(areas[f"baseline/{worst.index[0]}"], msp),
+        "lost_second": difference(areas[f"baseline/{worst.index[1]}"], msp),
+    }
 
 
 def _apart(first: Interval, second: Interval) -> Interval:
@@ -124,34 +135,40 @@ def _apart(first: Interval, second: Interval) -> Interval:
     return Interval(first.value - second.value, first.low - second.high, first.high - second.low)
 
 
-def error_rates(read: Read, *, ours: bool = False) -> pd.DataFrame:
-    """Return the average DER99 of each score on each published network of CIFAR-10, or on ours."""
-    rows = read("pretrained/human_centric", test_set="average", metric="der99", data_set="cifar10",
-                variant=list(THRESHOLDS.values()))  # fmt: skip
+def error_rates(read: Read, metric: str = "der99") -> dict[str, pd.DataFrame]:
+    """Return the average error rates by threshold, at the paper's weights of the sets.
+
+    Float64 [networks, scores and rules] of the normally trained networks of CIFAR-10, with a
+    threshold from training and from fresh images.
+    """
+    rows = read("pretrained/human_centric", data_set="cifar10")
     rows = rows[~rows["backbone"].str.contains("+", regex=False)]  # without fine-tuned ones
-    return rows[rows["backbone"].str.contains("openset") == ours]
+    return {
+        threshold: weighted_cases(rows[rows["variant"] == variant], metric).dropna(axis=1)
+        for threshold, variant in THRESHOLDS.items()
+    }
 
 
 @effect
 def better_than_msp(read: Read) -> Numbers:
     """Compare the errors of NCI and fDBD with those of MSP, with two kinds of thresholds."""
-    rows = error_rates(read)
-    numbers: Numbers = {"networks": rows["backbone"].nunique()}
-    changes = []
-    for threshold, variant in THRESHOLDS.items():
-        methods = by_method(rows[rows["variant"] == variant])
-        networks = {name: group.set_index("backbone")["value"] for name, group in methods.items()}
+    rates = error_rates(read)
+    numbers: Numbers = {}
+    for threshold, cases in rates.items():
         for score in ("nci", "fdbd"):
-            numbers[f"{score}_{threshold}"] = difference(methods[score], methods["msp"])
-            changes += [*(networks[score] - networks["msp"])]
-    cases = weighted_cases(read("pretrained/human_centric", data_set="cifar10", variant=FRESH))
-    normal = cases[~cases.index.str.contains("+", regex=False)].dropna(axis=1)
-    compared = compare(normal)
-    numbers |= {"rule": compared.rule, "lowest": compared.lowest_rate, "every": compared.networks}
-    ours = error_rates(read, ours=True).query("variant == 'primary'")
-    ours = 100 * ours.pivot(index="backbone", columns="method", values="value")
-    numbers |= {f"{score}_ours": (ours[score] - ours["msp"]).max() for score in ("nci", "fdbd")}
-    return numbers | {"smallest": -100 * max(changes)}
+            change = 100 * (cases[score] - cases["msp"])
+            numbers[f"{score}_{threshold}"] = over_runs(change)
+            numbers[f"{score}_{threshold}_most"] = change.max()
+    strict = compare(rates["fresh"])
+    loose = compare(error_rates(read, "der95")["fresh"])
+    return numbers | {
+        "networks": strict.networks,
+        "scores": strict.scores,
+        "rule": strict.rule,
+        "lowest": strict.lowest_rate,
+        "loose": loose.lowest_rate,
+        "below": loose.below,
+    }
 
 
 @effect
@@ -162,17 +179,21 @@ def fresh_threshold(read: Read) -> Numbers:
         f"{score}_rejects": Interval(*(100 * (1 - kept.loc[score, "kept"].iloc[[0, 2, 1]])))
         for score in ("msp", "energy")
     }
-    errors = error_rates(read)
-    places = errors.pivot_table("value", "method", "variant").rank()
-    numbers: Numbers = {"scores": len(places), "networks": errors["backbone"].nunique()}
-    for threshold, variant in THRESHOLDS.items():
-        numbers[f"place_{threshold}"] = float(places.loc["msp", variant])
+    errors = read("pretrained/human_centric", metric="der99", data_set="cifar10",
+                  test_set=["test", "average"], variant=list(THRESHOLDS.values()))  # fmt: skip
+    errors = errors[~errors["backbone"].str.contains("+", regex=False)]
+    means = errors.pivot_table("value", "method", ["test_set", "variant"])
+    places = means.rank().loc["msp"]
+    numbers: Numbers = {"scores": len(means), "networks": errors["backbone"].nunique()}
+    for test_set in ("test", "average"):
+        for threshold, variant in THRESHOLDS.items():
+            numbers[f"{test_set}_{threshold}"] = places[test_set, variant]
     promised = 100 * (1 - front.KEEP)
     beyond = Interval(*(end - promised for end in rejected["msp_rejects"]))
-    msp = errors[errors["method"] == "msp"]
+    msp = errors.query("method == 'msp' and test_set == 'average'")
     training, fresh = (msp[msp["variant"] == variant] for variant in THRESHOLDS.values())
-    numbers |= {"promised": promised, "beyond": beyond, "raised": difference(fresh, training)}
-    return numbers | rejected
+    raised = difference(fresh, training)
+    return numbers | rejected | {"promised": promised, "beyond": beyond, "raised": raised}
 
 
 def trained(read: Read, test_set: str, metric: str) -> pd.DataFrame:
@@ -213,19 +234,30 @@ def own_mistakes(read: Read) -> Numbers:
     return numbers | {"near": against_baseline(trained(read, "near", "auroc"), "ensemble")}
 
 
+#: By how many nats a network that learned little is behind the best one.
+LATE = 1.0
+#: The measures of `improvements`: our test set, the paper's, and the metric.
+COMPARED = {
+    "union": ("paper_union", "union", "aurc"),
+    "mistakes": ("test", "test", "aurc"),
+    "near": ("near", "near", "auroc"),
+}
+
+
 def improvements(read: Read) -> pd.DataFrame:
-    """Return by how much of the baseline's AURC each method lowers it, here and in the paper."""
+    """Return by how much of the baseline's error each method lowers it, here and in the paper.
+
+    The error is the AURC, and 1 minus the AUROC of near images.
+    """
     printed = printed_numbers.load("unknown_detection").query("data_set == 'CIFAR-40'")
     columns = {}
-    for kind, (ours, printed_set) in {
-        "union": ("paper_union", "union"),
-        "mistakes": ("test",) * 2,
-    }.items():
-        rows = trained(read, ours, "aurc").query("variant == 'primary'")
-        paper = printed[(printed["metric"] == "aurc") & (printed["test_set"] == printed_set)]
+    for kind, (ours, printed_set, metric) in COMPARED.items():
+        rows = trained(read, ours, metric).query("variant == 'primary'")
+        paper = printed[(printed["metric"] == metric) & (printed["test_set"] == printed_set)]
         for source, table in (("here", rows), ("paper", paper)):
-            means = table.groupby("method", sort=False)["value"].mean()
-            columns[kind, source] = 100 * (1 - means / means["baseline"])
+            errors = table.groupby("method", sort=False)["value"].mean()
+            errors = 1 - errors if metric == "auroc" else errors
+            columns[kind, source] = 100 * (1 - errors / errors["baseline"])
     return pd.DataFrame(columns).dropna().drop("baseline")
 
 
@@ -233,13 +265,10 @@ def improvements(read: Read) -> pd.DataFrame:
 def as_in_the_paper(read: Read) -> Numbers:
     """Correlate the methods' improvements over the baseline, here and in the paper."""
     table = improvements(read)
-    union = table["union"]
-    mistakes = table["mistakes"]
-    return {
-        "methods": len(table),
-        "union": correlation(union["paper"], union["here"]),
-        "mistakes": rank_correlation(mistakes["paper"], mistakes["here"]),
-    }
+    numbers: Numbers = {"methods": len(table)}
+    for kind in COMPARED:
+        numbers[kind] = rank_correlation(table[kind, "paper"], table[kind, "here"])
+    return numbers
 
 
 @effect
@@ -272,22 +301,29 @@ def averaged_trials(read: Read) -> Numbers:
         for calibration in ("before", "after"):
             raised = values["ensemble", calibration] - values["primary", calibration]
             numbers[f"{metric}_{calibration}"] = over_runs(raised)
-    return numbers
+    trials = read("small/uimnet", backbone="resnet20", metric="nll", test_set="validation",
+                  method="erm")  # fmt: skip
+    losses = trials.groupby("variant")["value"].mean()
+    weak = int((losses > losses.min() + LATE).sum())
+    return numbers | {"weak": weak, "nll_best": losses.min(), "nll_worst": losses.max()}
 
 
 @effect
 def one_quantile(read: Read) -> Numbers:
     """Compare the errors of FPR95, predicted from one quantile and from the Gscore."""
-    methods = {"share": "msp/statistic_share", "gscore": "msp/ude_wasserstein"}
     rows = read("pretrained/gscore", metric="rmse_fpr95", data_set="cifar10",
-                method=list(methods.values()), variant=["primary", "mixed"])  # fmt: skip
-    errors = 100 * rows.pivot_table("value", "backbone", ["variant", "method"])
-    numbers: Numbers = {"networks": len(errors)}
-    for name, method in methods.items():
-        numbers |= {name: over_runs(errors["primary", method])}
-        numbers |= {f"{name}_mixed": over_runs(errors["mixed", method])}
-    share, gscore = (errors["primary", method] for method in methods.values())
-    return numbers | {"less": over_runs(share - gscore)}
+                variant=["primary", "mixed"])  # fmt: skip
+    rows = rows.join(rows["method"].str.split("/", expand=True).set_axis(["score", "by"], axis=1))
+    cell = ["backbone", "score", "variant"]
+    errors = 100 * rows.pivot_table("value", cell, "by")[["statistic_share", "ude_wasserstein"]]
+    errors = errors.set_axis(["share", "gscore"], axis=1).dropna()
+    fixed = errors.xs("primary", level="variant")
+    less = (fixed["share"] - fixed["gscore"]).unstack("score")
+    numbers: Numbers = {"networks": len(less), "detectors": less.shape[1]}
+    for name in errors:
+        numbers[name] = over_runs(fixed[name].xs("msp", level="score"))
+        numbers[f"{name}_mixed"] = over_runs(errors[name].xs(("msp", "mixed"), level=cell[1:]))
+    return numbers | {"less": over_runs(less["msp"]), "all": over_runs(less.mean(axis=1))}
 
 
 @effect

@@ -71,18 +71,6 @@ def over_both(
     return Interval(float(value), float(value - half), float(value + half))
 
 
-def correlation(first: Sequence[float], second: Sequence[float]) -> Interval:
-    """Return Pearson's correlation with Fisher's interval.
-
-    >>> f"{correlation([1, 2, 3, 4, 5], [1, 2, 3, 5, 4]):.2f}"
-    '0.90 [0.09, 0.99]'
-    """
-    from scipy import stats
-
-    result = stats.pearsonr(first, second)
-    return Interval(float(result.statistic), *map(float, result.confidence_interval()))
-
-
 def rank_correlation(first: Sequence[float], second: Sequence[float]) -> Interval:
     """Return Spearman's correlation of four or more pairs, with an interval (Bonett, Wright 2000).
 

@@ -27,7 +27,8 @@ def by_share(table: pd.DataFrame, detector: str = "msp", variant: str = DRAWN) -
     -------
     DataFrame
         One row for each question, estimator and number; one column for each group of `BIN_TITLES`,
-        and ``all``.  Numbers are per cent or points; empty groups are NaN.
+        and ``all``.  Numbers are per cent or points; empty groups are NaN.  Errors of AUROC and
+        FPR95 are of the mixtures that the regression answers.
     """
     names = table["method"].str.partition("/")
     rows = table.assign(kind=names[2])[(names[0] == detector) & (table["variant"] == variant)]
@@ -49,10 +50,11 @@ def by_share(table: pd.DataFrame, detector: str = "msp", variant: str = DRAWN) -
 
     for metric, title in (("auroc", "AUROC"), ("fpr95", "FPR95")):
         truth = column("truth", metric)
+        answered = column("curve_regression", f"{_ENDS[0]}_{metric}").notna()
         for estimator in ESTIMATORS:
             value, low, high = (column(estimator, f"{end}_{metric}") for end in _ENDS)
             words = title, _TITLES[estimator]
-            add(*words, "error (RMSE)", (value - truth) ** 2, root=True)
+            add(*words, "error (RMSE)", ((value - truth) ** 2).where(answered), root=True)
             add(*words, "intervals that hold", _holds(low, truth, high))
             add(*words, "answers", value.notna().where(truth.notna()).astype(float))
     truth = column("share", "truth")

@@ -15,7 +15,7 @@ from synthesis import findings, front
 from synthesis.findings import __main__ as command
 from synthesis.findings import front_page
 from synthesis.findings.effects import EFFECTS, against_baseline
-from synthesis.findings.intervals import Interval, correlation, over_both, over_runs
+from synthesis.findings.intervals import Interval, over_both, over_runs
 from synthesis.findings.slider import slider
 
 
@@ -106,7 +106,6 @@ def test_intervals_over_runs_images_and_pairs():
     alone = over_both(0.0, 1.0, 10)
     both = over_both(0.0, 1.0, 10, [-1.0, 1.0])
     assert both.high == approx(np.sqrt(2) * alone.high)
-    assert correlation([1, 2, 3, 4], [4, 3, 2, 1]).value == approx(-1)
     assert not Interval(0.1, -0.1, 0.3).has_a_sign
     assert Interval(-0.2, -0.3, -0.1).has_a_sign
 

@@ -54,8 +54,9 @@ def test_the_main_table_leaves_out_missing_scores_and_has_both_constant_rules(ta
         records.append(record("network", "accuracy", "corrupted", 0.25, model=model))
         for test_set in ("test", "input-shifted", "label-shifted", "digits", "average"):
             unknown = 0.5 * (test_set == "label-shifted")
-            records.append(record("msp", "der99", test_set, unknown, model=model))
-            records.append(record("knn", "der99", test_set, 0.125, model=model))
+            for metric in tables.METRICS:
+                records.append(record("msp", metric, test_set, unknown, model=model))
+                records.append(record("knn", metric, test_set, 0.125, model=model))
     failed = {"metric": "failed", "test_set": "test", "notes": "it failed"}
     records = [each for each in records if (each["method"], each["backbone"]) != ("knn", "vit2")]
     records.append(record("knn", "failed", "test", 1.0, model="vit2") | failed)
@@ -64,13 +65,14 @@ def test_the_main_table_leaves_out_missing_scores_and_has_both_constant_rules(ta
     rows = shown.frame()
     assert rows.index.tolist() == ["MSP", "KNN", "accept everything", "reject everything"]
     # the two networks with both scores are correct on 62.5 % of the test images
-    column = rows["average DER99, %"].tolist()
     rejecting = (62.5 + 3 * 25) / 8
-    assert column == ["25.0", "12.5", f"{100 - rejecting:.1f}", f"{rejecting:.1f}"]
+    for name in tables.METRICS.values():
+        column = rows[name].tolist()
+        assert column == ["25.0", "12.5", f"{100 - rejecting:.1f}", f"{rejecting:.1f}"]
     # the paper's number is in the next column, and each cell has one number
-    assert rows.columns[1] == "average DER99, % (paper)"
+    assert [*rows.columns] == ["DER95", "DER95 (paper)", "DER99", "DER99 (paper)"]
     assert not rows.apply(lambda cells: cells.str.contains(r"[ (;]")).any(axis=None)
-    assert shown.caption.startswith("Average DER99 (detection error rate) of 2 networks")
+    assert shown.caption.startswith("Average detection error rate (DER) of 2 networks")
     assert shown.caption.endswith("Failed: knn of vit2 (it failed).")
     assert len(tables.each_network(table)["primary"].frame()) == 3
 
