@@ -1,6 +1,7 @@
-"""Tables on the page of fidelity: calibration errors, and SVHN next to the paper."""
+"""Tables on the page of fidelity: calibration errors, and sets next to the paper."""
 
 import numpy as np
+import pytest
 
 from helpers.files import project_root
 from helpers.metrics.calibration import calibration_error
@@ -12,6 +13,8 @@ SMALL = project_root() / "results/small"
 
 
 def with_spread(values, spread):
+    if not np.size(values):
+        return "–"
     return f"{100 * np.mean(values):.1f}" + (f" ± {100 * spread:.1f}" if spread > 0 else "")
 
 
@@ -27,14 +30,19 @@ def test_the_page_shows_the_calibration_errors_of_the_committed_answers():
         assert cell.strip(" |") == with_spread(errors, np.std(errors) * np.sqrt(1.25)), name
 
 
-def test_the_page_shows_svhn_next_to_the_paper():
+SETS = {"svhn": "SVHN", "near": "near", "dtd_subset": "DTD", "gaussian": "Gaussian Noise"}
+
+
+@pytest.mark.parametrize("test_set", SETS)
+def test_the_page_shows_each_set_next_to_the_paper(test_set):
     rows = results.read(SMALL / "unknown_detection.parquet").query("variant == 'primary'")
-    printed = printed_numbers.load("unknown_detection").query("test_set == 'SVHN'")
+    printed = printed_numbers.load("unknown_detection").query("table == '5'")
+    printed = printed[printed["test_set"] == SETS[test_set]]
     for name, method in methods.NINE.items():
         cells = [method.title]
         for metric in ("auroc", "fpr_at_tpr"):
             where = f"method == {name!r} and metric == {metric!r}"
-            values = rows.query(f"{where} and test_set == 'svhn'")["value"]
+            values = rows.query(f"{where} and test_set == {test_set!r}")["value"]
             of_paper = printed.query(where).iloc[0]
             cells.append(with_spread(values, values.std()))
             cells.append(with_spread(of_paper["value"], of_paper["std"]))
