@@ -61,9 +61,10 @@ def clustered_interval(happened, groups, *, confidence: float = 0.95) -> tuple[f
 
     .. math:: \frac{G}{G - 1} \sum_g \Big( \sum_{i \in g} (y_i - p) \Big)^2 / N^2
 
-    with G groups.  t has as many degrees of freedom as groups with an event, or as groups without
-    one, since a few events tell little about their noise; at most :math:`N^2 / \sum_g n_g^2 - 1`.
-    If all images of a group are equal, this is the number of images minus 1, and it is never less.
+    with G groups.  There are at least :math:`D = N^2 / \sum_g n_g^2` independent images: as many as
+    groups, if these have one size and all images of a group are equal.  t has as many degrees of
+    freedom as groups with an event, or as groups without one, since a few events show little of
+    their noise; at most D − 1.
 
     Examples
     --------
@@ -71,6 +72,8 @@ def clustered_interval(happened, groups, *, confidence: float = 0.95) -> tuple[f
     >>> low, high = clustered_interval(twice, np.arange(10) // 2)
     >>> round(low, 2), round(high, 2)  # as of five images
     (0.28, 0.99)
+    >>> [round(end, 2) for end in clustered_interval([True, True, False], ["a", "a", "a"])]
+    [0.0, 1.0]
     >>> one = np.arange(1500) > 0  # in 30 groups
     >>> [round(low, 2) for low, _ in (clustered_interval(one, np.arange(1500) // 50),)]
     [0.9]
@@ -81,7 +84,7 @@ def clustered_interval(happened, groups, *, confidence: float = 0.95) -> tuple[f
     value = happened.mean()
     noise = (np.bincount(which, happened - value) ** 2).sum() / count**2
     effective = count**2 / (sizes.astype(float) ** 2).sum()
-    if noise:
+    if noise and len(sizes) > 1:  # of one group, rounding leaves a little noise
         noise *= len(sizes) / (len(sizes) - 1)
         events = np.bincount(which, happened)
         freedom = min((events > 0).sum(), (events < sizes).sum(), effective - 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import logging
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -198,17 +198,22 @@ def folder_splits(path: str | os.PathLike) -> dict[str, Path]:
         raise FileNotFoundError(f"image folder {path}: no such folder")
     if _annotations(path).is_file():
         return {split: path / split for split in ("train", "val") if (path / split).is_dir()}
-    folders = {entry.name: entry for entry in path.iterdir() if entry.is_dir()}
+    folders = _visible_folders(path)
     splits = {split: folders.pop(split) for split in FOLDER_SPLITS if split in folders}
-    nested = any(entry.is_dir() for split in splits.values() for entry in split.iterdir())
-    if not splits or (not nested and any(map(_has_images, folders.values()))):
-        return {"test": path}
-    return splits
+    if splits and (any(map(_visible_folders, splits.values())) or not _has_images(folders)):
+        return splits
+    return {"test": path}
 
 
-def _has_images(folder: Path) -> bool:
-    """Return whether there is an image in a visible folder."""
-    return not is_hidden(folder.name) and any(map(is_image, folder.rglob("*")))
+def _has_images(folders: Mapping[str, Path]) -> bool:
+    """Return whether a folder has an image."""
+    return any(map(list_images, folders.values()))
+
+
+def _visible_folders(path: Path) -> dict[str, Path]:
+    """Return the subfolders that are not hidden, by name."""
+    entries = {entry.name: entry for entry in path.iterdir() if entry.is_dir()}
+    return {name: entry for name, entry in entries.items() if not is_hidden(name)}
 
 
 def _annotations(path: Path) -> Path:

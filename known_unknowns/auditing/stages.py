@@ -15,7 +15,7 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
-from scipy.special import log_softmax
+from scipy.special import log_softmax, stdtrit
 
 from helpers import metrics
 from helpers.checks import known_name, open_share, positive_number, whole_number
@@ -132,7 +132,7 @@ class Measurement(Choice):
     @property
     def watched(self) -> np.ndarray | slice:
         """Measuring images that a rejector keeps: all, or one held-out image of each group."""
-        return self.independent if self.inputs.grouped else slice(None)
+        return np.sort(self.independent) if self.inputs.grouped else slice(None)  # in random order
 
     @property
     def unknown(self) -> dict[str, np.ndarray]:
@@ -333,9 +333,11 @@ def _needs_temperature(
     rows = np.arange(len(labels))
     excess = logits[rows, labels] - expected[:, 0]
     which = rows
+    least = 2.0
     if groups is not None:
         which = np.unique(groups, return_inverse=True)[1]
         variance = max(variance, (np.bincount(which, excess) ** 2).sum())
+        least = stdtrit(which.max(), 0.975)
     gains = np.zeros(len(labels))
     for half in (which % 2 == 0, which % 2 == 1):
         with warnings.catch_warnings():
@@ -345,7 +347,7 @@ def _needs_temperature(
         gains[half] = gained[rows, labels][half]
     of_draws = np.bincount(which, gains)
     clear = of_draws.mean() > of_draws.std() / np.sqrt(len(of_draws))
-    return bool(abs(excess.sum()) > 2 * np.sqrt(variance) and clear)
+    return bool(abs(excess.sum()) > least * np.sqrt(variance) and clear)
 
 
 def measure(choice: Choice) -> Measurement:

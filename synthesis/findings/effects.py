@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 
 from helpers.papers.human_centric.parameters import FRESH
-from helpers.papers.human_centric.tables import weighted_cases
 from helpers.tables import printed_numbers, results
 from synthesis import front
 from synthesis.findings.intervals import (
@@ -24,7 +23,7 @@ from synthesis.findings.intervals import (
     rank_correlation,
 )
 from synthesis.spread import WITHOUT_RUN, jackknife
-from synthesis.without_score import compare
+from synthesis.without_score import compare, rates
 
 Read = Callable[..., pd.DataFrame]
 Numbers = dict[str, Any]
@@ -135,32 +134,18 @@ def _apart(first: Interval, second: Interval) -> Interval:
     return Interval(first.value - second.value, first.low - second.high, first.high - second.low)
 
 
-def error_rates(read: Read, metric: str = "der99") -> dict[str, pd.DataFrame]:
-    """Return the average error rates by threshold, at the paper's weights of the sets.
-
-    Float64 [networks, scores and rules] of the normally trained networks of CIFAR-10, with a
-    threshold from training and from fresh images.
-    """
-    rows = read("pretrained/human_centric", data_set="cifar10")
-    rows = rows[~rows["backbone"].str.contains("+", regex=False)]  # without fine-tuned ones
-    return {
-        threshold: weighted_cases(rows[rows["variant"] == variant], metric).dropna(axis=1)
-        for threshold, variant in THRESHOLDS.items()
-    }
-
-
 @effect
 def better_than_msp(read: Read) -> Numbers:
     """Compare the errors of NCI and fDBD with those of MSP, with two kinds of thresholds."""
-    rates = error_rates(read)
     numbers: Numbers = {}
-    for threshold, cases in rates.items():
+    for threshold, variant in THRESHOLDS.items():
+        cases = rates(variant)
         for score in ("nci", "fdbd"):
             change = 100 * (cases[score] - cases["msp"])
             numbers[f"{score}_{threshold}"] = over_runs(change)
             numbers[f"{score}_{threshold}_most"] = change.max()
-    strict = compare(rates["fresh"])
-    loose = compare(error_rates(read, "der95")["fresh"])
+    strict = compare(rates(FRESH))
+    loose = compare(rates(FRESH, "der95"))
     return numbers | {
         "networks": strict.networks,
         "scores": strict.scores,

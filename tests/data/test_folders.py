@@ -180,6 +180,7 @@ def test_another_folder_is_verified_although_names_sizes_and_times_are_equal(fol
 def test_a_class_may_be_called_train(folder):
     """Beside other classes and without subfolders, it is no split."""
     (folder / "ant").rename(folder / "train")
+    (folder / "train" / ".thumbnails").mkdir()
     assert [*ImageStream.scan(folder).class_names] == ["bee", "cow", "train"]
 
 
