@@ -453,8 +453,8 @@ def measure_out_domain(
     """Yield the out-domain metrics of one measure.
 
     `values` are the scores of `SETS`, `weights` the bootstrap weights [replicates, images] of
-    ``test`` and ``out``; the threshold keeps the share `keep` of the validation images.  InAsOut and
-    OutAsIn are 1 minus InAsIn and 1 minus OutAsOut.
+    ``test`` and ``out``; the threshold keeps the share `keep` of the validation images.  InAsOut
+    and OutAsIn are 1 minus InAsIn and 1 minus OutAsOut.
     """
     known = values["test"]
     unknown = values["out"]
