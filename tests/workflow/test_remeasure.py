@@ -22,7 +22,7 @@ def test_the_rows_equal_those_of_the_whole_search(split):  # noqa: F811
     models = experiment.models(parameters, part, {0: split})
     choice = experiment.outputs(parameters, part, {0: split}, models)
     again = remeasure.rows(parameters, part, 0, choice.variants[0, "primary"]).set_index("row")
-    assert len(again) == 10  # five metrics before and after the scaling
+    assert len(again) == 6  # three metrics before and after the scaling
     same = ["value", "images", "metric", "calibration"]
     pd.testing.assert_frame_equal(again[same], expected.loc[again.index, same])
 
