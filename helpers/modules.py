@@ -73,7 +73,8 @@ def code(names: Iterable[str], root: Path = ROOT) -> str:
     """
     modules = _closure(names, root, beyond=BY_CONTENT)
     texts = [modules[name].text for name in sorted(modules)]
-    packages = {module.file.parent for module in modules.values() if _is_package(module)}
+    paths = [module.file for module in modules.values()]
+    packages = {path.parent for path in paths if path.name == "__init__.py"}
     texts += [file.read_text("utf-8") for file in _tables(packages)]
     return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:16]
 
@@ -127,10 +128,6 @@ def _stems(folder: Path) -> set[str]:
     """Return the names of the modules in a package's folder."""
     packages = {file.parent.name for file in folder.glob("*/__init__.py")}
     return packages | {file.stem for file in folder.glob("*.py")} - {"__init__"}
-
-
-def _is_package(module: Module) -> bool:
-    return module.file.name == "__init__.py"
 
 
 def _tables(folders: Iterable[Path]) -> list[Path]:

@@ -255,8 +255,7 @@ def listing(path: str | os.PathLike, split: str) -> tuple[Path, list[str], dict]
     named = set(annotated.values())
     for key, root in splits.items():
         if not (annotated and key == "val"):
-            folders = [entry.name for entry in root.iterdir() if entry.is_dir()]
-            named.update(folder for folder in folders if not is_hidden(folder))
+            named.update(_visible_folders(root))
     names = sorted(named)
     labels = {name: label for label, name in enumerate(names)}
     if annotated and split == "val":

@@ -96,7 +96,7 @@ def facts(audit: Audit) -> dict:
     accepted = deployed.ood_accepted if deployed else {}
     confirmed = audit.confirmed.to_dict("records")
     areas = [row for row in confirmed if row["metric"] == "auroc"]
-    draws = guarantees.independent_draws(len(audit.measuring), inputs.groups_of(audit.measuring))
+    draws = audit.sample.draws
     labels = np.bincount(inputs.validation.labels)
     recalls = sorted(audit.classes, key=lambda row: (not row.images, row.right[0]))
     beyond = [row for row in audit.classes if row.beyond]

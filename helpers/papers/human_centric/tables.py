@@ -117,16 +117,15 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
     scores = [name for name in PAPER_METHODS if name in every]
     every = every[[*scores, ACCEPT, REJECT]].dropna()
     ours = every[[ModelName.parse(name).strategy == "normal" for name in every.index]]
+    fresh = table[table["variant"] == FRESH]
     means = {}
     for metric, title in METRICS.items():
-        rates = {title: weighted_cases(primary, metric), f"{title} (paper)": printed_cases(metric)}
-        if table["variant"].eq(FRESH).any():
-            fresh = table[table["variant"] == FRESH]
-            rates[f"{title}, fresh threshold"] = weighted_cases(fresh, metric)
-        for column, of_networks in rates.items():
-            networks = of_networks.index if "paper" in column else ours.index
-            means[column] = 100 * of_networks.loc[networks].mean()
-    wide = pd.DataFrame(means).loc[[*ours]].map("{:.1f}".format).replace("nan", "")
+        means[title] = weighted_cases(primary, metric).loc[ours.index].mean()
+        means[f"{title} (paper)"] = printed_cases(metric).mean()
+        if len(fresh):
+            of_fresh = weighted_cases(fresh, metric).loc[ours.index]
+            means[f"{title}, fresh threshold"] = of_fresh.mean()
+    wide = (100 * pd.DataFrame(means)).loc[[*ours]].map("{:.1f}".format).replace("nan", "")
     wide = wide.rename(PAPER_METHODS)
     accuracies = primary[primary["metric"] == "accuracy"]
     correct = accuracies.pivot_table("value", "backbone", "test_set").loc[ours.index]
