@@ -57,14 +57,19 @@ def clustered_interval(happened, groups, *, confidence: float = 0.95) -> tuple[f
     r"""Return the confidence interval of a share if the images of a group are similar.
 
     It is the interval of `clopper_pearson` for the number of independent images with the same
-    noise, corrected by Student's t (Korn and Graubard 1998).  The noise of the share p is
+    noise, corrected by Student's t (Korn and Graubard 1998).  The noise of the share p is that of
+    the jackknife
 
-    .. math:: \frac{G}{G - 1} \sum_g \Big( \sum_{i \in g} (y_i - p) \Big)^2 / N^2
+    .. math:: \frac{G - 1}{G} \sum_g \Big( \frac{\sum_{i \in g} (y_i - p)}{N - n_g} \Big)^2
 
-    with G groups.  There are at least :math:`D = N^2 / \sum_g n_g^2` independent images: as many as
-    groups, if these have one size and all images of a group are equal.  t has as many degrees of
-    freedom as groups with an event, or as groups without one, since a few events show little of
-    their noise; at most D − 1.
+    with G groups of :math:`n_g` images.  There are at least :math:`D = N^2 / \sum_g n_g^2`
+    independent images: as many as groups, if these have one size and all images of a group are
+    equal.  t has D − 1 degrees of freedom, but at most the number D of the events, or of the images
+    without an event: a few events show little of their noise.
+
+    In simulations, the interval holds in 95 % of the draws or more with groups of one size.  With
+    very unequal sizes (lognormal with σ = 1.5), it holds in 93 % or more, but in 89 % if events are
+    rare and whole groups have them.
 
     Examples
     --------
@@ -82,12 +87,14 @@ def clustered_interval(happened, groups, *, confidence: float = 0.95) -> tuple[f
     _, which, sizes = np.unique(groups, return_inverse=True, return_counts=True)
     count = len(happened)
     value = happened.mean()
-    noise = (np.bincount(which, happened - value) ** 2).sum() / count**2
-    effective = count**2 / (sizes.astype(float) ** 2).sum()
-    if noise and len(sizes) > 1:  # of one group, rounding leaves a little noise
-        noise *= len(sizes) / (len(sizes) - 1)
-        events = np.bincount(which, happened)
-        freedom = min((events > 0).sum(), (events < sizes).sum(), effective - 1)
+    effective = groups_of_one_size(sizes)
+    events = np.bincount(which, happened)
+    several = len(sizes) > 1
+    changes = np.bincount(which, happened - value) / (count - sizes) if several else np.zeros(1)
+    noise = (len(sizes) - 1) / len(sizes) * (changes**2).sum()
+    if noise:
+        mixed = min(groups_of_one_size(events), groups_of_one_size(sizes - events))
+        freedom = min(mixed, effective - 1)
         tail = (1 + open_share("confidence", confidence)) / 2
         correction = (ndtri(tail) / stdtrit(freedom, tail)) ** 2
         images = value * (1 - value) / noise * correction
@@ -102,6 +109,15 @@ def independent_draws(images: int, groups=None) -> int:
     (4, 2)
     """
     return images if groups is None else len(np.unique(groups))
+
+
+def groups_of_one_size(sizes: np.ndarray) -> float:
+    """Return the number of equal groups with the same noise as groups of these sizes (Kish 1965).
+
+    >>> groups_of_one_size(np.array([10, 10, 0])), groups_of_one_size(np.array([8, 1, 1, 2]))
+    (2.0, 2.057...)
+    """
+    return float(sizes.sum() ** 2 / np.square(sizes).sum())
 
 
 def images_needed(risk: float, confidence: float) -> int:
@@ -175,7 +191,9 @@ def risk_threshold(
     With groups, m and e are divided by the design effect (Korn and Graubard 1998): the noise of
     the error rate over groups, divided by its noise over independent images, but at least the
     effect among all images for groups of this size.  This is an approximation; simulations confirm
-    it.
+    it for groups of similar sizes.  With very unequal sizes (lognormal with σ = 1.5), the risk is
+    too large in up to 19 % of the draws instead of 5 %, if the score does not order the errors and
+    whole groups have them.
 
     Examples
     --------
@@ -401,8 +419,6 @@ def _count_accepted(
     `p_values` are of the hypotheses that the risk down to each rank is too large.
     """
     total = len(scores)
-    if not starts:  # too few images, even without an error
-        return 0, 0.0
     ends = np.append(scores[:-1] > scores[1:], True)
     moved = np.maximum(starts, ends.argmax() + 1)
     tested = np.union1d(np.flatnonzero(ends), moved - 1)

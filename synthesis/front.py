@@ -24,7 +24,7 @@ from helpers.tables.figures.style import RED
 from known_unknowns.bench import FeaturePack, values_on
 
 PICTURE = project_root() / "book" / "_static" / "front.png"
-SETS, SCORES, KINDS, _TITLE, _TEXT = content_of(__file__, "front").values()
+SETS, SCORES, KINDS, WORDS, _TITLE, _TEXT = content_of(__file__, "front").values()
 KEEP = 0.95
 _KEY = "numbers"  # of the picture's metadata
 _FONT: Any = {"font.family": "DejaVu Sans", "font.size": 13, "savefig.bbox": "standard"}

@@ -25,7 +25,7 @@ from helpers.papers import PAPERS, TIERS
 from helpers.tables import results
 from synthesis.claims import load_claims
 from synthesis.effects import ALL, Claim, Verdict
-from synthesis.preconditions import networks_in_words
+from synthesis.preconditions import networks_behind, networks_in_words
 from synthesis.reasons import Kind, Note, Reason, remark
 
 if TYPE_CHECKING:
@@ -221,11 +221,7 @@ def models(checks: pd.DataFrame, table: pd.DataFrame) -> str:
         return f"{networks_in_words(joint_networks)} on {sets}"
     cells = checks[(checks["data_set"] != ALL) & checks["effect"].notna()]
     cells = cells[cells["untestable"] == ""] if (cells["untestable"] == "").any() else cells
-    names = set(cells["backbone"])
-    joint = cells["backbone"].str.startswith("all ")  # a number over several networks
-    if joint.any():
-        behind = table.loc[table["data_set"].isin(cells.loc[joint, "data_set"]), "backbone"]
-        names = names - {*cells.loc[joint, "backbone"]} | {b for b in behind if "+" not in b}
+    names = networks_behind(cells, table)
     if not names:
         return ""
     words = networks_in_words(names) if len(names) > 1 else f"`{min(names)}`"

@@ -150,6 +150,21 @@ def count_networks(backbones: Iterable[str]) -> dict[str, int]:
     return dict(zip(PLURALS, map(len, (names, architectures, families)), strict=True))
 
 
+def networks_behind(numbers: pd.DataFrame, table: pd.DataFrame) -> set[str]:
+    """Return the networks behind numbers; all plain ones of a data set behind "all ...".
+
+    >>> numbers = pd.DataFrame({"data_set": ["a", "b"], "backbone": ["vit", "all sizes"]})
+    >>> table = pd.DataFrame({"data_set": "b", "backbone": ["resnet8", "resnet8+weights"]})
+    >>> sorted(networks_behind(numbers, table))
+    ['resnet8', 'vit']
+    """
+    joint = numbers["backbone"].str.startswith("all ").astype(bool)
+    if not joint.any():
+        return {*numbers["backbone"]}
+    behind = table.loc[table["data_set"].isin(numbers.loc[joint, "data_set"]), "backbone"]
+    return {*numbers.loc[~joint, "backbone"]} | {name for name in behind if "+" not in name}
+
+
 def networks_in_words(backbones: Iterable[str]) -> str:
     """Return the counts of `count_networks` in words."""
     counts = count_networks(backbones)

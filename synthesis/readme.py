@@ -1,5 +1,7 @@
 """The results in the READMEs, from the committed results tables, and the pictures.
 
+    python -m synthesis.readme
+
 The README gets the front picture and three findings as pictures, between markers.  The README of
 ``results/`` gets the main claims, each chapter's main table and the verdicts on all claims.
 """
@@ -78,3 +80,7 @@ def write() -> None:
     for path, text in texts.items():
         with atomic_path(path) as temporary:
             temporary.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write()

@@ -237,7 +237,7 @@ class Claims:
             joint: tuple[str, ...] = ()
             if "networks" in numbers:
                 joint = tuple(dict.fromkeys(numbers["networks"].explode().dropna()))
-            networks = joint or _networks_behind(numbers, table)
+            networks = joint or preconditions.networks_behind(numbers, table)
             weaker = [
                 replace(each, networks=joint).left_undecided(
                     *preconditions.weaknesses(each, networks, conditions)
@@ -252,15 +252,6 @@ class Claims:
                 weaker = [_name_stand_ins(each, numbers) for each in weaker]
             judged += weaker
         return judged
-
-
-def _networks_behind(numbers: pd.DataFrame, table: pd.DataFrame) -> tuple[str, ...]:
-    """Return the networks behind the numbers of a claim; all of a data set behind "all ..."."""
-    cells = {*zip(numbers["data_set"].tolist(), numbers["backbone"].tolist(), strict=True)}
-    names = {name for _, name in cells if not name.startswith("all ")}
-    if joint := [data_set for data_set, name in cells if name.startswith("all ")]:
-        names |= {*table.loc[table["data_set"].isin(joint), "backbone"]}
-    return tuple(names)
 
 
 def _agree(second: Second, judged: Iterable[Judged], others: Iterable[Judged]) -> list[Judged]:

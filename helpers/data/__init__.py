@@ -131,6 +131,17 @@ def splits(name: str) -> list[str]:
     return list(card_of(name).splits) if pack is None else pack_splits(pack)
 
 
+def split_for_tests(name: str) -> str:
+    """Return a data set's split for tests: ``test``, else ``val`` or ``sample``, else the first.
+
+    >>> split_for_tests("cifar10_mini")
+    'test'
+    """
+    card = find(name)
+    available = card.splits if card is not None and card.streamed else splits(name)
+    return next(split for split in ("test", "val", "sample", *available) if split in available)
+
+
 def locate(name: str, *, download: bool = False) -> Path | None:
     """Return the pack that `load` would read, or None where another source has the data set.
 

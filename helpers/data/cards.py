@@ -144,8 +144,8 @@ def find(name: str) -> Card | None:
 
 def card_of(name: str) -> Card:
     """Return the card of the data set `name`; refuse a name without a card."""
-    known_name("data set", name, [card.name for card in cards()])
-    return next(card for card in cards() if card.name == name)
+    of_name = {card.name: card for card in cards()}
+    return of_name[known_name("data set", name, of_name)]
 
 
 def remedy(name: str) -> str:

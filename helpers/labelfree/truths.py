@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from helpers.checks import float_array
 from helpers.metrics import RankedGroups
@@ -25,10 +25,10 @@ METRICS: dict[str, Callable[[RankedGroups], float]] = {
 PREDICTED = ("auroc", "fpr95")
 
 
-def true_metrics(known, unknown) -> dict[str, float]:
-    """Return the six metrics of a detector on a mixture whose labels are known."""
+def true_metrics(known, unknown, names: Iterable[str] = tuple(METRICS)) -> dict[str, float]:
+    """Return metrics of a detector on a mixture whose labels are known."""
     groups = RankedGroups.of(known, unknown)
-    return {name: metric(groups) for name, metric in METRICS.items()}
+    return {name: METRICS[name](groups) for name in names}
 
 
 def confidence_metrics(confidence, scores) -> dict[str, float]:

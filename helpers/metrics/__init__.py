@@ -38,7 +38,7 @@ from helpers.metrics.thresholds import (
     domain_confusion,
     rejection_threshold,
 )
-from helpers.metrics.weighted_ranking import weighted_aurc, weighted_auroc, weighted_fpr_at_tpr
+from helpers.metrics.weighted_ranking import weighted_aurc, weighted_auroc, weighted_detection
 
 
 def __getattr__(name: str):

@@ -70,11 +70,7 @@ def domain_confusion(id_scores, ood_scores, threshold: float) -> DomainConfusion
     >>> domain_confusion([3, 2, 1, 0], [1, 0], 1)
     DomainConfusion(InAsIn=0.75, InAsOut=0.25, OutAsIn=0.5, OutAsOut=0.5)
     """
-    threshold = _threshold(threshold)
+    threshold = float(number("threshold", threshold))
     inside = float((float_array("id_scores", id_scores, finite=False) >= threshold).mean())
     outside = float((float_array("ood_scores", ood_scores, finite=False) >= threshold).mean())
     return DomainConfusion(inside, 1 - inside, outside, 1 - outside)
-
-
-def _threshold(threshold: float) -> float:
-    return float(number("threshold", threshold))

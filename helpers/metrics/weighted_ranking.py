@@ -181,10 +181,10 @@ def weighted_auroc(known, unknown, known_weights, unknown_weights) -> np.ndarray
     return weighted_detection(known, unknown, known_weights, unknown_weights)[0]
 
 
-def weighted_fpr_at_tpr(
+def weighted_detection(
     known, unknown, known_weights, unknown_weights, *, tpr: float = 0.95
-) -> np.ndarray:
-    """Return `fpr_at_tpr` with ``positive="known"``, once for each row of weights.
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return `auroc` and `fpr_at_tpr` with ``positive="known"``, once for each row of weights.
 
     The threshold of a replicate is the largest that keeps at least `tpr` of the known images,
     counted by their weights. Source: Liang et al. 2018, section 4.2.
@@ -198,26 +198,11 @@ def weighted_fpr_at_tpr(
 
     Returns
     -------
-    ndarray of float64, shape [B]
-        In [0, 1], lower is better.
+    tuple of two ndarrays of float64, shape [B]
+        AUROC, higher is better, and FPR, lower is better, in [0, 1].
 
     Examples
     --------
-    >>> known, unknown = [4, 3, 2, 1], [2.5, 0]
-    >>> weights = [[1, 1, 1, 1], [2, 2, 0, 0]]
-    >>> weighted_fpr_at_tpr(known, unknown, weights, [[1, 1], [1, 1]], tpr=0.75)
-    array([0.5, 0. ])
-    """
-    return weighted_detection(known, unknown, known_weights, unknown_weights, tpr=tpr)[1]
-
-
-def weighted_detection(
-    known, unknown, known_weights, unknown_weights, *, tpr: float = 0.95
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return `weighted_auroc` and `weighted_fpr_at_tpr` of the same images, counted once.
-
-    Bit by bit the same as these; parameters and errors are theirs.
-
     >>> weights = [[1, 1, 1, 1], [2, 2, 0, 0]], [[1, 1], [1, 1]]
     >>> weighted_detection([4, 3, 2, 1], [2.5, 0], *weights, tpr=0.75)
     (array([0.75, 1.  ]), array([0.5, 0. ]))

@@ -108,7 +108,10 @@ class Model:
 
     @cached_property
     def parameters(self) -> int:
-        """The number of the weights of all networks."""
+        """The number of the weights of all networks.
+
+        The two heads of a distilled network are one here, with one bias for both.
+        """
         return sum(
             tensor.numel() for classifier in self.classifiers for tensor in classifier.parameters()
         )

@@ -4,7 +4,7 @@ https://github.com/uxlfoundation/oneDNN/issues/6035, open for the versions that 
 processors with AVX2 or AVX-512, with channels-last tensors, the gradient of the weights of a 1x1
 convolution that skips pixels and has fewer input channels than the kernel's block is written past
 its workspace.  That ends in a crash, in a loop without end, or silently in wrong gradients.
-`tests/networks/test_convolutions.py` looks for it, and for others of its kind.
+`tests/networks/test_safe_convolutions.py` looks for it, and for others of its kind.
 """
 
 from __future__ import annotations

@@ -91,14 +91,6 @@ class Pretrained:
         return self.classifier.head
 
     @property
-    def parameters(self) -> int:
-        """The number of weights.
-
-        The two heads of a distilled network are one here, with one bias for both.
-        """
-        return sum(tensor.numel() for tensor in self.classifier.parameters())
-
-    @property
     def device_name(self) -> str:
         """The device on which it computes, in words."""
         return device_name(self.device, self.threads)

@@ -1,4 +1,4 @@
-"""Scores of how likely an image is known; one small class per score, in files by theme.
+"""Scores of how likely an image is known; one small class per score, in the file of its name.
 
 A score has the methods of `Score`, an `info` record and the decorator `register`.  All files of
 this folder are imported, so a new file registers its scores.

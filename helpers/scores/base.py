@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _TITLES = {"cifar10": "CIFAR-10", "cifar100": "CIFAR-100", "imagenet": "ImageNet"}
 _REGISTRY: dict[str, type[Score]] = {}
+#: Rows of a block of products.
+_ROWS = 256
 #: Logits of a block without products.
 _NUMBERS = 2**16
 
@@ -116,7 +118,7 @@ def score(
     return score.score_samples(model.outputs(images) if outputs is None else outputs)
 
 
-def rowwise_product(rows: np.ndarray, matrix: np.ndarray, *, block: int = 256) -> np.ndarray:
+def rowwise_product(rows: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     """Return ``rows @ matrix``, float64 [N, M]; no row depends on the other rows, bit for bit.
 
     A library orders its sums by the shape of the product and the place of a row in it.  Here all
@@ -129,11 +131,11 @@ def rowwise_product(rows: np.ndarray, matrix: np.ndarray, *, block: int = 256) -
     """
     columns = matrix.T.astype(np.float64, copy=False)
     products = np.empty((len(rows), matrix.shape[1]))
-    for start in range(0, len(rows), block):
-        block_rows = rows[start : start + block]
-        filled = np.zeros((block, rows.shape[1]))
+    for start in range(0, len(rows), _ROWS):
+        block_rows = rows[start : start + _ROWS]
+        filled = np.zeros((_ROWS, rows.shape[1]))
         filled[: len(block_rows)] = block_rows
-        products[start : start + block] = (columns @ filled.T).T[: len(block_rows)]
+        products[start : start + _ROWS] = (columns @ filled.T).T[: len(block_rows)]
     return products
 
 

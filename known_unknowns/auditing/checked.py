@@ -316,13 +316,12 @@ def labels(
     return label_array(name, labels, classes=classes, length=length)
 
 
-def some_labels(
-    arrays: Mapping[str, np.ndarray], name: str, logits: np.ndarray, given: str
-) -> np.ndarray:
-    """Return labels as int64; −1 is for an image of no class, and −2 for one without a label.
+def some_labels(arrays: Mapping[str, np.ndarray], logits: np.ndarray, given: str) -> np.ndarray:
+    """Return `production_labels`: −1 is for an image of no class, and −2 for one without a label.
 
     Texts are names of classes, "-1" or "", and in numbers of pandas, NaN is for no label.
     """
+    name = "production_labels"
     values = arrays[name]
     if values.ndim == 1 and values.dtype.kind == "f":
         filled = np.where(np.isnan(values), NOT_LABELLED, values)

@@ -20,6 +20,7 @@ from helpers.outputs import Head, Outputs
 from known_unknowns.auditing import checked
 from known_unknowns.auditing.reading import read_arrays
 from known_unknowns.auditing.units import IMAGE, check_unit
+from known_unknowns.guarantees import groups_of_one_size
 
 if TYPE_CHECKING:
     from helpers.data import Images, ImageStream
@@ -123,6 +124,13 @@ class Inputs:
     def grouped(self) -> int:
         """Number of groups of validation images; 0 without groups."""
         return 0 if self.groups is None else len(np.unique(self.groups))
+
+    @property
+    def of_one_size(self) -> int:
+        """Number of groups of one size with the noise of these groups; 0 without groups."""
+        if self.groups is None:
+            return 0
+        return round(groups_of_one_size(np.unique(self.groups, return_counts=True)[1]))
 
     def groups_of(self, places: np.ndarray) -> np.ndarray | None:
         """Return the groups of some validation images; None without groups."""
@@ -233,9 +241,7 @@ audit takes logarithms (for a file also treat_as="probabilities")
     if production is not None:
         production_files = checked.column(arrays, "production_files", len(production))
     if production is not None and "production_labels" in arrays:
-        production_labels = checked.some_labels(
-            arrays, "production_labels", production.logits, given
-        )
+        production_labels = checked.some_labels(arrays, production.logits, given)
     return Inputs(
         source=source,
         validation=validation,

@@ -191,7 +191,6 @@ def with_labels(inputs: Inputs, path: Path) -> Inputs:
         texts[index] = row["label"].strip().removeprefix("'")
     labels = checked.some_labels(
         {"production_labels": texts.astype(str), "class_names": np.array(inputs.class_names)},
-        "production_labels",
         production.logits,
         "logits",
     )

@@ -9,8 +9,14 @@ import numpy as np
 import pandas as pd
 
 from helpers import scores
-from helpers.metrics import aurc, auroc, fpr_at_tpr, resample_weights, weighted_aurc
-from helpers.metrics.weighted_ranking import weighted_detection
+from helpers.metrics import (
+    aurc,
+    auroc,
+    fpr_at_tpr,
+    resample_weights,
+    weighted_aurc,
+    weighted_detection,
+)
 from helpers.outputs import Outputs
 from helpers.scores import Score
 from known_unknowns.auditing.inputs import LEAST, Inputs

@@ -24,7 +24,7 @@ from helpers.checks import (
 from helpers.outputs import Outputs
 from helpers.scores import Score, calibration
 from helpers.scores.calibration import ROUNDING, are_probabilities
-from known_unknowns.auditing.checked import looks_like
+from known_unknowns.auditing.checked import TREATED, looks_like
 from known_unknowns.auditing.state import Packing, unpack
 from known_unknowns.auditing.units import IMAGE, check_unit
 from known_unknowns.without_labels import conformal_p_values
@@ -32,9 +32,6 @@ from known_unknowns.without_labels import conformal_p_values
 if TYPE_CHECKING:
     import pandas as pd
 
-
-#: Possible inputs of a rejector.
-GIVEN = ("logits", "probabilities")
 
 #: Largest numbers of classes and of features; a file with a larger number is forged.
 MOST = 1_000_000
@@ -97,7 +94,7 @@ class Rejector:
     detector_known: np.ndarray | None = None
 
     def __post_init__(self):
-        known_name("kind of input that a rejector is given", self.given, GIVEN)
+        known_name("kind of input that a rejector is given", self.given, TREATED)
         for score in self.scores:
             info = score.info
             # ODIN without a step needs only the logits

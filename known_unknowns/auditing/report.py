@@ -193,7 +193,6 @@ def save(audit: Audit, folder: str | os.PathLike) -> list[Path]:
         write_json(temporary, numbers)
         write_page(
             page,
-            "report.html",
             audit.inputs.unit,
             numbers=numbers,
             figures=figures.draw_report(audit, ERRORS),

@@ -95,10 +95,10 @@ def render(name: str, /, unit: str = IMAGE, **numbers) -> list[str]:
     return [" ".join(paragraph.split()) for paragraph in re.split(r"(?m)^\* ", text)[1:]]
 
 
-def write_page(path: Path, template: str, unit: str, **data) -> None:
-    """Write a page that does not need other files; a policy forbids connections and scripts."""
+def write_page(path: Path, unit: str, **data) -> None:
+    """Write the report as one file; a policy forbids connections and scripts."""
     style = Markup((TEMPLATES / "report.css").read_text(encoding="utf-8"))
-    page = _environment(unit, autoescape=True, trim_blocks=True).get_template(template)
+    page = _environment(unit, autoescape=True, trim_blocks=True).get_template("report.html")
     with atomic_path(path) as temporary:
         text = page.render(style=style, version=__version__, **data)
         temporary.write_text(text, encoding="utf-8")

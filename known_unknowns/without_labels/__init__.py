@@ -18,7 +18,6 @@ from known_unknowns.without_labels.detection import (
     DetectionEstimator,
     MetaSets,
     curve_features,
-    group_metrics,
 )
 from known_unknowns.without_labels.share import (
     Selection,

@@ -9,8 +9,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from helpers.checks import float_array, known_name, open_share
-from helpers.labelfree import METRICS, PREDICTED, Estimate, counts_at_share
-from helpers.metrics import RankedGroups
+from helpers.labelfree import PREDICTED, Estimate, counts_at_share, true_metrics
 from known_unknowns.without_labels.accuracy import FEWEST
 from known_unknowns.without_labels.share import share_bound
 
@@ -56,7 +55,7 @@ class MetaSets:
     @cached_property
     def truths(self) -> dict[str, np.ndarray]:
         """The metrics of `PREDICTED` for each set against all ID images, [S] each."""
-        return _stack(group_metrics(self.known, scores) for scores in self.unknown.values())
+        return _stack(true_metrics(self.known, each, PREDICTED) for each in self.unknown.values())
 
     def mix(self, images: float, times: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the scores of mixtures of each set in turn: ID images, and images of the set."""
@@ -71,12 +70,6 @@ class MetaSets:
                     generator.choice(others, counts[0]),
                     generator.permutation(scores)[: counts[1]],
                 )
-
-
-def group_metrics(known, unknown) -> dict[str, float]:
-    """Return the metrics of `PREDICTED` for two groups of scores, see `true_metrics`."""
-    groups = RankedGroups.of(known, unknown)
-    return {name: METRICS[name](groups) for name in PREDICTED}
 
 
 def _stack(rows) -> dict[str, np.ndarray]:
@@ -172,7 +165,7 @@ class _Constant:
 
     def __init__(self, of: DetectionEstimator, images: int):
         self.truths = of.meta.truths
-        mixed = _stack(group_metrics(*pair) for pair in of.meta.mix(images, _TIMES))
+        mixed = _stack(true_metrics(*pair, PREDICTED) for pair in of.meta.mix(images, _TIMES))
         self.misses = {}
         sets = len(of.meta.unknown)
         for metric, truths in self.truths.items():
@@ -209,7 +202,7 @@ class _CurveRegression:
         values, axes = np.linalg.eigh(_kernel(self.curves, self.curves))
         self.weights = {}
         self.misses = {}
-        mixed = _stack(group_metrics(*pair) for pair in mixtures)
+        mixed = _stack(true_metrics(*pair, PREDICTED) for pair in mixtures)
         for metric in PREDICTED:
             truths = np.repeat(meta.truths[metric], times)
             self.weights[metric], missed = _ridge(values, axes, truths, self.sets)

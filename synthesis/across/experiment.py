@@ -24,7 +24,6 @@ from scipy.special import expit, log_expit
 from helpers import metrics, scores
 from helpers.labelfree import TAUS, Regression, draw_places, fit_regression, gscores
 from helpers.metrics.detection_error_rate import DETECTION_ERROR_RATES
-from helpers.metrics.weighted_ranking import weighted_detection
 from helpers.networks.model import Model
 from helpers.outputs import Outputs
 from helpers.papers.run import Draw, Part
@@ -285,7 +284,7 @@ def _areas(outputs: ModelOutputs, values: Mapping[str, np.ndarray], draw: Draw) 
         rates: Any = ()
         if group != "union":
             drawn = (weights(["test"]), weights(names))
-            areas, rates = weighted_detection(test, unknown, *drawn)
+            areas, rates = metrics.weighted_detection(test, unknown, *drawn)
         images = len(test) + len(unknown)
         yield row(group, "auroc", metrics.auroc(test, unknown), images, areas)
         yield row(group, "fpr_at_tpr", metrics.fpr_at_tpr(test, unknown), images, rates)

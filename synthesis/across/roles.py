@@ -19,7 +19,7 @@ import numpy as np
 from helpers import data
 from helpers.data import Images, ImageStream, class_lists, hold_out, overlaps, subsample
 from helpers.papers.unknown_detection import roles as unknown_detection
-from helpers.papers.unknown_detection.roles import SIZE, test_split
+from helpers.papers.unknown_detection.roles import SIZE
 
 if TYPE_CHECKING:
     from helpers.papers.run import Part
@@ -81,7 +81,7 @@ def of_published(parameters: Parameters, id_set: str) -> ComparisonRoles:
         """Load some test images of sets without overlap, or only of their unrelated classes."""
         sets = {}
         for name in names:
-            images = load(name, test_split(name))
+            images = load(name, data.split_for_tests(name))
             if not related:
                 related_classes = overlaps.find_related(images, id_set)
                 unrelated = [each for each in images.class_names if each not in related_classes]

@@ -45,7 +45,7 @@ def half_accepted(ax: Axes, shares: pd.DataFrame) -> None:
         ax.errorbar(x, middle, ends, fmt="o-", elinewidth=1.5, **style)
         text = f"{front.SCORES[score]} {middle.iloc[-1]:.0f} %"
         ax.text(2.15, middle.iloc[-1], text, color=_COLOURS[score], va="center")
-    ax.set_xticks(range(len(front.KINDS)), ["own mistakes", "near images", "far images"])
+    ax.set_xticks(range(len(front.KINDS)), [*front.WORDS.values()])
     ax.set(xlim=(-0.3, 2.75), ylim=(0, 85), yticks=[0, 25, 50, 75], ylabel="accepted (%)")
 
 

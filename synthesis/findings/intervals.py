@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from helpers.metrics.correlation import spearman
 from helpers.tables.table import number
 
 _ENDS = (0.025, 0.975)
@@ -79,8 +80,6 @@ def rank_correlation(first: Sequence[float], second: Sequence[float]) -> Interva
     >>> f"{rank_correlation([1, 2, 3, 4, 5], [1, 2, 3, 5, 4]):.2f}"
     '0.90 [−0.17, 1.00]'
     """
-    from scipy import stats
-
-    value = stats.spearmanr(first, second).statistic
+    value = spearman(np.asarray(first), np.asarray(second))
     half = 1.96 * np.sqrt((1 + value**2 / 2) / (len(first) - 3))
     return Interval(float(value), *map(float, np.tanh(np.arctanh(value) + np.array([-half, half]))))

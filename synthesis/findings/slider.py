@@ -5,14 +5,13 @@ from __future__ import annotations
 import numpy as np
 from IPython.display import HTML
 
-from helpers import scores
+from helpers import metrics, scores
 from known_unknowns.bench import FeaturePack, values_on
 from synthesis import front
 from synthesis.rendering import render
 
 #: The scores that the slider compares: a baseline, and the score with the lowest rates.
 NAMES = ("msp", "fdbd")
-KINDS = {"mistakes": "own mistakes", "near": "near images", "far": "far images"}
 #: Shares of the correct answers, in per cent.
 POSITIONS = range(50, 101)
 
@@ -22,7 +21,8 @@ def accepted(pack: FeaturePack, score: str) -> dict[str, list[int]]:
     values = values_on(pack, scores.create_as_published(score, pack.id_set))
     test = values.pop("test")
     correct = pack.test.correct
-    thresholds = np.quantile(test[correct], 1 - np.array(POSITIONS) / 100, method="lower")
+    kept = [metrics.rejection_threshold(test[correct], keep=each / 100) for each in POSITIONS]
+    thresholds = np.array(kept)
     errors = {"mistakes": [test[~correct]]}
     for side in ("near", "far"):
         errors[side] = [each for name, each in values.items() if name.startswith(side)]
@@ -39,7 +39,7 @@ def slider(pack: FeaturePack) -> HTML:
     rows = [
         {"kind": title, "score": name, "title": front.SCORES[name], "first": name == NAMES[0],
          "shares": of_scores[name][kind]}
-        for kind, title in KINDS.items()
+        for kind, title in front.WORDS.items()
         for name in NAMES
     ]  # fmt: skip
     caption = (

@@ -17,7 +17,7 @@ import numpy as np
 import yaml
 
 from helpers import scores
-from helpers.labelfree import PREDICTED, counts_at_share, draw_places
+from helpers.labelfree import PREDICTED, counts_at_share, draw_places, true_metrics
 from helpers.networks.model import Model, Network
 from helpers.papers.gscore.experiment import divide, models, parts, roles
 from helpers.papers.gscore.mixtures import DetectorScores, Places, score_suite
@@ -163,9 +163,8 @@ def rows_of_estimators(
                 ])  # fmt: skip
                 count = len(mixture)
                 place: dict[str, Any] = {"images": count, "run": run, "variant": protocol.name}
-                truth = without_labels.group_metrics(
-                    of_roles.known[protocol.known], of_roles.sets[name]
-                )
+                known = of_roles.known[protocol.known]
+                truth = true_metrics(known, of_roles.sets[name], PREDICTED)
                 truth["share"] = len(others) / count
                 for metric, value in truth.items():
                     yield results.row(name, metric, value, method=f"{detector}/truth", **place)

@@ -61,7 +61,7 @@ def test_weighted_metrics_equal_the_metrics_of_repeated_images(name, monkeypatch
     for cells in (weighted_ranking._CELLS, 2000):
         monkeypatch.setattr(weighted_ranking, "_CELLS", cells)
         risks = metrics.weighted_aurc(known[order], correct[order], weights[0][:, order])
-        both = weighted_ranking.weighted_detection(known, unknown, *weights, tpr=0.9)
+        both = metrics.weighted_detection(known, unknown, *weights, tpr=0.9)
         np.testing.assert_allclose(np.transpose([risks, *both]), expected, atol=1e-12)
     assert np.array_equal(metrics.weighted_auroc(known, unknown, *weights), both[0])
 

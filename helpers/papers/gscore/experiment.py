@@ -196,7 +196,7 @@ def rows(parameters: Parameters, part: Part, outputs: SuiteOutputs, draw: Draw) 
         for half in HALVES:
             evaluated[detector][half].gscores[AUTOMATIC] = outputs.distances[half][:, None]
         guesses[detector] = mixing.metrics_by_confidence(
-            values, outputs.confidence[detector], "test", places["test"]
+            values, outputs.confidence[detector], places["test"]
         )
     first = parameters.detectors[0]
     names = list(outputs.detectors[first].sets)
@@ -281,10 +281,9 @@ def _replicates(scores: DetectorScores, draw: Draw) -> dict[tuple[str, str, str]
         known = scores.known[half]
         of_known = draw(f"ID {half}", len(known))
         for name, unknown in scores.sets.items():
-            weights = of_known, draw(name, len(unknown))
-            areas = metrics.weighted_auroc(known, unknown, *weights)
+            of_unknown = draw(name, len(unknown))
+            areas, errors = metrics.weighted_detection(known, unknown, of_known, of_unknown)
             replicates[half, "auroc", name] = areas
-            errors = metrics.weighted_fpr_at_tpr(known, unknown, *weights)
             replicates[half, "fpr95", name] = errors
     return replicates
 

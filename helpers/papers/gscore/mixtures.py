@@ -161,11 +161,11 @@ class Mixtures:
 
 
 def metrics_by_confidence(
-    detector: DetectorScores, confidence: DetectorScores, half: str, places: Places
+    detector: DetectorScores, confidence: DetectorScores, places: Places
 ) -> dict[str, np.ndarray]:
-    """Return the metrics of each mixture with labels by confidence, float64 [S] by metric."""
-    guessed = map(np.concatenate, confidence.mixtures(half, places))
-    scored = map(np.concatenate, detector.mixtures(half, places))
+    """Return the metrics of each test mixture with labels by confidence, float64 [S] by metric."""
+    guessed = map(np.concatenate, confidence.mixtures("test", places))
+    scored = map(np.concatenate, detector.mixtures("test", places))
     return _columns(map(labelfree.confidence_metrics, guessed, scored))
 
 

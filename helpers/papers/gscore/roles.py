@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from helpers.papers.gscore.parameters import Parameters
     from helpers.papers.run import Part
 
-_SPLITS = ("test", "val", "sample", "train")  # in this order of preference
-
 
 def gbench() -> dict[str, str]:
     """Return the addresses of the paper's sets by name: 147 of 200, as its printed list is cut."""
@@ -161,10 +159,10 @@ def _sets(
     for name in names:
         if name in shared:
             continue
-        splits = data.splits(name)
-        split = next((split for split in _SPLITS if split in splits), splits[0])
         try:
-            sets[name] = data.load(name, split, size=size, download=download).unknown()
+            sets[name] = data.load(
+                name, data.split_for_tests(name), size=size, download=download
+            ).unknown()
         except FileNotFoundError as error:  # one of many hosts is often not available
             if name in parameters.sets:
                 raise

@@ -300,18 +300,19 @@ def ranking(
     }
     for suffix, indices in tests.items():
         known = values.sets["test"][indices]
-        for metric in ("auroc", "fpr_at_tpr"):
-            compute = getattr(metrics, metric)
-            resample = getattr(metrics, f"weighted_{metric}")
-            rates = {}
-            for name in outputs.label_shifted:
-                unknown = values.sets[name]
-                replicates: np.ndarray | tuple = ()
-                if weights is not None:
-                    of_known = weights["test"][:, indices]
-                    replicates = resample(known, unknown, of_known, weights[name])
-                rates[name] = compute(known, unknown), replicates, len(known) + len(unknown)
-            yield from _rows_of_metric(metric + suffix, rates, outputs)
+        areas = {}
+        rates = {}
+        for name in outputs.label_shifted:
+            unknown = values.sets[name]
+            count = len(known) + len(unknown)
+            drawn: tuple = ((), ())
+            if weights is not None:
+                of_known = weights["test"][:, indices]
+                drawn = metrics.weighted_detection(known, unknown, of_known, weights[name])
+            areas[name] = metrics.auroc(known, unknown), drawn[0], count
+            rates[name] = metrics.fpr_at_tpr(known, unknown), drawn[1], count
+        yield from _rows_of_metric(f"auroc{suffix}", areas, outputs)
+        yield from _rows_of_metric(f"fpr_at_tpr{suffix}", rates, outputs)
 
 
 def _rows_of_metric(metric: str, rates: Mapping, outputs: RoleOutputs) -> Iterator[dict]:

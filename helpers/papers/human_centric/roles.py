@@ -15,7 +15,7 @@ from tqdm import tqdm
 
 from helpers import cache
 from helpers.checks import known_name
-from helpers.data import Images, ImageStream, list_stream, load, overlaps, splits
+from helpers.data import Images, ImageStream, list_stream, load, overlaps, split_for_tests
 from helpers.data.cards import find
 from helpers.data.class_lists import shared_classes
 from helpers.data.corruptions import corrupt
@@ -65,7 +65,7 @@ def roles(parameters: Parameters, part: Part | None = None) -> ShiftRoles:
     """
     data_set = part.identity["data_set"] if part else parameters.data_set
     train = _training_images(data_set, parameters)
-    test = _open(_list(data_set, _split(data_set), parameters))
+    test = _open(_list(data_set, split_for_tests(data_set), parameters))
     missing: dict[str, str] = {}
     drawn_from: dict[str, tuple[str, np.ndarray]] = {}
     plain = _input_shifted(parameters, missing) if data_set == parameters.data_set else {}
@@ -122,7 +122,7 @@ def roles(parameters: Parameters, part: Part | None = None) -> ShiftRoles:
 def _training_images(data_set: str, parameters: Parameters) -> Images | ImageStream:
     """Return the images that fit scores, or train the networks of an ID set."""
     name = parameters.training_sets.get(data_set, data_set)
-    images = _list(name, "train" if name == data_set else _split(name), parameters)
+    images = _list(name, "train" if name == data_set else split_for_tests(name), parameters)
     if parameters.train_per_class:
         few = choose_of_each(images.labels, parameters.train_per_class, parameters.seed)
         images = images.subset(few)
@@ -136,7 +136,7 @@ def _input_shifted(
     sets = {}
     for name in parameters.input_shifted:
         try:
-            images = _list(name, _split(name), parameters)
+            images = _list(name, split_for_tests(name), parameters)
         except FileNotFoundError as error:
             missing[name] = str(error)
             continue
@@ -150,10 +150,12 @@ def _label_shifted(
 ) -> tuple[Images | Listing, Sequence[str]]:
     """Return a label-shifted set, and its classes that WordNet finds in the ID set."""
     if name not in parameters.near:
-        return _list(name, _split(name), parameters), ()
+        return _list(name, split_for_tests(name), parameters), ()
     if not isinstance(test, Images):
         raise ValueError(f"near: test images in memory expected, got the stream {test.name}")
-    images = load(name, _split(name), size=test.images.shape[1], download=parameters.download)
+    images = load(
+        name, split_for_tests(name), size=test.images.shape[1], download=parameters.download
+    )
     key = cache.key(
         name=images.name,
         classes=images.class_names,
@@ -224,13 +226,6 @@ def versions_of(images: Images | ImageStream, test: Images | ImageStream) -> np.
     index_of = {name: index for index, name in enumerate(names(test))}
     versions = np.array([index_of.get(name, -1) for name in names(images)], np.int64)
     return versions if (versions >= 0).all() else None
-
-
-def _split(name: str) -> str:
-    """Return the split of a set that has one role: ``test``, else ``val``, else the only one."""
-    card = find(name)
-    available = card.splits if card is not None and card.streamed else splits(name)
-    return next(split for split in ("test", "val", *available) if split in available)
 
 
 def _list(name: str, split: str, parameters: Parameters) -> Images | Listing:

@@ -158,8 +158,8 @@ def outputs(
         for seed, trained in models.trials.items()
     }
     likelihoods = pd.DataFrame.from_dict(nll, orient="index")
-    best = likelihoods.dropna(axis=1).mean().sort_values(kind="stable").index
-    number = trials.choose_trial(likelihoods)
+    best = trials.ranked_trials(likelihoods)
+    number = best[0] if best else None
     variants = {}
     for seed, trained in models.trials.items():
         split = roles[seed]

@@ -159,13 +159,13 @@ def validation_nll(trial: Trial, split: DomainSplit, algorithm: Algorithm) -> fl
     return metrics.nll(scale_outputs(held_out).probabilities, held_out.labels)
 
 
-def choose_trial(likelihoods: pd.DataFrame) -> int | None:
-    """Return the number of the trial to evaluate; None if each trial diverged on a data seed.
+def ranked_trials(likelihoods: pd.DataFrame) -> list[int]:
+    """Return the numbers of the trials that converged on each data seed; the best is first.
 
     `likelihoods` are the NLL of the validation images [data seeds, trials]; NaN is a divergence.
 
-    >>> choose_trial(pd.DataFrame({0: [0.5, 0.7], 1: [0.1, float("nan")], 2: [0.4, 0.6]}))
-    2
+    >>> ranked_trials(pd.DataFrame({0: [0.5, 0.7], 1: [0.1, float("nan")], 2: [0.4, 0.6]}))
+    [2, 0]
     """
     means = likelihoods.dropna(axis=1).mean()
-    return None if means.empty else int(means.idxmin())
+    return [int(number) for number in means.sort_values(kind="stable").index]

@@ -180,11 +180,11 @@ def measure(
     groups = _ood_groups(answers, far)
     for name, group in groups.items():
         unknown, _, drawn = join(group)
-        for metric in ("auroc", "fpr_at_tpr"):
-            value = getattr(metrics, metric)(test.confidence, unknown)
-            resample = getattr(metrics, f"weighted_{metric}")
-            replicates = resample(test.confidence, unknown, weights["test"], drawn)
-            yield results.row(name, metric, value, images["test"] + len(unknown), replicates)
+        both = metrics.weighted_detection(test.confidence, unknown, weights["test"], drawn)
+        for metric, replicates in zip((metrics.auroc, metrics.fpr_at_tpr), both, strict=True):
+            value = metric(test.confidence, unknown)
+            count = images["test"] + len(unknown)
+            yield results.row(name, metric.__name__, value, count, replicates)
     for name, group in (groups | {"test": ["test"]}).items():
         confidence, _, drawn = join(group)
         replicates = metrics.weighted_mean(confidence, drawn)

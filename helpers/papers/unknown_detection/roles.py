@@ -213,7 +213,7 @@ def _far_set(
 ) -> Images:
     """Return a far-OOD set without the classes that overlap with other roles."""
     far_set = parameters.far_set(name)
-    splits = far_set.splits or [test_split(name)]
+    splits = far_set.splits or [data.split_for_tests(name)]
     images = _disjoint(parameters, name, splits, external, far_set.keep, **more)
     return data.subsample(images, parameters.most_images(name), seed=parameters.seed)
 
@@ -353,12 +353,6 @@ def _divide(
         role[members[:count]] = 2
         role[members[count : count + most]] = 1
     return stream.subset(role == 1), stream.subset(role == 2)
-
-
-def test_split(name: str) -> str:
-    """Return the split of a data set for tests: ``test`` if there is one, else the last split."""
-    splits = data.splits(name)
-    return "test" if "test" in splits else splits[-1]
 
 
 def _second_split(name: str) -> str:
