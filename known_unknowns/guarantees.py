@@ -57,8 +57,8 @@ def clustered_interval(happened, groups, *, confidence: float = 0.95) -> tuple[f
     r"""Return the confidence interval of a share if the images of a group are similar.
 
     It is the interval of `clopper_pearson` for the number of independent images with the same
-    noise, corrected by Student's t (Korn and Graubard 1998).  The noise of the share p is that of
-    the jackknife
+    noise, corrected by Student's t (Korn and Graubard 1998).  The noise of the share p follows
+    from leaving out each group once (the jackknife):
 
     .. math:: \frac{G - 1}{G} \sum_g \Big( \frac{\sum_{i \in g} (y_i - p)}{N - n_g} \Big)^2
 

@@ -127,7 +127,7 @@ class Inputs:
 
     @property
     def of_one_size(self) -> int:
-        """Number of groups of one size with the noise of these groups; 0 without groups."""
+        """Number of equal groups with as much noise as these groups; 0 without groups."""
         if self.groups is None:
             return 0
         return round(groups_of_one_size(np.unique(self.groups, return_counts=True)[1]))
