@@ -11,9 +11,10 @@ import numpy as np
 import pandas as pd
 
 from synthesis import spread
-from synthesis.effects import ALL, Claim, Judged, Verdict
+from synthesis.effects import ALL, Claim, Effect, Judged, Verdict
 from synthesis.measuring import DRAWS, cells_of, measure
 from synthesis.reasons import Kind, Reason, in_words, remark
+from synthesis.rendering import render
 from synthesis.spread import Spread, Trainings
 
 #: Share of an interval's width: no effect is decided if an end is nearer to the margin.
@@ -130,9 +131,9 @@ def summarise(claims: Sequence[Claim], checks: pd.DataFrame) -> pd.DataFrame:
     deciding = checks[checks["decides"] & checks["data_set"].eq(ALL)]
     rows = []
     for claim in claims:
-        pooled = deciding[deciding["claim"] == claim.id].to_dict("records")
-        verdict = _combine(check["verdict"] for check in pooled)
-        sentence = "; ".join(map(_in_words, pooled)) + "."
+        pooled = [*deciding[deciding["claim"] == claim.id].assign(printed=np.nan).itertuples()]
+        verdict = _combine(row.verdict for row in pooled)
+        sentence = " ".join(f"{_in_words(row, claim)}." for row in pooled)
         rows.append((claim.id, claim.text, verdict, sentence))
     return pd.DataFrame(rows, columns=["claim", "text", "verdict", "sentence"])
 
@@ -205,11 +206,18 @@ def _combine(verdicts: Iterable[Verdict]) -> Verdict:
     return Verdict.NOT_TESTABLE if first == Verdict.NO_DATA and len(every) > 1 else first
 
 
-def _in_words(row: dict) -> str:
-    if row["verdict"] == Verdict.NO_DATA:
-        return f"{row['check']}: no data ({row['note']})"
-    interval = "" if np.isnan(row["low"]) else f" [{row['low']:+.3f}, {row['high']:+.3f}]"
-    expected = f"expected {row['relation']} {row['margin']:g}"
-    why = in_words(row["note"].of(Kind.DOUBT, Kind.UNTESTABLE))
-    why = f" ({why})" if why else ""
-    return f"{row['check']}: {row['effect']:+.3f}{interval}, {expected}, {row['verdict']}{why}"
+def _in_words(row, claim: Claim) -> str:
+    """Return the sentence of one effect of a claim."""
+    if row.verdict == Verdict.NO_DATA:
+        return f"{row.check}: no data ({row.note})"
+    (effect,) = [each for each in claim.effects if each.name == row.check]
+    return measured(row, effect)
+
+
+def measured(line, effect: Effect) -> str:
+    """Return a sentence: an effect, its interval, and the paper's effect.
+
+    `line` is a row of the ledger, or of the table of a claim's effects, with the column
+    ``printed``.  A sentence that names the direction of an effect has its size without a sign.
+    """
+    return render("measured.md", line=line, words=effect.words)

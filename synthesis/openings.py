@@ -15,18 +15,17 @@ from helpers import data
 from helpers.files import project_root
 from helpers.papers import PAPERS, TIERS
 from helpers.tables.figures import use_style
-from helpers.tables.table import markdown_table, number
+from helpers.tables.table import markdown_table
 from synthesis.claims import load_claims
-from synthesis.effects import ALL, SETTLED, Effect, Verdict
+from synthesis.effects import ALL, SETTLED, Verdict
 from synthesis.figures import decisive_effects, tally_bars
+from synthesis.judging import measured
 from synthesis.ledger import PUBLISHED, published_checks, read, tally, with_committed
-from synthesis.reasons import Kind
+from synthesis.reasons import Kind, Note
 from synthesis.rendering import render
 
 #: The chapters that have claims, in the order of the book.
 TITLES = {name: paper.heading for name, paper in PAPERS.items()}
-TURNED = {">": "<", "<": ">", ">=": "<="}
-NEEDS = {">": "more than", "<": "less than", ">=": "at least", "<=": "at most"}
 
 
 @functools.cache
@@ -133,36 +132,10 @@ def evidence(line) -> dict[str, str]:
     }
 
 
-def measured(line, effect: Effect) -> str:
-    """Return a sentence: an effect in a row of `findings`, its interval, the paper's effect."""
-    words = effect.words
-    sign, relation = (1, line.relation) if line.effect >= 0 else (-1, TURNED[line.relation])
-
-    def scaled(value: float) -> str:
-        return number(words.factor * sign * value + 0.0, f".{words.digits}f")
-
-    low, high = (line.low, line.high)[::sign]
-    bounds = "" if pd.isna(line.low) else f" [{scaled(low)}, {scaled(high)}]"
-    size = f"{scaled(line.effect)}{words.unit}{bounds}"
-    text, opposite = (words.above, words.below)[::sign]
-    text = text.format(size=size)
-    printed = scaled(line.printed)
-    values = {
-        "text": f"{text[0].upper()}{text[1:]}",
-        "needs": f"{NEEDS[relation]} {number(words.factor * sign * line.margin, 'g')}",
-        "prevented": line.note.prevented,
-        "printed": "" if pd.isna(line.printed) else printed,
-        "opposite": "",
-    }
-    if sign * line.printed < 0:
-        values["opposite"] = opposite.format(size=printed[1:] + words.unit)
-    return render("measured.md", line=line, **values)
-
-
 def together(claims: pd.DataFrame, folder: Path) -> str:
     """Return the number of claims with each verdict, and draw it for each paper."""
     use_style()
-    tally_bars(tally(claims.assign(tier="all claims")), titles=TITLES)
+    tally_bars(tally(claims.assign(tier="")), titles=TITLES)
     _save(folder, "synthesis")
     counts = claims["verdict"].value_counts()
     counted = ", ".join(f"{counts.get(verdict, 0)} {verdict}" for verdict in Verdict)
@@ -191,7 +164,11 @@ def figure(claims: pd.DataFrame, folder: Path) -> str:
     if drawn.empty:
         return f"No tier has numbers yet for any of the {len(claims)} claims that are checked."
     use_style()
-    decisive_effects(drawn)
+    effect = load_claims(paper).effect
+    plain = drawn.assign(note=Note(), verdict="", second="").itertuples()
+    decisive_effects(
+        drawn.assign(sentence=[measured(x, effect(x.claim, x.decided_by)) for x in plain])
+    )
     _save(folder, paper)
     listing = " ".join(map("{} ({}).".format, drawn["text"].str.rstrip("."), drawn["verdict"]))
     doubts = (note.of(Kind.DOUBT, Kind.WEAKNESS) for note in drawn["note"])

@@ -5,7 +5,6 @@ matplotlib draws the curves; the script in the template moves a line and changes
 
 import io
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import cycle
 from typing import Any, NamedTuple
 
 import matplotlib.pyplot as plt
@@ -17,9 +16,10 @@ from helpers import labelfree, metrics, scores
 from helpers.metrics.calibration import calibration_error
 from helpers.outputs import Outputs
 from helpers.scores.calibration import confidences, fit_temperature
-from helpers.tables import figures
+from helpers.tables.figures.style import BLUE, GREY, RED, method_styles, use_style
 from known_unknowns.bench import FeaturePack, values_on
 from known_unknowns.bench.feature_packs import EMBEDDED
+from synthesis.findings import short_title
 
 NETWORK = "resnet20.akamaster_cifar10"
 #: Positions of a slider.
@@ -34,8 +34,9 @@ Values = Sequence[float] | np.ndarray
 class Figure(NamedTuple):
     """Titles of both axes, the positions of the slider on x, and the curves at these positions.
 
-    With `moving`, the figure has two groups of images, of equal shape, and the slider moves the
-    second group; the curves are only in the sentence.
+    Positions are equidistant, so that the knob of the slider is below the line.  Curves are shares,
+    except the Gscore.  With `moving`, the figure has two groups of images, of equal shape, and the
+    slider moves the second group; the curves are only in the sentence.
     """
 
     x: str
@@ -43,6 +44,7 @@ class Figure(NamedTuple):
     positions: Values
     curves: Mapping[str, Values]
     moving: tuple[Values, Values] | None = None
+    colours: Sequence[str] = (BLUE, RED, GREY, GREY)
 
 
 def write() -> dict[str, str]:
@@ -57,36 +59,31 @@ def write() -> dict[str, str]:
 
 
 def draw(name: str, figure: Figure) -> dict:
-    """Return the parts of a figure: an SVG, its label, and the slider's values."""
-    figures.use_style()
-    words = [[f"{name} {y:.3f}" for y in curve] for name, curve in figure.curves.items()]
-    pairs = zip(figure.positions, zip(*words, strict=True), strict=True)
-    sentences = [f"{figure.x} {x:.3g}: {', '.join(values)}." for x, values in pairs]
-    start = len(sentences) // (4 if figure.moving else 2)
+    """Return the parts of a figure: an SVG, and the first position of the slider and its ends."""
+    use_style()
+    start = STEPS // 4
     with plt.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
-        drawn, ax = plt.subplots(figsize=(6, 3.4), layout="constrained")
+        drawn, ax = plt.subplots(figsize=(5, 3.2), layout="constrained")
         if figure.moving:
             grid, images = figure.moving
             ax.fill_between(grid, images, alpha=0.5, label="known images")
             look: dict[str, Any] = {"alpha": 0.5, "label": "unknown images", "gid": "cursor"}
-            ax.fill_between(np.add(grid, figure.positions[start]), images, **look)
+            ax.fill_between(np.add(grid, figure.positions[start]), images, color=RED, **look)
             reach = np.ptp(grid) / 2 + np.abs(figure.positions).max()
             ax.set(xlim=(-reach, reach), ylim=0)
         else:
-            styles = cycle(["-", "--", "-.", ":"])
-            for (label, values), style in zip(figure.curves.items(), styles, strict=False):
-                ax.plot(figure.positions, values, style, label=label)
+            ax.set_prop_cycle(color=figure.colours, linestyle=["-", "--", "-.", ":"])
+            for label, values in figure.curves.items():
+                ax.plot(figure.positions, np.multiply(values, 100), label=label)
             ax.axvline(figure.positions[start], color="black", gid="cursor")
         ax.set(xlabel="score" if figure.moving else figure.x, ylabel=figure.y)
         drawn.legend(loc="outside upper center", ncols=2)  # no curve crosses it
         drawn.savefig(svg := io.StringIO(), format="svg", metadata=NO_METADATA)
-        places = ax.transData.transform([(x, 0) for x in figure.positions])[:, 0]
+        places = ax.transData.transform([(x, 0) for x in figure.positions])
         plt.close(drawn)
-    moves = np.round((places - places[start]) * 72 / drawn.dpi, 1).tolist()
     markup = "<svg" + svg.getvalue().partition("<svg")[2]
-    data = {"moves": moves, "sentences": sentences}
-    parts = {"svg": markup, "label": figure.x, "start": start, "data": data}
-    return parts | {"moves_a_group": figure.moving is not None}
+    ends = places[[0, -1], 0] / drawn.bbox.width
+    return {"svg": markup, "figure": figure, "start": start, "ends": ends}
 
 
 join = np.concatenate
@@ -109,23 +106,27 @@ def openset_calibration(pack: FeaturePack) -> Figure:
     both = join([test.logits, near])
     correct = join([test.correct, np.zeros(len(near), bool)])
     fitted = fit_temperature(test.logits, test.labels)
-    temperatures = np.geomspace(fitted / 3, 3 * fitted, STEPS)
+    temperatures = np.linspace(fitted / 3, 3 * fitted, STEPS)
     alone = [calibration_error(confidences(test.logits, t), test.correct) for t in temperatures]
     mixed = [calibration_error(confidences(both, t), correct) for t in temperatures]
-    curves = {"known classes": alone, "with as many near unknown images": mixed}
-    return Figure("temperature", "ECE", temperatures, curves)
+    curves = {"known images": alone, "with as many near unknown images": mixed}
+    return Figure("temperature", "ECE (%), lower is better", temperatures, curves)
 
 
 def unknown_detection(pack: FeaturePack) -> Figure:
     """Compute the risk at each coverage of the union of test, near and far images."""
     values = join(groups_of(pack, "msp"))
-    known = join([pack.test.correct, np.zeros(len(values) - len(pack.test), bool)])
-    accepted = [values >= t for t in np.quantile(values, np.linspace(0.99, 0, STEPS))]
+    accepted = values >= np.quantile(values, np.linspace(0.99, 0, STEPS))[:, None]
+    test, unknown = np.split(accepted, [len(pack.test)], axis=1)
+    counts = accepted.sum(axis=1)
+    errors = test @ (1 - pack.test.correct)
     curves = {
-        "risk": [(~known[mask]).mean() for mask in accepted],
-        "of unknown classes": [mask[len(pack.test) :].sum() / mask.sum() for mask in accepted],
+        "incorrect known images": errors / counts,
+        "unknown images": unknown.sum(axis=1) / counts,
+        "risk (both)": (errors + unknown.sum(axis=1)) / counts,
     }
-    return Figure("coverage", "share", [mask.mean() for mask in accepted], curves)
+    y = "share of accepted images (%)"
+    return Figure("coverage (%)", y, 100 * counts / len(values), curves)
 
 
 def human_centric(pack: FeaturePack) -> Figure:
@@ -137,11 +138,11 @@ def human_centric(pack: FeaturePack) -> Figure:
     thresholds = np.linspace(low, high, STEPS)
     rates = [metrics.detection_error_rate(values, known, t) for t in thresholds]
     curves = {
-        "correct, rejected": [(values[known] < t).mean() for t in thresholds],
-        "incorrect or unknown class, accepted": [(values[~known] >= t).mean() for t in thresholds],
+        "correct but rejected": [(values[known] < t).mean() for t in thresholds],
+        "incorrect or unknown but accepted": [(values[~known] >= t).mean() for t in thresholds],
         "detection error rate": rates,
     }
-    return Figure("threshold of the maximum logit", "share", thresholds, curves)
+    return Figure("threshold of the maximum logit", "share (%)", thresholds, curves)
 
 
 def uimnet(pack: FeaturePack) -> Figure:
@@ -150,7 +151,8 @@ def uimnet(pack: FeaturePack) -> Figure:
     thresholds = np.linspace(min(test.min(), near.min()), 0, STEPS)
     shares = [metrics.domain_confusion(test, near, t)._asdict() for t in thresholds]
     curves = {name: [share[name] for share in shares] for name in shares[0]}
-    return Figure("threshold of the negative entropy", "share", thresholds, curves)
+    title = "threshold of the negative entropy"
+    return Figure(title, "share (%)", thresholds, curves, colours=(BLUE, BLUE, RED, RED))
 
 
 def gscore(_: FeaturePack) -> Figure:
@@ -160,12 +162,16 @@ def gscore(_: FeaturePack) -> Figure:
     """
     count = 400
     known = norm.ppf((np.arange(count) + 0.5) / count)
-    shifts = np.round(np.linspace(-5, 5, STEPS), 2)
+    shifts = np.linspace(-2.5, 2.5, STEPS)
+    name = "ude_wasserstein"
     mixtures = [join([known, known + shift]) for shift in shifts]
-    gscores = join([labelfree.gscores(each, ["kmeans_l2"])["kmeans_l2"][:1] for each in mixtures])
+    gscores = np.stack(
+        [labelfree.gscores(each, [name], validation=known)[name] for each in mixtures]
+    )
     rates = np.array([metrics.fpr_at_tpr(known, known + shift) for shift in shifts])
-    usual = shifts < 0
-    line = labelfree.fit_regression(gscores[usual][:, None], rates[usual], [0.5])
+    usual = shifts <= 0
+    line = labelfree.fit_regression(gscores[usual], rates[usual], labelfree.TAUS)
+    gscores = gscores[:, line.tau == labelfree.TAUS][:, 0]
     curves: dict[str, Values] = {
         "Gscore": gscores,
         "AUROC": [metrics.auroc(known, known + shift) for shift in shifts],
@@ -179,8 +185,8 @@ def gscore(_: FeaturePack) -> Figure:
 def synthesis(pack: FeaturePack) -> Figure:
     """Compare AURCs at each share of unknown images, which decides the ranking."""
     total = sum(map(len, (pack.near | pack.far).values()))
-    counts = np.linspace(0, total, STEPS).astype(int)
-    shares = counts / (counts + len(pack.test))
+    shares = np.linspace(0, total / (total + len(pack.test)), STEPS)
+    counts = np.round(len(pack.test) * shares / (1 - shares)).astype(int)
     curves = {}
     for name in ("msp", "energy", "knn", "vim"):
         score = scores.create_as_published(name, pack.id_set)
@@ -188,13 +194,20 @@ def synthesis(pack: FeaturePack) -> Figure:
         test = groups.pop("test")
         unknown = join([*groups.values()])
         unknown = np.random.default_rng(0).permutation(unknown)
-        curves[score.info.title] = [
+        curves[short_title(name)] = [
             metrics.aurc(join([test, unknown[:n]]), join([pack.test.correct, np.zeros(n, bool)]))
             for n in counts
         ]
     baseline = next(iter(curves.values()))
     gaps = {name: np.subtract(areas, baseline) for name, areas in curves.items()}
-    return Figure("share of unknown images", "AURC − AURC of MSP", shares, gaps)
+    colours = [look["color"] for look in method_styles(gaps).values()]
+    return Figure(
+        "share of unknown images (%)",
+        "AURC − AURC of MSP (%),\nlower is better",
+        100 * shares,
+        gaps,
+        colours=colours,
+    )
 
 
 #: The figure of each chapter, by the chapter's name.

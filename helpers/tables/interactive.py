@@ -27,11 +27,13 @@ _UNPACKED = re.compile(r'unpacked\("(\.css|\.js)"\)')
 _OPTIONS = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 
 
-def interactive(frame: pd.DataFrame, *, caption: str = "", decimals: int = 3) -> HTML:
+def interactive(
+    frame: pd.DataFrame, *, caption: str = "", decimals: int = 3, rows: int = 10
+) -> HTML:
     """Return a table that its reader can search, filter and sort, without a network.
 
-    Columns of text have lists as filters, columns of numbers comparisons; `decimals` are shown.
-    Without scripts, the page shows the first ten rows.
+    Columns of text have lists as filters, columns of numbers comparisons; `decimals` are shown,
+    and `rows` on one page.  Without scripts, the page shows the first rows.
 
     Examples
     --------
@@ -59,6 +61,8 @@ def interactive(frame: pd.DataFrame, *, caption: str = "", decimals: int = 3) ->
             {"targets": numbers, "columnControl": ["order", ["search"]]},
             {"targets": texts, "columnControl": ["order", ["searchList"]]},
         ],
+        pageLength=rows,
+        lengthMenu=sorted({rows, 10, 25, 100}),
         **_OPTIONS,
     )
     loader = _LOADER.format(module=_MODULE, css=".css", js=".js")

@@ -85,26 +85,29 @@ def surest_errors(audit: Audit, count: int = 12) -> np.ndarray | None:
 def reliability(audit: Audit) -> np.ndarray:
     """Draw accuracy against confidence, before and after temperature scaling.
 
-    Bars show the accuracy of each bin, and hatched boxes the gap to the mean confidence of the
-    bin. Below is the share of the images in each bin.
+    Bars show the accuracy of each bin with at least 10 images, and hatched boxes the gap to the
+    mean confidence of the bin. Below is the share of the images in each bin. The images are those
+    that did not fit the temperature.
     """
+    correct = audit.inputs.validation.correct
     figure, axes = plt.subplots(
         2, 2, figsize=(6, 4.4), sharex=True, sharey="row", height_ratios=(3, 1)
     )
     for (ax, below), when, confidences in zip(
         axes.T, ("before", "after"), (audit.claimed, audit.sure), strict=True
     ):
-        curve = metrics.reliability_curve(confidences[audit.measuring], audit.correct)
+        curve = metrics.reliability_curve(confidences[audit.held_out], correct[audit.held_out])
         left = curve.edges[:, 0]
         width = np.diff(curve.edges, axis=1)[:, 0]
         share = curve.count / curve.count.sum()
         gap = curve.confidence - curve.accuracy
+        accuracy = np.where(curve.count < 10, np.nan, curve.accuracy)
         bars: dict[str, Any] = {"width": width, "align": "edge", "linewidth": 0.6}
-        ax.bar(left, curve.accuracy, color=BLUE, label="accuracy", **bars)
+        ax.bar(left, accuracy, color=BLUE, label="accuracy", **bars)
         ax.bar(
             left,
             gap,
-            bottom=curve.accuracy,
+            bottom=accuracy,
             color=to_rgba(RED, 0.25),
             edgecolor=RED,
             hatch="////",
@@ -126,11 +129,10 @@ def score_ranking(audit: Audit) -> Axes:
     """Draw the AURC of all scores with its intervals, the best one on top."""
     areas = audit.ranking[audit.ranking["metric"] == "aurc"]
     areas = areas.assign(**100 * areas[["value", "low", "high"]])
-    titles = {name: title(name) for name in areas["score"].unique()}
-    names = list(titles)
-    # long titles are next to the axis, and do not make it smaller
-    width = 3.8 + 0.075 * max(map(len, titles.values()))
-    ax = plt.subplots(figsize=(width, 1.1 + 0.27 * len(names)))[1]
+    names = list(areas["score"].unique())
+    # the abbreviation in brackets, if there is one: long titles hide the axis on a phone
+    titles = [title(name).rpartition("(")[2].strip(")") for name in names]
+    ax = plt.subplots(figsize=(5.5, 1.1 + 0.27 * len(names)))[1]
     kinds = (("", "ID images", BLUE, "o"), ("all", "ID and unknown images", RED, "s"))
     for number, (name, words, colour, marker) in enumerate(kinds):
         rows = areas[areas["set"] == name]
@@ -152,7 +154,7 @@ def score_ranking(audit: Audit) -> Axes:
     ax.set(
         yticks=range(len(names)), ylim=(len(names) - 0.4, -0.6), xlabel="AURC (%), lower is better"
     )
-    ax.set_yticklabels(titles.values())
+    ax.set_yticklabels(titles)
     ax.get_yticklabels()[names.index(audit.best[0])].set_fontweight("bold")
     ax.grid(axis="x", color="#dddddd", linewidth=0.6)
     ax.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2)

@@ -407,6 +407,9 @@ def consistent():
         wording = Wording(
             f"{title} lowers the DER99 of MSP on each network, by at least {{size}}",
             f"{title} raises the DER99 of MSP on a network by {{size}}",
+            " points",
+            100,
+            digits=1,
         )
         name = f"least average DER99 gained over MSP, {title}"
         yield replace(_average(name, "least_gain", score, "<"), wording=wording)

@@ -24,6 +24,9 @@ OTHER_FAMILIES = "all other families"
 #: Largest distance of an almost perfect ECE from its floor.
 MOST_ABOVE_FLOOR = 0.02
 
+#: Unit, factor and digits of effects in sentences.
+_POINTS = (" points", 100, 1)
+
 #: Largest ratio of the images that OpenMax and the threshold reject.
 _MOST_UNEQUAL = 3.0
 
@@ -135,6 +138,7 @@ def _fall(kind: str) -> Effect:
     wording = Wording(
         f"temperature scaling lowers the {kind} ECE by {{size}}",
         f"temperature scaling raises the {kind} ECE by {{size}}",
+        *_POINTS,
     )
     before = number("ece", kind, calibration="before")
     return Effect(
@@ -147,6 +151,7 @@ def _above_floor(kind: str, relation: str, margin: float) -> Effect:
     wording = Wording(
         f"after scaling, the {kind} ECE is {{size}} above its floor",
         f"after scaling, the {kind} ECE is {{size}} below its floor",
+        *_POINTS,
     )
     difference = _after("ece", kind) - _after("ece_floor", kind)
     name = f"{kind} ECE after scaling, above the floor"
@@ -187,7 +192,12 @@ def _removed(kind: str) -> Number:
 def less_effective():
     """Temperature scaling is much less effective open-set than closed-set."""
     name = "share of the ECE removed by scaling, closed-set minus open-set"
-    return [Effect(name, _removed(CLOSED) - _removed(OPEN), ">", 0.1)]
+    wording = Wording(
+        "the share of the ECE that scaling removes is {size} larger closed-set than open-set",
+        "the share of the ECE that scaling removes is {size} smaller closed-set than open-set",
+        *_POINTS,
+    )
+    return [Effect(name, _removed(CLOSED) - _removed(OPEN), ">", 0.1, wording=wording)]
 
 
 @CLAIMS.add(
@@ -198,16 +208,20 @@ def less_effective():
 )
 def openmax():
     """OpenMax raises open-set accuracy without better calibration."""
-    accuracy, brier, ece = (
-        _after(metric, OPENMAX) - _after(metric, OPEN) for metric in ("accuracy", "brier", "ece")
-    )
     # The paper's ECE falls with OpenMax in four of its six tables. Its sentence is therefore true
     # of its Brier scores, and not of its calibration errors.
-    return [
-        Effect("accuracy gained by OpenMax", accuracy, ">", 0),
-        Effect("Brier score added by OpenMax", brier, ">=", 0),
-        Effect("ECE added by OpenMax", ece, ">=", 0),
-    ]
+    for metric, title, name, relation in (
+        ("accuracy", "accuracy", "accuracy gained by OpenMax", ">"),
+        ("brier", "Brier score", "Brier score added by OpenMax", ">="),
+        ("ece", "ECE", "ECE added by OpenMax", ">="),
+    ):
+        wording = Wording(
+            f"OpenMax raises the open-set {title} by {{size}}",
+            f"OpenMax lowers the open-set {title} by {{size}}",
+            *_POINTS,
+        )
+        gain = _after(metric, OPENMAX) - _after(metric, OPEN)
+        yield Effect(name, gain, relation, 0, wording=wording)
 
 
 @CLAIMS.add(

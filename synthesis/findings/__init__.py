@@ -74,7 +74,7 @@ def short_title(name: str) -> str:
     """Return the abbreviation or the title of a score or of a way of training.
 
     >>> [short_title(name) for name in ("nci", "max_logit", "baseline")]
-    ['NCI', 'Maximum logit', 'Baseline']
+    ['NCI', 'MaxLogit', 'Baseline']
     """
     if name in TRAININGS:
         return TRAININGS[name].partition(" (")[0]

@@ -11,14 +11,13 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from helpers.tables.figures.style import BLUE, GREEN, GREY, RED
+from helpers.tables.figures.style import BLUE, GREEN, GREY, RED, method_styles
 from synthesis import front
 from synthesis.findings import committed, find, short_title
 from synthesis.findings.effects import improvements
 from synthesis.rendering import render
 
 FOLDER = front.PICTURE.parent
-_COLOURS = {"msp": "#1a1a1a", "energy": GREY, "knn": GREEN, "fdbd": BLUE}
 _NO_METADATA = dict.fromkeys(["Creator", "Date", "Format", "Type"])
 #: What makes a file small, and equal on every machine.
 _LOOK: Any = {
@@ -33,20 +32,21 @@ _LOOK: Any = {
 
 def half_accepted(ax: Axes, shares: pd.DataFrame) -> None:
     """Draw the share of each kind of error that each score accepts."""
+    styles = method_styles(front.SCORES)
     for index, score in enumerate(front.SCORES):
+        colour = styles[score]["color"]
         kinds = shares[shares["score"] == score].set_index("kind").loc[list(front.KINDS)]
         x = np.arange(len(kinds)) + 0.05 * (index - 1.5)
         middle = 100 * kinds["value"]
         ends = [middle - 100 * kinds["low"], 100 * kinds["high"] - middle]
-        style: dict[str, Any] = {
-            "color": _COLOURS[score],
-            "linewidth": 3 if score == "fdbd" else 1.5,
-        }
-        ax.errorbar(x, middle, ends, fmt="o-", elinewidth=1.5, **style)
+        width = 3 if score == "fdbd" else 1.5
+        ax.errorbar(x, middle, ends, fmt="o-", elinewidth=1.5, color=colour, linewidth=width)
         text = f"{front.SCORES[score]} {middle.iloc[-1]:.0f} %"
-        ax.text(2.15, middle.iloc[-1], text, color=_COLOURS[score], va="center")
-    ax.set_xticks(range(len(front.KINDS)), [*front.WORDS.values()])
-    ax.set(xlim=(-0.3, 2.75), ylim=(0, 85), yticks=[0, 25, 50, 75], ylabel="accepted (%)")
+        ax.text(2.15, middle.iloc[-1], text, color=colour, va="center")
+    ax.set_xticks(
+        range(len(front.KINDS)), [words.replace(" ", "\n") for words in front.WORDS.values()]
+    )
+    ax.set(xlim=(-0.2, 3.2), ylim=(0, 85), yticks=[0, 25, 50, 75], ylabel="accepted (%)")
 
 
 def as_in_the_paper(ax: Axes, gains: pd.DataFrame) -> None:
@@ -59,8 +59,8 @@ def as_in_the_paper(ax: Axes, gains: pd.DataFrame) -> None:
     ax.plot(paper, rows, "D", color=RED, markersize=8, fillstyle="none", label="in the paper")
     ax.axvline(0, color=GREY, linewidth=1, linestyle=":")
     ax.set_yticks(rows, [short_title(name) for name in gains.index])
-    ax.set_xlabel("fall of the mean share of errors (AURC), % of the baseline's")
-    ax.legend(loc="lower right", frameon=False)
+    ax.set_xlabel("fall of the AURC (% of the baseline)")
+    ax.legend(loc="lower center", bbox_to_anchor=(0.4, 1), ncols=2, frameon=False)
 
 
 def fresh_threshold(ax: Axes, shares: pd.DataFrame) -> None:
@@ -91,7 +91,7 @@ def write(folder: Path = FOLDER) -> None:
     """Draw the pictures of the findings."""
     for name, (draw, data) in PICTURES.items():
         with plt.rc_context(_LOOK):
-            figure, ax = plt.subplots(figsize=(6.4, 2.9), layout="constrained")
+            figure, ax = plt.subplots(figsize=(4.4, 3.2), layout="constrained")
             draw(ax, data())
             figure.savefig(folder / f"{name}.svg", metadata=_NO_METADATA)
             plt.close(figure)

@@ -6,6 +6,7 @@ import numpy as np
 from IPython.display import HTML
 
 from helpers import metrics, scores
+from helpers.tables.figures.style import method_styles
 from known_unknowns.bench import FeaturePack, values_on
 from synthesis import front
 from synthesis.rendering import render
@@ -36,9 +37,10 @@ def accepted(pack: FeaturePack, score: str) -> dict[str, list[int]]:
 def slider(pack: FeaturePack) -> HTML:
     """Return bars of the accepted errors, which follow a slider in the page without a server."""
     of_scores = {name: accepted(pack, name) for name in NAMES}
+    styles = method_styles(NAMES)
     rows = [
         {"kind": title, "score": name, "title": front.SCORES[name], "first": name == NAMES[0],
-         "shares": of_scores[name][kind]}
+         "shares": of_scores[name][kind], "colour": styles[name]["color"]}
         for kind, title in front.WORDS.items()
         for name in NAMES
     ]  # fmt: skip
@@ -48,7 +50,6 @@ def slider(pack: FeaturePack) -> HTML:
     page = render(
         "slider.html",
         rows=rows,
-        best=NAMES[-1],
         positions=[*POSITIONS],
         start=POSITIONS.index(round(100 * front.KEEP)),
         caption=f"{caption}network {pack.name}.",

@@ -126,7 +126,7 @@ def test_an_effect_on_the_wrong_side_contradicts_a_claim():
     summed = summarise(claims, checks(claims, table))
     expected = ["supported", "contradicted", "not testable", "contradicted", "no data"]
     assert [*summed["verdict"]] == expected
-    sentence = "a - b: +0.100 [+0.100, +0.100], expected > 0, supported."
+    sentence = "A - b is 0.100 [0.100, 0.100]; the claim needs more than 0."
     assert summed["sentence"].iloc[0] == sentence
 
 
@@ -139,7 +139,7 @@ def test_what_is_not_testable_is_left_out_of_the_mean_and_judged_where_nothing_e
     assert both["effect"].tolist() == pytest.approx([0.11, -0.29, 0.11])
     assert str(both["note"].iloc[-1]).endswith("left out since not testable, e, m")
     summed = summarise([CLAIM], checks([CLAIM], bad)).iloc[0]
-    assert summed["verdict"] == Verdict.NOT_TESTABLE and "(not learned)" in summed["sentence"]
+    assert summed["verdict"] == Verdict.NOT_TESTABLE and "since not learned" in summed["sentence"]
 
 
 def test_an_effect_that_contradicts_outweighs_one_that_cannot_be_tested():

@@ -8,15 +8,17 @@ from synthesis.figures import decisive_effects, tally_bars
 
 
 def test_the_claimed_side_of_a_decisive_effect_is_right():
-    """The unit is the largest distance from the margin in the row."""
+    """The unit is half an interval, and a distance beyond the axis is at its end."""
     names = ["relation", "effect", "low", "high", "printed", "verdict"]
-    rows = [(">", 0.25, 0.0, 0.5, 1.0, "undecided"), ("<", 0.25, -0.5, 0.25, np.nan, "supported")]
-    rows.insert(1, ("<", -0.25, -0.5, -0.125, np.nan, "supported"))
+    rows = [
+        (">", 0.25, 0.0, 0.5, 9.0, "undecided"),
+        ("<", -0.5, -0.75, -0.25, np.nan, "supported"),
+        ("<", 0.25, -0.5, 0.5, np.nan, "supported"),
+    ]
     lines = pd.DataFrame(rows, columns=names).assign(text="A helps.", tier="small", margin=0.0)
-    ax = decisive_effects(lines)
+    ax = decisive_effects(lines.assign(sentence="A is larger than B."))
     drawn = [np.atleast_1d(line.get_xdata()).tolist() for line in ax.lines]
-    first, second, third = [[0.0, 0.5], [0.25], [1.0]], [[1.0, 0.25], [0.5]], [[1.0, -0.5], [-0.5]]
-    assert drawn == [*first, *second, *third, [0, 0]]  # the last line is the margin
+    assert drawn == [[0.0, 2.0], [1.0], [30.0], [3.0, 1.0], [2.0], [1.0, -1.0], [-0.5]]
 
 
 def test_bars_are_the_counts():

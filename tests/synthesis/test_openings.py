@@ -87,7 +87,9 @@ def test_a_figure_names_each_reason_completely(judged, tmp_path):
     texts = ["there is one run", "a schedule (40 epochs; the paper has 100) is short", "an example"]
     weak = [Reason(Kind.WEAKNESS, text) for text in texts]
     notes = [Note((remark("one run"), *weak[:2])), Note((weak[0], weak[2])), Note(), Note(), Note()]
-    caption = openings.figure(lines.assign(relation=">", note=notes), tmp_path)
+    names = [claim.effects[0].name for claim in openings.load_claims("openset_calibration").claims]
+    lines = lines.assign(relation=">", note=notes, decided_by=names)
+    caption = openings.figure(lines, tmp_path)
     assert [caption.count(text) for text in texts] == [1, 1, 1]
 
 

@@ -39,16 +39,17 @@ def test_sentences_are_those_of_the_metrics(sentences, pack):
     correct, unknown = pack.test.correct, sum(map(len, (pack.near | pack.far).values()))
     msp, energy = (scores.create(name).score_samples(pack.test) for name in ("msp", "energy"))
     gap = metrics.aurc(energy, correct) - metrics.aurc(msp, correct)
-    assert f"Energy {gap:.3f}" in sentences["synthesis"][0]
+    assert f"Energy {100 * gap:.1f} %" in sentences["synthesis"][0]
     share = (unknown + (~correct).sum()) / (unknown + len(correct))
-    assert sentences["unknown_detection"][-1].startswith(f"coverage 1: risk {share:.3f}, ")
-    assert "InAsIn 1.000, InAsOut 0.000, OutAsIn 1.000" in sentences["uimnet"][0]
-    assert "correct, rejected 0.00" in sentences["human_centric"][0]
+    assert sentences["unknown_detection"][-1].endswith(f"risk (both) {100 * share:.1f} %.")
+    assert "InAsIn 100.0 %, InAsOut 0.0 %, OutAsIn 100.0 %" in sentences["uimnet"][0]
+    assert "correct but rejected 0.0 %" in sentences["human_centric"][0]
     fitted = fit_temperature(pack.test.logits, pack.test.labels)
     error = calibration_error(confidences(pack.test.logits, fitted), correct)
-    assert f"known classes {error:.3f}" in sentences["openset_calibration"][explore.STEPS // 2]
+    start = explore.STEPS // 4
+    assert f"known images {100 * error:.1f} %" in sentences["openset_calibration"][start]
     # the distance has no sign: the same Gscore for unknown images below and above the known images
     below, above = sentences["gscore"][0], sentences["gscore"][-1]
     assert below.split(", ")[0].split()[-1] == above.split(", ")[0].split()[-1]
-    assert "AUROC 1.000, FPR95 0.000" in below and "AUROC 0.000, FPR95 1.000" in above
-    assert "AUROC 0.500" in sentences["gscore"][explore.STEPS // 2]
+    assert "AUROC 96.2 %, FPR95 19.2 %" in below and "AUROC 3.8 %, FPR95 100.0 %" in above
+    assert "AUROC 50.0 %" in sentences["gscore"][explore.STEPS // 2]

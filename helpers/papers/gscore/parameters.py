@@ -22,7 +22,7 @@ from helpers.papers.parameters import (
 )
 
 #: Titles of the paper's four detectors by the names of their scores.
-DETECTORS = {"msp": "MSP", "odin": "ODIN", "energy": "ENERGY", "max_logit": "MLS"}
+DETECTORS = {"msp": "MSP", "odin": "ODIN", "energy": "Energy", "max_logit": "MaxLogit"}
 
 #: The parameters that a published network may have separate values of.
 DIVISION = ("fold_share", "validation_images", "set_images", "shown_again")

@@ -81,7 +81,11 @@ def score_histograms(
     score: str,
     limits: tuple[float, float] | None = None,
 ) -> Axes:
-    """Draw the score distributions of up to four groups of images, as shares of a group."""
+    """Draw the score distributions of up to four groups of images, as shares of a group.
+
+    In all figures, known images are blue and unknown images orange: put the known images first and
+    the unknown images second.
+    """
     if not 1 <= len(groups) <= len(_GROUPS):
         raise ValueError(f"groups: 1 to {len(_GROUPS)} expected, got {len(groups)}")
     arrays = {name: float_array(name, values) for name, values in groups.items()}
@@ -176,10 +180,11 @@ def risk_coverage_curves(curves: Mapping[str, tuple[np.ndarray, np.ndarray]]) ->
     styles = style.method_styles(curves, points)
     for method, (coverage, risk) in curves.items():
         ax.plot(coverage, risk, label=method, **styles[method])
-    coverage, risk = map(np.asarray, next(iter(curves.values())))
+    first = next(iter(curves))
+    coverage, risk = map(np.asarray, curves[first])
     ideal = np.maximum(0, 1 - (1 - risk[-1]) / coverage)
-    ax.plot(coverage, ideal, color=GREY, linewidth=1, linestyle="--", label="ideal order")
-    ax.axhline(risk[-1], color=GREY, linewidth=1, linestyle=":", label="error rate")
+    ax.plot(coverage, ideal, color=GREY, linewidth=1, linestyle="--", label=f"ideal order, {first}")
+    ax.axhline(risk[-1], color=GREY, linewidth=1, linestyle=":", label=f"error rate, {first}")
     # the first few images must not determine the scale
     tops = [
         np.asarray(risk)[np.asarray(coverage) >= 0.05].max() for coverage, risk in curves.values()
