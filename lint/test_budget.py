@@ -35,11 +35,11 @@ LINES = 60
 LIMITS = {
     "helpers": Limit(143_350, 10, 1),
     "synthesis": Limit(49_900, 10.8, 1),
-    "known_unknowns": Limit(60_700, 9.5, 1),
-    "workflow": Limit(27_900, 10.4, 1),
+    "known_unknowns": Limit(61_000, 9.5, 1),
+    "workflow": Limit(28_050, 10.4, 1),
     "pictures": Limit(15_640, 14.5, 1),
     "benchmarks": Limit(10_700, 10.8, 1),
-    "tests": Limit(193_150, 12.5, 4.5),
+    "tests": Limit(195_200, 12.5, 4.5),
 }
 #: The checks of this folder are tests.
 FOLDERS = {"tests": ("tests", "lint")}

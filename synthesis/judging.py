@@ -71,7 +71,7 @@ def evaluate(
         alone = {
             name: [_decide(each, intervals) for each in every] for name, every in measured.items()
         }
-        example = _example(alone) if claim.existential else None
+        example = _example(alone, intervals) if claim.existential else None
         for effect in claim.effects:
             if example is not None:
                 over_all = _as_example(measured[effect.name], example)
@@ -86,17 +86,18 @@ def evaluate(
     return judged
 
 
-def _example(effects: Mapping[str, Sequence[Judged]]) -> int | None:
+def _example(effects: Mapping[str, Sequence[Judged]], intervals: bool) -> int | None:
     """Return the position of the cell that shows all effects of a claim most clearly, if any does.
 
-    The clearance of an effect is its distance from the margin in parts of its half interval.
+    The clearance of an effect is its distance from the margin in parts of its half interval, or
+    without `intervals` the distance itself.
     """
     clearances = []
     for judged in effects.values():
         row = []
         for each in judged:
             sign = -1 if each.effect.relation == "<" else 1
-            half = max((each.high - each.low) / 2, 1e-12)
+            half = max((each.high - each.low) / 2, 1e-12) if intervals else 1.0
             clearance = sign * (each.size - each.effect.margin) / half
             testable = each.verdict not in (Verdict.NOT_TESTABLE, Verdict.NO_DATA)
             row.append(clearance if testable and np.isfinite(clearance) else -np.inf)

@@ -14,6 +14,7 @@ another parcel continues.
 import argparse
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tarfile
@@ -23,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from background import Entry, commit_of, entries_of, listed, status, train_all
-from step import ROOT, VISIBLE, gpus
+from step import ROOT, VISIBLE, end_with_parent, gpus
 from sweep import positive, values_of
 
 from helpers.cache import MissingError
@@ -137,18 +138,32 @@ def train(folder: Path, processes: int, minutes: int, results: Path) -> None:
     root = cache_root()
     for shard in sorted(folder.glob(f"{STATE}_*.tar")):
         parcels.unpack(shard, root)
-    command = [sys.executable, str(ROOT / "workflow" / "away.py"), "queue", str(folder)]
-    cards = gpus() or [""]
-    queues = [
-        subprocess.Popen(command, env=os.environ | {VISIBLE: cards[number % len(cards)]})
-        for number in range(processes)
-    ]
+    script = ROOT / "workflow" / "away.py"
+    mark = root / "queue" / f"written-{folder.resolve().name}"
+    open(mark, "a").close()  # the time of an existing file stays
+    since = mark.stat().st_mtime  # so files that an earlier call has not written are included
+
+    def write() -> None:
+        begun = time.time() - 1  # a file's time may be a little early
+        parcels.write_shards(root, results, RESULTS, since=since)
+        os.utime(mark, (begun, begun))
+
+    environment = os.environ | {"QUEUE": str(os.getpid())}
+    cards = gpus()
+    print(f"GPUs that nvidia-smi lists: {len(cards)}", flush=True)
+    queues = []
     written = start
     try:
+        for number in range(processes):
+            if cards:  # without nvidia-smi, PyTorch may find a GPU
+                environment[VISIBLE] = cards[number % len(cards)]
+            queues.append(
+                subprocess.Popen([sys.executable, script, "queue", folder], env=environment)
+            )
         while any(queue.poll() is None for queue in queues) and time.time() < start + 60 * minutes:
             time.sleep(1)
             if time.time() >= written + SECONDS:
-                parcels.write_shards(root, results, RESULTS, since=start)
+                write()
                 written = time.time()
     finally:
         for queue in queues:
@@ -157,7 +172,7 @@ def train(folder: Path, processes: int, minutes: int, results: Path) -> None:
         # a training ends a second after its queue
         while "running: " in status(entries) and time.time() < ended + 10:
             time.sleep(0.5)
-        parcels.write_shards(root, results, RESULTS, since=start)
+        write()
     print(status(entries))
 
 
@@ -196,10 +211,13 @@ def main() -> None:
     if given.command == "pack":
         pack(given.folder, given.only)
     elif given.command == "run":
+        # as at the end of the minutes: write the results, end the trainings
+        signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
         train(given.folder, given.processes, given.minutes, given.results)
     elif given.command == "collect":
         collect(given.folder)
     else:
+        end_with_parent(int(os.environ["QUEUE"]))
         train_all(packed(), ROOT)
 
 

@@ -5,6 +5,9 @@ python workflow/sweep.py mini openset_calibration --only cifar10_mini/resnet20/0
 
 This script does not need Jupyter, papermill or Snakemake.  After an interruption, start it again:
 complete networks, outputs and rows are in the cache.
+
+A table of some parts, or with changed parameters, is no results table of its tier.  With ``--only``
+or ``--set`` and without ``--out``, the script writes it to a new file in ``runs/TIER``.
 """
 
 import argparse
@@ -36,20 +39,26 @@ def parse(command_line: list[str] | None = None) -> tuple[argparse.Namespace, Pa
     parser.add_argument("tier")
     parser.add_argument("paper")
     parallel = "parts at a time; by default one on each GPU"
+    default = "by default results/TIER/PAPER.parquet; with --only or --set, a new file in runs/TIER"
     # one option with all values, or an option for each value
     add_list = partial(parser.add_argument, nargs="+", action="extend")
     add_list("--only", metavar="PART", help="by default all parts")
     add_list("--set", metavar="NAME=VALUE", default=[])
     parser.add_argument("--processes", type=positive, default=max(1, len(gpus())), help=parallel)
-    parser.add_argument("--out", type=Path, help="by default results/TIER/PAPER.parquet")
+    parser.add_argument("--out", type=Path, help=default)
     arguments = parser.parse_args(command_line)
     tier = arguments.tier
     paper = arguments.paper
-    arguments.out = arguments.out or ROOT / "results" / tier / f"{paper}.parquet"
+    changed = arguments.only or arguments.set
     try:
         parameters = load(paper, tier, root=ROOT, **values_of(arguments.set))
         parts = run.parts(parameters, arguments.only)
         chosen_device(parameters.device)
+        if not arguments.out:
+            folder = "runs" if changed else "results"
+            arguments.out = ROOT / folder / tier / f"{paper}.parquet"
+            if changed and arguments.out.exists():
+                raise ValueError(f"{arguments.out} exists; name a file with --out, or remove it")
         check_no_device(arguments.out)
         arguments.out.parent.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=arguments.out.parent).close()  # an error now, not at the end
@@ -87,14 +96,16 @@ def values_of(assignments: Iterable[str]) -> dict:
 
 
 def main() -> None:
-    """Compute the parts that the command line names, and write the table."""
+    """Compute the parts that the command line names, and write the table unless all failed."""
     arguments, parameters, parts = parse()
     # numpy reads it when it is loaded in the processes that are started here
     os.environ.setdefault("OMP_NUM_THREADS", str(parameters.training.get("threads", 1)))
     table = table_of(parameters, parts, arguments.processes)
-    results.write(table, arguments.out)
-    print(arguments.out)
-    if failed := run.failed_parts(table):
+    failed = run.failed_parts(table)
+    if len(failed) < len(parts):  # an existing table is better than no numbers
+        results.write(table, arguments.out)
+        print(arguments.out)
+    if failed:
         sys.exit("\n".join([f"{len(failed)} of {len(parts)} parts failed:", *failed]))
 
 

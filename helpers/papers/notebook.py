@@ -17,10 +17,11 @@ _SHOWN = TIERS[0]
 
 
 def check_given(cells: Sequence[str] | None = None) -> None:
-    """Refuse values of papermill for names that are no parameters of the notebook.
+    """Refuse values of papermill that the notebook does not expect.
 
-    Papermill itself only prints a warning, and the notebook would run with its defaults.  `cells`
-    are the sources of the executed cells, by default those of the running notebook.
+    They are for names that are no parameters, or a single value in place of a list.  Papermill
+    itself only prints a warning, and the notebook would run with its defaults.  `cells` are the
+    sources of the executed cells, by default those of the running notebook.
 
     Examples
     --------
@@ -30,6 +31,10 @@ def check_given(cells: Sequence[str] | None = None) -> None:
         ...
     ValueError: unknown parameter 'epoch'; did you mean 'epochs'? There are: epochs, overrides. \
 Other values of the file of the tier: -y '{overrides: {NAME: VALUE}}'
+    >>> check_given(["begun = []\\noverrides = {}", "# Parameters\\nbegun = 'crl'"])
+    Traceback (most recent call last):
+        ...
+    ValueError: begun: a list expected, got 'crl'; write -y '{begun: [crl]}'
     >>> check_given(["# Parameters\\ntier = 'small'"])  # a page without parameters
     Traceback (most recent call last):
         ...
@@ -37,19 +42,23 @@ Other values of the file of the tier: -y '{overrides: {NAME: VALUE}}'
 results; leave out -p, and change values in its cells
     """
     injected, tagged = _cells(cells)
-    declared = [name for cell in tagged[-1:] for name in _assigned(cell)]
-    given = [name for cell in injected[-1:] for name in _assigned(cell)]
+    declared = _assigned(tagged[-1:])
+    given = _assigned(injected[-1:])
     if given and not declared:
         raise ValueError(
-            f"parameter {given[0]!r}: this notebook has no parameters, since it shows committed "
-            "results; leave out -p, and change values in its cells"
+            f"parameter {next(iter(given))!r}: this notebook has no parameters, since it shows "
+            "committed results; leave out -p, and change values in its cells"
         )
-    for name in given:
+    for name, value in given.items():
         try:
             known_name("parameter", name, declared)
         except ValueError as error:
             more = "Other values of the file of the tier: -y '{overrides: {NAME: VALUE}}'"
             raise ValueError(f"{error}. {more}") from None
+        if isinstance(declared[name], list) and not isinstance(value, list):
+            raise ValueError(
+                f"{name}: a list expected, got {value!r}; write -y '{{{name}: [{value}]}}'"
+            )
 
 
 def load(
@@ -77,7 +86,7 @@ def load(
     True
     """
     injected, _ = _cells(cells)
-    given = [name for cell in injected[-1:] for name in _assigned(cell)]
+    given = _assigned(injected[-1:])
     usual = loader(paper, _SHOWN)
     shown = usual.training | usual.model_dump()
     changed = {
@@ -99,7 +108,11 @@ def _cells(cells: Sequence[str] | None) -> tuple[list[str], list[str]]:
     return injected, [cell for cell in cells if cell not in injected and _LAST in cell]
 
 
-def _assigned(source: str) -> list[str]:
-    """Return the names that a cell assigns, in their order."""
-    names = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name))
-    return [name.id for name in names if isinstance(name.ctx, ast.Store)]
+def _assigned(cells: Sequence[str]) -> dict[str, Any]:
+    """Return the names that cells of parameters assign, with their values."""
+    assignments = [node for cell in cells for node in ast.parse(cell).body]
+    return {
+        node.targets[0].id: ast.literal_eval(node.value)
+        for node in assignments
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+    }

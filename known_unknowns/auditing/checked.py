@@ -47,6 +47,8 @@ def plain(name: str, values) -> np.ndarray:
     >>> plain("labels", np.array([2, 1], dtype=object)).dtype.kind
     'i'
     """
+    if str(getattr(values, "dtype", "")) == "torch.bfloat16":
+        raise ValueError(f"{name}: numbers of NumPy expected, got bfloat16; write {name}.float()")
     array = plain_array(name, values)
     if isinstance(values, list | tuple) and array.dtype.kind == "U":
         array = np.array(values, dtype=object)  # NumPy makes a text of a number next to a text
@@ -144,8 +146,11 @@ def matrix(
             f"{name}: numbers of shape {expected} expected, got {array.dtype} {array.shape}; "
             + _remedy(name, array, length, width)
         )
-    if not len(array):
-        raise ValueError(f"{name}: no image, shape {array.shape}; leave the array out")
+    if not array.size:
+        raise ValueError(
+            f"{name}: {'no number' if len(array) else 'no image'}, shape {array.shape}; fill the "
+            "array, or leave the array out"
+        )
     array = array.astype(np.float32, copy=False)
     finite = [np.isfinite(array[rows]).all(axis=1) for rows in row_blocks(array.shape)]
     if bad := int((~np.concatenate(finite)).sum()):
@@ -431,6 +436,12 @@ def _remedy_of_range(name: str, labels: np.ndarray, logits: np.ndarray) -> str:
         ),
         f"the first class has the number 0: write {name} + 1": (labels + 1, every),
     }
+    values = np.unique(labels)
+    if len(values) == classes:
+        lines[
+            f"there are {classes} different labels: write np.searchsorted(np.unique({name}), "
+            f"{name}), or class_names=np.unique({name}).astype(str) and {name}.astype(str)"
+        ] = np.searchsorted(values, labels), every
     others = sorted({*labels[~known].tolist()})
     if known.any() and (len(others) == 1 or {*others} <= NO_LABEL):
         lines[
@@ -469,7 +480,8 @@ def column(arrays: Mapping[str, np.ndarray], name: str, length: int) -> np.ndarr
         )
     if values.dtype.kind == "U" and (missing := int((values == "").sum())):
         raise _missing(name, missing, length)
-    if name == "class_names" and len(set(names := values.tolist())) < length:
+    # a blank at an end of a name is lost in tables that people fill in
+    if name == "class_names" and len(set(names := np.char.strip(values).tolist())) < length:
         twice = sorted({text for text in names if names.count(text) > 1})
         raise ValueError(f"class_names: each once expected, got {', '.join(twice)} twice")
     return values

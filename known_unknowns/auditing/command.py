@@ -109,6 +109,7 @@ def _run(command_line: list[str] | None) -> int:
         return status
     except (Exception, SystemExit) as error:  # for a scheduler, an error is no alarm
         line = " ".join(str(error).split()).replace("treat_as=", "--treat-as ")
+        line = line.replace("pass download=True", "add --download")
         if not isinstance(error, OSError | SyntaxError | ValueError):
             line = f"{type(error).__name__}: {line}".rstrip(": ")
         print(f"{name}: {line}", file=sys.stderr)

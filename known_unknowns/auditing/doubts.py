@@ -173,8 +173,9 @@ def _of_copies(inputs: Inputs) -> Iterator[Doubt]:
     """Yield copies among the validation images and from the training images.
 
     Equal outputs are not equal images: rounded probabilities and trees give many images one output.
-    Then, however, many different rows agree in a part of the numbers, and equal rows have different
-    labels.  Equal outputs are evidence if they outnumber such rows, or if the names are equal, too.
+    Then, however, many different rows agree in a part of the numbers, and without features, equal
+    rows have different labels.  Equal outputs are evidence if they outnumber such rows, or if the
+    names are equal, too.
     Boosted trees give few values, too, which the sum in the softmax hides in each probability; the
     differences of neighbouring logits show them.
     """
@@ -190,8 +191,8 @@ def _of_copies(inputs: Inputs) -> Iterator[Doubt]:
     crowded = _crowded(digests)[: len(part)]
     if not part.features.shape[1]:
         crowded |= _few_differences(parts, digests[:, 0])[: len(part)]
-    other_label = part.labels != part.labels[first[which]]
-    crowded |= np.isin(which, which[other_label])
+        other_label = part.labels != part.labels[first[which]]
+        crowded |= np.isin(which, which[other_label])
     named_twice = np.zeros(len(part), bool)
     if inputs.files:
         names = np.array(inputs.files)

@@ -214,6 +214,11 @@ audit takes logarithms (for a file also treat_as="probabilities")
         source = "the model"
         digests = {}
         arrays = {name: checked.plain(name, values) for name, values in path.items()}
+    elif not isinstance(path, str | os.PathLike):
+        raise ValueError(
+            'outputs: a path, or a dict such as {"logits": logits, "labels": labels}, expected, '
+            f"got {type(path).__name__}"
+        )
     else:
         source = f"the model behind {Path(path).name}"
         arrays = read_arrays(Path(path))

@@ -188,9 +188,9 @@ def with_labels(inputs: Inputs, path: Path) -> Inputs:
                 f"--labels: {path} names image {number!r} with outputs that this file does not "
                 "have; give the outputs that the table was written for"
             )
-        texts[index] = row["label"].strip().removeprefix("'")
+        texts[index] = row["label"].strip().removeprefix("'").strip()
     labels = checked.some_labels(
-        {"production_labels": texts.astype(str), "class_names": np.array(inputs.class_names)},
+        {"production_labels": texts.astype(str), "class_names": np.char.strip(inputs.class_names)},
         production.logits,
         "logits",
     )

@@ -176,7 +176,9 @@ def _read_answers(path: Path, rule: Rejector) -> tuple[str, np.ndarray, np.ndarr
             f"{path}: truth is empty for {empty} of {len(drawn)} images with check = {DRAWN}; "
             "write a class into each of these rows, or -1 for no known class"
         )
-    class_names = list(map(str, rule.provenance.get("class_names") or range(rule.classes)))
+    class_names = [
+        str(each).strip() for each in rule.provenance.get("class_names") or range(rule.classes)
+    ]
     truths, answers = (
         [_class_of(row[cell], class_names, path) for row in drawn] for cell in ("truth", "label")
     )
@@ -200,7 +202,7 @@ def _class_of(text: str, names: list[str], path: Path) -> str:
 
     The mark that keeps a spreadsheet from computing a text is left out.
     """
-    text = text.strip().removeprefix("'")
+    text = text.strip().removeprefix("'").strip()
     if re.fullmatch(r"-?\d+\.0*", text) and text not in names:
         text = text.partition(".")[0]
     if text not in (*names, str(NO_CLASS)):

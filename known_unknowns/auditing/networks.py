@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from helpers import data
-from helpers.data import Images, ImageStream
+from helpers.data import Images, ImageStream, Listing
 from helpers.data.class_lists import wnids_of
 from helpers.data.sources import folder_splits
 from helpers.networks import zoo, zoo_records
@@ -218,13 +218,23 @@ def images_of(
     folder = Path(where).expanduser()
     if folder.is_dir():
         there = folder_splits(folder)
-        return ImageStream.scan(where, split=next(split for split in splits if split in there))
+        return _opened(Listing.scan(where, split=next(each for each in splits if each in there)))
     name, _, split = where.partition("/")
     if "/" in split or name.startswith((".", "~")) or not name:
         raise FileNotFoundError(f"image folder {where}: no such folder")
-    known = data.splits(name)
+    try:
+        known = data.splits(name)
+    except ValueError as error:
+        raise ValueError(f"image folder {where}: no such folder, and {error}") from error
     split = split or next((option for option in splits if option in known), known[0])
     return data.load(name, split, size=size)
+
+
+def _opened(listed: Listing) -> ImageStream:
+    """Open the images of a folder; links to no file are skipped like broken images."""
+    exist = np.array([(listed.root / file).exists() for file in listed.files])
+    stream = ImageStream.open(listed.subset(exist) if exist.any() else listed)
+    return replace(stream, skipped=stream.skipped + listed.subset(~exist).files)
 
 
 def named_as(

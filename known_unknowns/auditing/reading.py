@@ -44,6 +44,8 @@ ONE_LABEL = (
     "a multi-label model is audited label by label, as a model of two classes: of label k, give "
     "logits np.c_[0 * logits[:, k], logits[:, k]] and labels[:, k]"
 )
+#: Labels of images of unknown classes.
+_NO_LABEL = {"", "-1", "-1.0"}
 _PREFIXES = {"validation": "", "train": "train_", "production": "production_"}
 
 
@@ -323,6 +325,12 @@ def _arranged(table: pd.DataFrame) -> dict[str, np.ndarray]:
             raise ValueError(f"set: {name!r} would be a set of unknown images; write {meant!r}")
         for kind, names in kinds.items():
             arrays[f"{prefix}{kind}"] = _numbers(part[names], where)
+        if name not in _PREFIXES and (known := {*part.get("label", ())} - _NO_LABEL):
+            raise ValueError(
+                f"label: empty or -1 expected in the set {name!r}, because a set of this name has "
+                f"images of unknown classes, got {min(known)!r}; if the images are of known "
+                "classes, write 'validation' as their set, else leave the labels empty"
+            )
         if "label" in table and name in ("validation", "train"):
             arrays[f"{prefix}labels"] = _texts(part, "label", where)
         if "label" in table and name == "production":
@@ -438,7 +446,9 @@ def _numbered(columns: list[str], stem: str, named: bool) -> tuple[list[str], li
     if missing := [name for name in names if name not in known]:
         raise ValueError(
             f"{missing[0]}: missing, though there are {len(numbers)} columns of this kind; they "
-            f"count from {start}_0 without a gap"
+            f"count from {start}_0 without a gap" + "; if the numbers are names of classes, write "
+            f"{start}_class{numbers[0].split('_')[1]} … as columns, and the names class… as labels"
+            * named
         )
     return names, []
 

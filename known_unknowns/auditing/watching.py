@@ -28,9 +28,6 @@ from known_unknowns import few_labels
 from known_unknowns.auditing.inputs import read_new
 from known_unknowns.auditing.rejector import Rejector
 
-#: Files of the state of `rejector.safetensors`, next to it.
-WATCHED = "rejector.watch.json"
-LOCKED = f".{WATCHED}.lock"
 #: Share of the known images that are unlike by chance.
 CHANCE = 0.05
 #: Probability of any alarm, over all looks, without a reason.

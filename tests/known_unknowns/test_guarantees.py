@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from known_unknowns import guarantees
 from known_unknowns.guarantees import (
     average_threshold,
     clopper_pearson,
@@ -165,3 +166,34 @@ def test_coverage_by_hand(coverage, needed):
     assert coverage_threshold(scores, coverage=coverage) == 0
     with pytest.raises(ValueError, match=f"^scores: at least {needed} images"):
         coverage_threshold(scores[1:], coverage=coverage)
+
+
+def design_effect(wrong, groups):
+    """Return the design effect of errors, and the mean size of the group of an image."""
+    sizes = np.bincount(groups)
+    noise = np.square(np.bincount(groups, wrong) - wrong.mean() * sizes).sum()
+    count = np.count_nonzero(sizes)
+    spread = wrong.var() * len(wrong)
+    effect = count / (count - 1) * noise / spread if spread else 0
+    return effect, np.square(sizes).sum() / len(wrong)
+
+
+def test_p_values_of_groups_by_definition():
+    """At each rank, images count as often as their design effect allows."""
+    generator = np.random.default_rng(1)
+    groups = generator.permutation(48) % 12
+    wrong = generator.random(48) < 0.6 * generator.random(12)[groups]
+    effect, size = design_effect(wrong, groups)
+    alike = np.clip((effect - 1) / (size - 1), 0, 1)
+    for rank, p_value in enumerate(guarantees._p_values(wrong, groups, 0.4), 1):
+        effect, size = design_effect(wrong[:rank], groups[:rank])
+        images = rank / max(1, effect, 1 + (size - 1) * alike)
+        events = wrong[:rank].mean() * images
+        assert p_value == pytest.approx(guarantees._binomial(events, images, 0.4))
+    assert guarantees._binomial(2, 10, 0.3) == pytest.approx(binom.cdf(2, 10, 0.3))
+
+
+def test_copies_do_not_change_the_average_threshold():
+    """Without copies, 1 + 3 are at most 5 % of 83."""
+    scores = np.arange(100).repeat(5)
+    assert average_threshold(scores, scores >= 20, risk=0.05, groups=scores) == 17

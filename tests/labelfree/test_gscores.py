@@ -143,6 +143,11 @@ def test_each_evaluator_is_its_split_and_its_distance(scores):
         assert scaled[name] == pytest.approx(power * values[1:], rel=1e-5)
 
 
+def test_a_score_at_the_quantile_is_not_below_it():
+    estimates = gscore.gscores([0.0, 1.0, 2.0], ["statistic_share"], validation=[0.0, 0.0, 1.0])
+    assert estimates["statistic_share"][0] == 0
+
+
 @pytest.mark.parametrize(("centre", "count"), [(4.0, 500), (-9.0, 500), (0.0, 2)])
 def test_all_id_all_ood_and_two_images_have_finite_gscores(centre, count):
     scores = np.random.default_rng(8).normal(centre, 1, count)
@@ -171,6 +176,7 @@ def test_baselines_by_definition():
 
 
 MISTAKES = beside(__file__, "mistakes.yaml")
+SKILLS, WORDS = beside(__file__, "skills.yaml").values()
 LINE = fit_regression([[0.0]] * 9 + [[1.0]], np.r_[:10] / 10, [0.5])
 FUNCTIONS = vars(gscore) | {
     "interval of ten sets": LINE.interval,
@@ -265,6 +271,8 @@ def test_skill_is_its_definition():
     assert estimate.low < expected < estimate.high
     assert skill_of_errors(np.zeros(20), guessed) == (1, 1, 1)
     assert skill_of_errors(guessed, guessed) == (0, 0, 0)
+    for errors, guessed, low in SKILLS:
+        assert skill_of_errors(errors, guessed).low == low
 
 
 def test_the_interval_of_a_skill_has_its_stated_coverage():
@@ -280,6 +288,5 @@ def test_the_interval_of_a_skill_has_its_stated_coverage():
 
 
 def test_a_skill_in_words():
-    words = [(0.1, 0.6, "better than"), (-0.1, 0.6, "no better"), (0, 0, "no"), (-1, -0.1, "worse")]
-    for *ends, text in words:
+    for *ends, text in WORDS:
         assert describe_skill(Estimate(0.0, *ends)).startswith(text)

@@ -117,3 +117,8 @@ def test_memory_of_rankings(name):
     options = {"positive": "known"} if name == "aupr" else {}
     used = peak(getattr(metrics, name), *given, **options)
     assert used <= 1.2 * sum(array.nbytes for array in given)
+
+
+def test_large_weights_do_not_overflow():
+    """Their sum needs 64 bits."""
+    assert metrics.weighted_auroc([1.0], [0.0], [[1_200_000_000]], [[1]]) == 1

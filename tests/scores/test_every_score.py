@@ -29,7 +29,9 @@ def test_every_score_passes_its_checks(check):
 
 @pytest.mark.parametrize("name", helpers.scores.names())
 def test_records_and_arguments_of_each_score(name):
-    info = helpers.scores.create(name).info
+    score = helpers.scores.create(name)
+    assert BY_HAND["defaults"].get(name, {}).items() <= vars(score).items()
+    info = score.info
     assert info.name == name
     assert info.key.endswith(str(info.year))
     for chosen in info.settings.values():

@@ -10,6 +10,7 @@ from helpers.outputs import Head, Outputs
 from helpers.scores import bank, relation
 from helpers.scores.bank import Bank, draw
 from helpers.scores.percentiles import percentiles_by_feature
+from helpers.scores.vim import principal_dimensions
 from tests.mistakes import beside
 
 BY_HAND = beside(__file__, "by_hand.yaml")
@@ -35,6 +36,11 @@ def test_scores_by_hand(case):
     head = HEADS[head]
     scored = values(name, outputs(train, head, labels), outputs(test, head), head, **arguments)
     assert scored == pytest.approx(expected, rel=1e-4, abs=1e-7)
+
+
+def test_dimensions_of_the_principal_subspace():
+    dimensions = map(principal_dimensions, (2048, 2047, 768, 767))
+    assert [*dimensions] == [1000, 512, 512, 383]
 
 
 def test_members_are_averaged_first():

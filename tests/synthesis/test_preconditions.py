@@ -20,12 +20,14 @@ from synthesis.preconditions import (
 )
 from synthesis.reasons import Kind, Reason, in_words
 from synthesis.verdicts import Claims, Second
+from tests.mistakes import beside
 from tests.synthesis.claim_tables import named, noisy
 
 A = number("auroc", "a")
 GAIN = Effect("b minus a", number("auroc", "b") - A, ">", 0.0)
 CLAIMS = Claims("toy", claims=[Claim("better", "B is better.", "", "", (GAIN,))])
 GAINS = [(0.05, "supported"), (-0.05, "contradicted")]
+EXAMPLES = beside(__file__, "effects.yaml")["examples"]
 FILES = [file for file in project_root().glob("results/*/*.parquet") if file.stem in PAPERS]
 
 
@@ -231,19 +233,13 @@ def examples(*gains, right=0.9):
     return pd.concat(tables)
 
 
-@pytest.mark.parametrize(
-    ("gains", "expected"),
-    [
-        ([(0.05, 0.05)], "supported"),
-        ([(0.05, 0.05), (-0.05, -0.05), (-0.05, 0.05)], "supported"),  # others do not block it
-        ([(0.05, -0.05), (-0.05, 0.05)], "undecided"),  # no network shows both halves
-        ([(-0.05, -0.05)], "undecided"),
-    ],
-)
+@pytest.mark.parametrize(("gains", "expected"), EXAMPLES)
 def test_one_network_shows_both_halves_of_an_example(gains, expected):
     effects = (GAIN, replace(GAIN, name="c minus a", number=number("auroc", "c") - A))
     claims = changed(effects=effects, existential=True)
-    assert verdict(examples(*gains), claims) == expected
+    same = Second("same", compute=lambda rows: rows, intervals=False)
+    for seconds in ((), (same,)):  # there is no mean without intervals, either
+        assert verdict(examples(*gains), replace(claims, seconds=seconds)) == expected
 
 
 def test_the_best_of_many_networks_needs_a_longer_interval():
@@ -260,8 +256,12 @@ def test_an_interval_near_the_margin_decides_nothing():
     table = made_up({"a8": 0.9}, tier="toy")
     (row,) = CLAIMS.check(table).query("data_set == 'all'").to_dict("records")
     width = row["high"] - row["low"]
-    for distance, expected in ((0.05, "undecided"), (0.2, "supported")):
-        margin = row["low"] - distance * width
+    for margin, expected in (
+        (row["low"] - 0.05 * width, "undecided"),
+        (row["low"] - 0.2 * width, "supported"),
+        (row["high"] + 0.05 * width, "undecided"),
+        (row["high"] + 0.2 * width, "contradicted"),
+    ):
         assert verdict(table, changed(effects=(replace(GAIN, margin=margin),))) == expected
 
 

@@ -36,10 +36,10 @@ def ours(name, strength, sign, *centre):
     return apply(name, IMAGES, *amounts, *centre)
 
 
-@pytest.mark.parametrize(("name", "strength", "given"), GIVEN["tones"])
-def test_tones_change_as_pillow_changes_them(name, strength, given):
+@pytest.mark.parametrize(("name", "strength", "given", "within"), GIVEN["tones"])
+def test_tones_change_as_pillow_changes_them(name, strength, given, within):
     expected = with_pillow(lambda image: getattr(ImageOps, name)(image, *given))
-    assert (ours(name, strength, 1.0) - expected).abs().max() <= 1
+    assert (ours(name, strength, 1.0) - expected).abs().max() <= within
 
 
 def test_translation_moves_by_whole_pixels_and_brings_in_black():
@@ -48,6 +48,11 @@ def test_translation_moves_by_whole_pixels_and_brings_in_black():
     assert (moved[..., 29:] == 0).all()
     moved = ours("translate_y", 0.3, -1.0)
     assert torch.allclose(moved[..., 3:, :], IMAGES[..., :29, :], atol=1e-3)
+
+
+def test_a_rotation_by_a_right_angle_moves_whole_pixels():
+    """Three times the highest strength, which is 30 degrees."""
+    assert torch.allclose(ours("rotate", 3.0, 1.0), torch.rot90(IMAGES, 1, (2, 3)), atol=1e-2)
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
@@ -83,6 +88,12 @@ def test_every_operation_is_drawn_equally_often(monkeypatch):
     mixed = augmix(images, torch.Generator().manual_seed(0))
     assert set(counts.values()) == {18 * 3 * 3 / 9}
     assert torch.allclose(mixed, images, atol=1e-3)  # weights of the chains sum to 1
+
+
+def test_chains_have_two_operations_on_average_and_half_of_the_weight(monkeypatch):
+    monkeypatch.setattr("helpers.training.mixing.apply", lambda name, images, *_: images + 1)
+    mixed = augmix(torch.zeros(4000, 3, 1, 1), torch.Generator().manual_seed(0))
+    assert mixed.mean().item() == pytest.approx(0.5 * 2, abs=0.05)
 
 
 def test_uniform_share_of_the_image_itself(monkeypatch):

@@ -233,6 +233,13 @@ def test_the_attack_on_a_linear_classifier_goes_along_its_weights(steps):
     assert torch.allclose(attacked.flatten(1), expected, atol=1e-3)
 
 
+def test_attacks_and_noise_stay_in_the_range_of_pixels():
+    white = torch.full((1, 2, 1, 1), 255.0)
+    assert attack(nn.Flatten(), white, torch.tensor([0]), radius=1, steps=1).max() == 255
+    views = objectives.create("noise", gaussian=1, share=1).views
+    assert views(white, None, torch.Generator()).max() <= 255
+
+
 def test_the_attack_takes_whole_steps_where_the_gradient_turns():
     """To the right at first, then upwards: (1, 0), then (1, 1), which the ball draws to its edge.
 

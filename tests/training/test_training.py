@@ -141,6 +141,12 @@ def test_learning_rates_follow_the_schedule():
             assert learning_rate(other, step, steps, 1) == pytest.approx(rate)
 
 
+def test_the_optimiser_has_the_settings_of_the_recipe():
+    for changed, expected in GIVEN["optimisers"]:
+        optimiser = loop.optimiser_of(torch.nn.Linear(1, 1), replace(TINY, **changed), "cpu")
+        assert expected.items() <= optimiser.param_groups[0].items()
+
+
 def test_crops_are_windows_of_the_padded_image_and_flips_mirror_them():
     images = torch.randint(0, 256, (4, 9, 8, 3), dtype=torch.uint8)
     padded = torch.from_numpy(pad(images.numpy(), ("crop",)))

@@ -2,6 +2,7 @@
 
 import functools
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -126,11 +127,28 @@ def test_it_stops_after_the_minutes_and_writes_what_is_new_into_one_folder(stub,
         away.train(tmp_path, processes=1, minutes=1, results=results)
 
 
+def test_sigterm_ends_the_trainings_after_the_results_are_written(stub, tmp_path):
+    code = f"import away; away.ROOT = away.Path({str(tmp_path / 'code')!r}); away.main()"
+    command = [sys.executable, "-c", code, "run", tmp_path, "--results", tmp_path]
+    process = subprocess.Popen(command, cwd=background.ROOT / "workflow")
+    while not (partial := [*tmp_path.glob("cache/networks/[0-9]*")]):
+        time.sleep(0.05)
+    process.terminate()
+    assert process.wait(60) == 128 + signal.SIGTERM
+    assert parcels.unpack(tmp_path / "results_0.tar", tmp_path / "other") == 1
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(partial[0].stem), 0)
+
+
 def test_it_ends_early_when_all_networks_are_trained(stub, tmp_path):
+    """The next call also writes files that this call has not written."""
     stub.write_text("")
     start = time.time()
-    away.train(tmp_path, processes=3, minutes=60, results=tmp_path / "results")
+    for name in "ab":
+        away.train(tmp_path, processes=3, minutes=60, results=tmp_path / name)
+        (tmp_path / f"cache/networks/{name}.partial").touch()
     assert time.time() - start < 20
+    assert parcels.unpack(tmp_path / "b" / "results_0.tar", tmp_path / "other") == 1
 
 
 @pytest.mark.parametrize("content", [None, '{"commit": 1'])

@@ -104,6 +104,13 @@ def test_if_a_network_fails_the_queue_states_the_reason_and_trains_the_next(tmp_
     assert "t/p/next finished: accuracy 0.5" in output.splitlines()
 
 
+def test_a_training_finds_the_packages_that_the_caller_has_added(tmp_path, stub):
+    (tmp_path / "extra.py").touch()
+    (stub / "workflow/background.py").write_text("import extra")
+    paths = f"{PATHS['PYTHONPATH']}{os.pathsep}{tmp_path}"
+    assert "finished" in queue(tmp_path, stub, "net", PYTHONPATH=paths).communicate()[0]
+
+
 def test_a_process_whose_parent_ended_before_it_looked_ends_too():
     code = "import step, time; step.end_with_parent(1); time.sleep(60)"
     options = {"cwd": ROOT / "workflow", "timeout": 30}
@@ -171,6 +178,8 @@ def test_the_command_trains_at_the_lowest_priority():
     command = [sys.executable, "-c", f"{code}; background.main()", "--train", *"abc", "d=1"]
     options = {"cwd": ROOT / "workflow", "start_new_session": True, "text": True}
     assert subprocess.check_output(command, **options) == "19 a b c d=1\n"
+    options["env"] = os.environ | {"PARCEL": "folder"}  # another machine, without other work
+    assert subprocess.check_output(command, **options) == f"{os.nice(0)} a b c d=1\n"
 
 
 def test_an_entry_is_exported_with_its_accuracy(tmp_path, monkeypatch, capsys):

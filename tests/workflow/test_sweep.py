@@ -28,6 +28,18 @@ def test_parts_and_values_of_the_command_line(capsys):
         assert message in capsys.readouterr().err
 
 
+def test_a_sweep_with_changes_replaces_no_table(tmp_path, monkeypatch, capsys):
+    (tmp_path / "params").symlink_to(ROOT / "params")
+    monkeypatch.setattr(sweep, "ROOT", tmp_path)
+    line = ["mini", "openset_calibration", "--set", "keep=0.9"]
+    out = sweep.parse(line)[0].out
+    assert out.parent == tmp_path / "runs/mini"
+    out.touch()
+    with pytest.raises(SystemExit):
+        sweep.parse(line)
+    assert f"{out} exists; name a file with --out" in capsys.readouterr().err
+
+
 def test_processes_use_the_gpus_in_turn(tmp_path, monkeypatch):
     """GPUs are counted as the driver lists them."""
     monkeypatch.delenv(sweep.VISIBLE, raising=False)
@@ -86,15 +98,18 @@ def test_it_writes_all_runs_and_goes_on_where_it_was_killed(tmp_path, monkeypatc
 def test_a_part_that_failed_fails_the_command_after_the_table_is_written(
     tmp_path, monkeypatch, table_of
 ):
-    """By its name, also if other parts have rows."""
+    """By its name, also if other parts have rows; if all parts failed, no table is written."""
     out = tmp_path / "table.parquet"
     why = "part cifar10_mini/densenet40/0 failed: OSError: no weights"
     rows = [results.row("test", "accuracy", 0.5, 9)]
     rows += [{"backbone": "densenet40"} | results.row("test", "failed", 1.0, 1, notes=why)]
     table = table_of(rows, paper="openset_calibration", method="network")
     monkeypatch.setattr(sweep, "table_of", lambda *given: table)
-    line = ["--only", "cifar10_mini/resnet20/0", "cifar10_mini/densenet40/0", "--out", str(out)]
-    monkeypatch.setattr(sys, "argv", ["sweep.py", "mini", "openset_calibration", *line])
-    with pytest.raises(SystemExit, match=f"^1 of 2 parts failed:\n{why}$"):
-        sweep.main()
+    line = ["--out", str(out), "--only", "cifar10_mini/densenet40/0"]
+    for parts in (1, 2):
+        assert not out.exists()
+        monkeypatch.setattr(sys, "argv", ["sweep.py", "mini", "openset_calibration", *line])
+        with pytest.raises(SystemExit, match=f"^1 of {parts} parts failed:\n{why}$"):
+            sweep.main()
+        line.append("cifar10_mini/resnet20/0")
     assert results.read(out)["metric"].tolist() == ["accuracy", "failed"]

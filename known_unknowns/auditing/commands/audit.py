@@ -149,9 +149,8 @@ def run_audit(given: argparse.Namespace) -> int:
     tell = teller(f"reads {given.file or given.model}")
     from known_unknowns.auditing.findings import read_requirement
     from known_unknowns.auditing.report import WRITTEN
-    from known_unknowns.auditing.watching import LOCKED, WATCHED
 
-    folder = output_folder(given, source, (*WRITTEN, WATCHED, LOCKED))
+    folder = output_folder(given, source, WRITTEN)
     _check_labels(given, folder["path"])
     for condition in given.require:
         read_requirement(condition)

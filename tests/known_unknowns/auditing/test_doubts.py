@@ -46,6 +46,17 @@ def test_validation_images_among_the_training_images_are_found(inputs):
     check_doubts(changed, ["learnt"], r"3 of 300 .*5\.png")
 
 
+@pytest.mark.parametrize(("same", "other"), [(20, 10), (0, 200)])
+def test_copies_with_another_label_are_found(same, other):
+    labels = np.arange(1000) % 10
+    logits, features = np.split(np.random.default_rng(0).normal(size=(1000, 74)), [10], axis=1)
+    logits[np.arange(1000), labels] += 4
+    part = Outputs(logits, features, labels).subset([*range(1000), *range(same + other)])
+    part.labels[1000 + same :] ^= 1
+    copied = Inputs("a toy", part, tuple("0123456789"))
+    check_doubts(copied, ["copies"], f"^{same + other} of {1000 + same + other} ")
+
+
 def test_a_class_without_validation_images_is_found(inputs):
     others = inputs.validation.subset(inputs.validation.labels != 2)
     changed = replace(inputs, validation=others, files=())

@@ -106,6 +106,14 @@ def test_a_table_gives_the_same_inputs_as_an_archive(arrays, tmp_path, write, ki
             lambda table: table.replace({"set": {"train": "Train "}}),
             "would be a set of unknown images; write 'train'",
         ),
+        (
+            lambda table: table.replace({"set": {"train": "val"}}),
+            "empty or -1 expected in the set 'val', .*, got '0.0'; .* write 'validation'",
+        ),
+        (
+            lambda table: table.rename(columns={"logit_0": "logit_4"}),
+            "logit_0: missing, .* write logit_class[0-9] … as columns, and the names class",
+        ),
     ],
 )
 def test_bad_tables_are_refused(arrays, tmp_path, change, message):
@@ -291,6 +299,7 @@ def test_probabilities_are_detected_and_may_be_treated_as_such(arrays, write):
             lambda features: features[..., None],
             r"features.reshape\(len\(features\), -1",
         ),
+        ("features", lambda features: features[:, :0], r"features: no number, shape \(300, 0\)"),
         ("features", lambda features: features.astype(str), r"write features.astype\(np.float32\)"),
         ("train_logits", lambda logits: logits[:, :3], r"train_logits: .*\[N, 4\] expected"),
         ("production_logits", lambda logits: logits[:0], "production_logits: no image"),
@@ -337,6 +346,14 @@ def test_the_line_in_a_message_corrects_the_labels(arrays, change):
     line = re.search(r"write (labels[^,;]*(?:\(axis=1\))?)", str(refused.value))[1]
     given["labels"] = value_of_line(line, labels=changed, np=np)
     assert np.array_equal(read_outputs(given).validation.labels, labels), line
+
+
+def test_labels_with_gaps_are_numbered(arrays):
+    changed = np.array([0, 2, 5, 8])[arrays["labels"]]
+    with pytest.raises(ValueError, match="4 different labels") as refused:
+        read_outputs({"logits": arrays["logits"], "labels": changed})
+    line = re.search(r"write (np.*), or class_names", str(refused.value))[1]
+    assert np.array_equal(value_of_line(line, labels=changed, np=np), arrays["labels"])
 
 
 @pytest.mark.parametrize("number", [-100, -1, 100, 255])
@@ -431,6 +448,14 @@ def test_a_wrong_way_to_treat_logits_is_refused(arrays, write, treat_as, message
 def test_inputs_that_do_not_fit_are_refused(inputs, change, message):
     with pytest.raises(ValueError, match=message):
         replace(inputs, **change(inputs.validation))
+
+
+def test_other_types_are_refused_with_a_remedy():
+    torch = pytest.importorskip("torch")
+    with pytest.raises(ValueError, match=r'a dict such as \{"logits": .* expected, got tuple'):
+        audit((np.ones((20, 2)), np.ones(20)))
+    with pytest.raises(ValueError, match=r"write logits\.float\(\)"):
+        audit({"logits": torch.ones((20, 2), dtype=torch.bfloat16)})
 
 
 def test_a_single_group_is_refused(inputs):

@@ -35,7 +35,7 @@ def truth(tmp_path, monkeypatch, without_figures):
         "outputs.npz",
         logits=outputs(labels, generator),
         labels=labels,
-        class_names=["ant", "bee", "cow", "dog"],
+        class_names=["ant", "bee ", "cow", "dog"],
         production_logits=outputs(new, generator),
     )
     return new

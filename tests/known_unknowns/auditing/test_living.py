@@ -13,7 +13,7 @@ from known_unknowns.auditing.commands.places import FAILS, HOLDS, REFUSED
 from known_unknowns.auditing.rejector import Rejector
 from known_unknowns.few_labels import ERROR, certified_threshold, check_promise, promise_evidence
 
-NAMES = ["ant", "bee", "cow"]
+NAMES = ["ant", "bee ", "cow"]
 RUNS = 1000
 
 

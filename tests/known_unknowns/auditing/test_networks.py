@@ -36,6 +36,7 @@ def pets(tmp_path):
     for seed, name in enumerate(("cat", "dog")):
         drawn(tmp_path / "pets" / name, 12, seed)
     (tmp_path / "pets" / "dog" / "99.png").write_bytes(b"no image")
+    (tmp_path / "pets" / "dog" / "lost.png").symlink_to("nowhere")
     return tmp_path / "pets"
 
 
@@ -59,7 +60,8 @@ def test_folders_are_shown_and_what_cannot_be_read_is_listed(network, pets, tmp_
         family_images=3,
     )
     assert len(inputs.validation) == len(inputs.train) == 24
-    assert inputs.unreadable == {"validation": ("dog/99.png",), "train": ("dog/99.png",)}
+    lost = ("dog/99.png", "dog/lost.png")
+    assert inputs.unreadable == dict.fromkeys(["validation", "train"], lost)
     assert inputs.class_names == network.class_names
     assert inputs.files[0] == "cat/0.png"
     assert inputs.validation.labels.tolist() == 12 * [3] + 12 * [5]
@@ -110,7 +112,8 @@ def test_the_command_takes_a_network_of_timm(tmp_path, monkeypatch, capsys):
     given = ["audit", "--model", "test_resnet", "--validation", str(tmp_path / "fish")]
     given += ["--coverage", "0.5", "--out", str(tmp_path / "a")]
     assert main(given) == REFUSED
-    assert "test_resnet" in capsys.readouterr().err
+    assert "test_resnet" in (error := capsys.readouterr().err)
+    assert "add --download" in error
     assert not (tmp_path / "a").exists()
     (tmp_path / "data" / "weights").mkdir()
     weights = timm.create_model("test_resnet").state_dict()

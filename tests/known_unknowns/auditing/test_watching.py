@@ -175,7 +175,7 @@ def test_looks_at_once_are_all_counted(monitor):
 
 
 def test_an_audit_replaces_a_folder_in_which_watch_has_written(
-    tmp_path, monkeypatch, without_figures
+    tmp_path, monkeypatch, capsys, without_figures
 ):
     monkeypatch.chdir(tmp_path)
     generator = np.random.default_rng(0)
@@ -185,7 +185,13 @@ def test_an_audit_replaces_a_folder_in_which_watch_has_written(
     audit = ["audit", "o.npz", "--risk", "0.2", "--out", "a"]
     assert main(audit) == HOLDS
     assert main(["watch", "a/rejector.safetensors", "o.npz"]) == HOLDS
-    assert main([*audit, "--force"]) == HOLDS
+    counts = (tmp_path / "a" / "rejector.watch.json").read_bytes()
+    for _ in range(2):
+        assert main([*audit, "--force"]) == HOLDS
+        assert not (tmp_path / "a" / "rejector.watch.json").exists()
+        (kept,) = (tmp_path / "a").glob("rejector.watch.*.json")
+        assert kept.read_bytes() == counts
+    assert capsys.readouterr().out.count(f"rejector are now in a/{kept.name}") == 1
 
 
 def detected(share, below):

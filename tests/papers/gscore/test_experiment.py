@@ -116,7 +116,7 @@ def test_the_sets_are_divided_differently_in_each_run(suite, monkeypatch):
 
 
 def test_predictions_follow_from_the_line_and_from_redrawn_mixtures():
-    """The line learns from its sets."""
+    """The line learns from its sets, and so do correlations; the coverage is of the others."""
     generator = np.random.default_rng(0)
     known = {part: generator.normal(size=60) for part in ("meta", "test")}
     sets = {f"{k}": generator.normal(-1 - k / 10, 1, 400) for k in range(24)}
@@ -130,13 +130,19 @@ def test_predictions_follow_from_the_line_and_from_redrawn_mixtures():
     tau = best_tau(meta, UDE, learnt)
     assert TAUS[tau] == pytest.approx(line.tau)
     meta.truths["fpr95"][tested] = 0  # the sets that test
+    mixtures["test"].gscores[UDE][tested[-1]] += 100  # its prediction is clipped
     test = mixtures["test"].gscores[UDE][tested, tau]
+    truths = mixtures["test"].truths["fpr95"][tested]
     again = redrawn.gscores[UDE][learnt, tau], redrawn.truths["fpr95"][learnt]
     for given, expected in ((redrawn, again), (replace(redrawn, gscores={}), None)):
-        parts, _ = predict(mixtures | {"redrawn": given}, UDE, "fpr95", tau, (learnt, tested), 0.9)
-        interval = line.interval(test, 0.9, redrawn=expected)
+        redrawn_too = mixtures | {"redrawn": given}
+        parts, numbers = predict(redrawn_too, UDE, "fpr95", tau, (learnt, tested), 0.6)
+        low, high = line.interval(test, 0.6, redrawn=expected)
         values = [parts[name] for name in ("predicted", "lower", "upper")]
-        np.testing.assert_allclose(values, [line.predict(test), *interval])
+        np.testing.assert_allclose(values, [line.predict(test).clip(0, 1), low, high])
+        assert numbers["coverage"] == np.mean((low <= truths) & (truths <= high))
+        pair = meta.gscores[UDE][learnt, tau], meta.truths["fpr95"][learnt]
+        assert numbers["pearson"] == pytest.approx(np.corrcoef(*pair)[0, 1])
     # of two and two ID images one is drawn
     known = dict.fromkeys(("meta", "test"), np.array([0.0, 1.0]))
     scores = DetectorScores(known, known["test"], dict.fromkeys(sets, np.array([0.5])))

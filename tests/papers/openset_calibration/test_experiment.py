@@ -10,6 +10,7 @@ from helpers.papers.openset_calibration.experiment import METHODS, Answers, Spli
 from helpers.papers.openset_calibration.roles import split
 from helpers.papers.parameters import load
 from helpers.scores import openmax
+from helpers.scores.calibration import fit_temperature
 
 PARAMETERS = load("openset_calibration", "mini")
 OPENMAX = METHODS[2]
@@ -104,11 +105,24 @@ def test_the_matched_tail_rejects_about_as_many_held_out_images_as_the_threshold
     tails = (2, chosen, round(experiment.correct_per_class(network)))
     beyond = {tail: abs(experiment._refused(network, PARAMETERS, tail)) for tail in tails}
     assert beyond[chosen] == min(beyond.values()) < max(beyond.values())
-    matched = experiment.panels(pair, PARAMETERS, "matched tail")
-    expected = experiment.panels(pair, PARAMETERS.replace(tail=chosen))
-    assert {method for method, _ in matched} == {OPENMAX}
+
+
+def test_variants_of_openmax_are_its_tail_and_its_distance(pair, panels):
+    """And its temperature is fitted to revised logits."""
+    network = pair["open-set"]
     key = OPENMAX, "after"
-    assert np.array_equal(matched[key].answers, expected[key].answers)
+    for variant, changed in {
+        "matched tail": {"tail": experiment.matched_tail(network, PARAMETERS)},
+        "long tail": {"tail": round(0.2 * experiment.correct_per_class(network))},
+        "cosine": {"distance": "euclidean_cosine"},
+    }.items():
+        panels = experiment.panels(pair, PARAMETERS, variant)
+        expected = experiment.panels(pair, PARAMETERS.replace(**changed))
+        assert {method for method, _ in panels} == {OPENMAX}
+        assert np.array_equal(panels[key].probabilities, expected[key].probabilities)
+    revised = experiment.openmax(network, PARAMETERS).revised_logits(network.calibration.logits)
+    temperature = fit_temperature(revised, network.calibration.labels)
+    assert panels[key].temperature == temperature
 
 
 def test_the_bins_of_figure_1():

@@ -11,7 +11,7 @@ import pytest
 from helpers import metrics, scores
 from helpers.data.pixels import smoothness
 from helpers.papers import load
-from helpers.papers.unknown_detection import detectors, experiment, methods
+from helpers.papers.unknown_detection import composition, detectors, experiment, methods
 from helpers.papers.unknown_detection.detectors import Answer, FlatOpenMax, OpenMax
 from helpers.papers.unknown_detection.experiment import fpr_at_nearest_tpr
 from helpers.papers.unknown_detection.parameters import METHODS
@@ -75,6 +75,23 @@ def test_every_method_run_and_test_set_has_its_rows(table):
     assert set(authors["method"]) == set(primary["method"])
     # all other rows equal the primary variant
     assert set(authors[authors["metric"] != "fpr_at_tpr"]["method"]) == {"openmax"}
+
+
+def test_the_logarithm_of_evidence_is_at_most_ten():
+    """As in the benchmark's code."""
+    model = Mock()
+    model.outputs.return_value.logits = np.float32([[20, 0]])
+    answer = detectors.detect_evidence(None, None, model).answer(None)
+    assert answer.confidence == pytest.approx((np.exp(10) + 1) / (np.exp(10) + 3), rel=1e-9)
+
+
+def test_the_excess_at_the_papers_shares_is_over_the_least_area_at_these_shares(table):
+    """Of the paper's ID test images, as many are right as of ours."""
+    excess = composition.with_excess(table.assign(data_set="cifar100"))
+    area, accuracy = value(table, "odin", "aurc", "paper_union"), value(table, "odin", "accuracy")
+    sizes = composition.SIZES[composition.PAPER.data_sets["cifar100"]]
+    least = composition.least_aurc(accuracy * sizes["test"], sum(sizes.values()))
+    assert value(excess, "odin", "eaurc", "paper_union") == pytest.approx(area - least)
 
 
 def test_numbers_of_the_baseline_by_hand(roles, table, detector):

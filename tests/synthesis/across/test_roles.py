@@ -93,5 +93,6 @@ def test_near_and_far_sets_have_no_class_in_common_with_the_id_set(tmp_path, mon
     related = overlaps.find_related(data.load("cifar100", "test"), "cifar10_mini")
     assert shown == set(cifar100) - set(related)
     assert "pickup_truck" not in shown and "leopard" in shown
+    assert "truck" in overlaps.find_related(data.load("cifar10_mini", "test"), "cifar100")
     with pytest.raises(ValueError, match="external set: overlaps the test set 'moss'"):
         of_published(far=["moss"], external=["moss"])
