@@ -110,9 +110,10 @@ def _cells(cells: Sequence[str] | None) -> tuple[list[str], list[str]]:
 
 def _assigned(cells: Sequence[str]) -> dict[str, Any]:
     """Return the names that cells of parameters assign, with their values."""
-    assignments = [node for cell in cells for node in ast.parse(cell).body]
-    return {
-        node.targets[0].id: ast.literal_eval(node.value)
-        for node in assignments
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
-    }
+    values = {}
+    for statement in (node for cell in cells for node in ast.parse(cell).body):
+        if not isinstance(statement, ast.Assign | ast.AnnAssign) or statement.value is None:
+            continue
+        first = statement.target if isinstance(statement, ast.AnnAssign) else statement.targets[0]
+        values[ast.unparse(first)] = ast.literal_eval(statement.value)
+    return values

@@ -90,7 +90,7 @@ PICTURES: Mapping[str, tuple[Callable, Callable[[], pd.DataFrame]]] = {
 def write(folder: Path = FOLDER) -> None:
     """Draw the pictures of the findings."""
     for name, (draw, data) in PICTURES.items():
-        with plt.rc_context(_LOOK):
+        with plt.style.context(["default", _LOOK]):  # whatever was set before
             figure, ax = plt.subplots(figsize=(4.4, 3.2), layout="constrained")
             draw(ax, data())
             figure.savefig(folder / f"{name}.svg", metadata=_NO_METADATA)

@@ -116,10 +116,10 @@ def test_variants_of_openmax_are_its_tail_and_its_distance(pair, panels):
         "long tail": {"tail": round(0.2 * experiment.correct_per_class(network))},
         "cosine": {"distance": "euclidean_cosine"},
     }.items():
-        panels = experiment.panels(pair, PARAMETERS, variant)
+        answers = experiment.panels(pair, PARAMETERS, variant)
         expected = experiment.panels(pair, PARAMETERS.replace(**changed))
-        assert {method for method, _ in panels} == {OPENMAX}
-        assert np.array_equal(panels[key].probabilities, expected[key].probabilities)
+        assert {method for method, _ in answers} == {OPENMAX}
+        assert np.array_equal(answers[key].probabilities, expected[key].probabilities)
     revised = experiment.openmax(network, PARAMETERS).revised_logits(network.calibration.logits)
     temperature = fit_temperature(revised, network.calibration.labels)
     assert panels[key].temperature == temperature
