@@ -33,7 +33,7 @@ class Limit(NamedTuple):
 #: Lines of code of a function; ruff limits its complexity (`pyproject.toml`).
 LINES = 60
 LIMITS = {
-    "helpers": Limit(143_350, 10, 1),
+    "helpers": Limit(143_400, 10, 1),
     "synthesis": Limit(49_900, 10.8, 1),
     "known_unknowns": Limit(61_000, 9.5, 1),
     "workflow": Limit(28_050, 10.4, 1),
