@@ -10,6 +10,7 @@ from statistics import NormalDist
 import numpy as np
 import pandas as pd
 
+from helpers.tables.table import MINUS, number
 from synthesis import spread
 from synthesis.effects import ALL, Claim, Effect, Judged, Verdict
 from synthesis.measuring import DRAWS, cells_of, measure
@@ -22,6 +23,8 @@ _NEAR = 0.1
 _TOO_NEAR = Reason(Kind.WEAKNESS, "the interval ends within a tenth of its width of the margin")
 # of several effects, the first verdict in this order is the verdict of their claim
 _DECISIVE = ["contradicted", "no data", "not testable", "undecided", "supported"]
+_TURNED = {">": "<", "<": ">", ">=": "<="}
+_NEEDS = {">": "more than", "<": "less than", ">=": "at least", "<=": "at most"}
 _OPPOSITE = {"supported": "contradicted", "contradicted": "supported"}
 
 
@@ -221,4 +224,47 @@ def measured(line, effect: Effect) -> str:
     `line` is a row of the ledger, or of the table of a claim's effects, with the column
     ``printed``.  A sentence that names the direction of an effect has its size without a sign.
     """
-    return render("measured.md", line=line, words=effect.words)
+    words = effect.words
+    plain = f"{MINUS}{{size}}" in words.below
+    sign = -1 if line.effect < 0 and not plain else 1
+    text, opposite = (words.above, words.below)[::sign]
+    usual = f".{words.digits}f"
+
+    def in_unit(value: float, pattern: str = usual) -> str:
+        return number(words.factor * sign * value + 0.0, pattern)
+
+    def interval(low: float, high: float, pattern: str = usual) -> str:
+        low, high = (low, high)[::sign]
+        return "" if np.isnan(low) else f" [{in_unit(low, pattern)}, {in_unit(high, pattern)}]"
+
+    size = f"{in_unit(line.effect)}{words.unit}{interval(line.low, line.high)}"
+    relation = line.relation if sign > 0 else _TURNED[line.relation]
+    seconds = []
+    signed = f"+{usual}"
+    for name, value, low, high in map(_read_second, filter(None, line.second.split("; "))):
+        seconds.append(f"{name} {in_unit(value, signed)}{interval(low, high, signed)}")
+    printed = ""
+    if sign * line.printed < 0 and not plain:
+        printed = f", {opposite.format(size=in_unit(line.printed)[1:] + words.unit)}"
+    elif not np.isnan(line.printed):
+        printed = f" {in_unit(line.printed)}"
+    return render(
+        "measured.md",
+        line=line,
+        text=text.format(size=size),
+        seconds=seconds,
+        needs=f"{_NEEDS[relation]} {in_unit(line.margin, 'g')}" if line.margin or plain else "",
+        printed=printed,
+    )
+
+
+def _read_second(text: str) -> tuple[str, float, float, float]:
+    """Return the name, the size and the interval of a second effect in words.
+
+    >>> _read_second("by the fresh threshold −0.100 [−0.300, +0.100]")
+    ('by the fresh threshold', -0.1, -0.3, 0.1)
+    """
+    text, _, bounds = text.replace(MINUS, "-").partition(" [")
+    name, _, size = text.rpartition(" ")
+    low, _, high = bounds.rstrip("]").partition(", ")
+    return name, float(size), float(low or "nan"), float(high or "nan")
