@@ -199,6 +199,16 @@ class Claim:
 
 
 @dataclass(frozen=True)
+class Reading:
+    """The size and interval of an effect by second numbers, which have a `name`."""
+
+    name: str
+    size: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
 class Judged:
     """An effect of a claim in one cell, or its mean over all: size, interval, verdict, reasons."""
 
@@ -217,8 +227,8 @@ class Judged:
     reasons: tuple[Reason, ...] = ()
     #: The networks behind a number over several networks.
     networks: tuple[str, ...] = ()
-    #: The effect by second numbers, in words.
-    second: str = ""
+    #: The effect by second numbers.
+    second: tuple[Reading, ...] = ()
     #: Draws of the effect, if anything was resampled.
     draws: np.ndarray | None = field(default=None, repr=False, compare=False)
 

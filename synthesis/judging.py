@@ -241,8 +241,9 @@ def measured(line, effect: Effect) -> str:
     relation = line.relation if sign > 0 else _TURNED[line.relation]
     seconds = []
     signed = f"+{usual}"
-    for name, value, low, high in map(_read_second, filter(None, line.second.split("; "))):
-        seconds.append(f"{name} {in_unit(value, signed)}{interval(low, high, signed)}")
+    for each in line.second:
+        bounds = interval(each.low, each.high, signed)
+        seconds.append(f"by the {each.name} {in_unit(each.size, signed)}{bounds}")
     printed = ""
     if sign * line.printed < 0 and not plain:
         printed = f", {opposite.format(size=in_unit(line.printed)[1:] + words.unit)}"
@@ -256,15 +257,3 @@ def measured(line, effect: Effect) -> str:
         needs=f"{_NEEDS[relation]} {in_unit(line.margin, 'g')}" if line.margin or plain else "",
         printed=printed,
     )
-
-
-def _read_second(text: str) -> tuple[str, float, float, float]:
-    """Return the name, the size and the interval of a second effect in words.
-
-    >>> _read_second("by the fresh threshold −0.100 [−0.300, +0.100]")
-    ('by the fresh threshold', -0.1, -0.3, 0.1)
-    """
-    text, _, bounds = text.replace(MINUS, "-").partition(" [")
-    name, _, size = text.rpartition(" ")
-    low, _, high = bounds.rstrip("]").partition(", ")
-    return name, float(size), float(low or "nan"), float(high or "nan")

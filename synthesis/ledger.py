@@ -24,7 +24,7 @@ from helpers.files import atomic_path, project_root, sha256_file
 from helpers.papers import PAPERS, TIERS
 from helpers.tables import results
 from synthesis.claims import load_claims
-from synthesis.effects import ALL, Claim, Verdict
+from synthesis.effects import ALL, Claim, Reading, Verdict
 from synthesis.preconditions import networks_behind, networks_in_words
 from synthesis.reasons import Kind, Note, Reason, remark
 
@@ -133,6 +133,9 @@ def stored() -> pd.DataFrame:
     )
     rows["verdict"] = rows["verdict"].map(Verdict)
     rows["note"] = [Note.of_dict(json.loads(note)) for note in rows["note"]]
+    rows["second"] = [
+        tuple(Reading(**each) for each in json.loads(readings)) for readings in rows["second"]
+    ]
     claims = {(paper, claim.id): claim for paper in PAPERS for claim in load_claims(paper).claims}
     of_claims = [
         _place(row.paper) | _of_claim(claims[row.paper, row.claim]) for row in rows.itertuples()
@@ -145,6 +148,7 @@ def write() -> None:
     tables = {pair: results.read(file) for pair, file in _tables().items()}
     rows = ledger(PAPERS, tables, TIERS).drop(columns=list(OF_CLAIM))
     rows["note"] = [json.dumps(asdict(note), ensure_ascii=False) for note in rows["note"]]
+    rows["second"] = [json.dumps([*map(asdict, readings)]) for readings in rows["second"]]
     text = rows.to_csv(index=False, float_format="%.6g")
     with atomic_path(_file()) as temporary:
         temporary.write_text(f"{_fingerprint()}\n{text}", encoding="utf-8")
@@ -196,7 +200,7 @@ def _entries(claims: Claims, table: pd.DataFrame | None, tier: str) -> Iterator[
 
 def _of_claim(claim: Claim) -> dict[str, Any]:
     texts = {name: getattr(claim, name) for name in ("text", "source", "check", "needs")}
-    return {"claim": claim.id, "second": "", "models": ""} | texts
+    return {"claim": claim.id, "second": (), "models": ""} | texts
 
 
 @functools.cache

@@ -165,7 +165,7 @@ def figure(claims: pd.DataFrame, folder: Path) -> str:
         return f"No tier has numbers yet for any of the {len(claims)} claims that are checked."
     use_style()
     effect = load_claims(paper).effect
-    plain = drawn.assign(note=Note(), verdict="", second="").itertuples()
+    plain = drawn.assign(note=Note(), verdict="", second=[()] * len(drawn)).itertuples()
     decisive_effects(
         drawn.assign(sentence=[measured(x, effect(x.claim, x.decided_by)) for x in plain])
     )

@@ -11,7 +11,6 @@ import pandas as pd
 
 from helpers.checks import known_name
 from helpers.tables import printed_numbers
-from helpers.tables.table import number
 from synthesis import preconditions
 from synthesis.effects import (
     ALL,
@@ -19,13 +18,14 @@ from synthesis.effects import (
     Claim,
     Effect,
     Judged,
+    Reading,
     Verdict,
     as_table,
     refuse_duplicates,
 )
 from synthesis.judging import evaluate, summarise
 from synthesis.preconditions import Conditions, Schedule
-from synthesis.reasons import Kind, Reason, join_texts, remark
+from synthesis.reasons import Kind, Reason, remark
 from synthesis.spread import WITHOUT_RUN, Trainings
 
 
@@ -63,12 +63,10 @@ class Second:
         elif not lacking and other.verdict != judged.verdict:
             reasons.append(f"by the {self.name} it is {other.verdict}")
         judged = judged.left_undecided(*(Reason(Kind.WEAKNESS, text) for text in reasons))
-        words = judged.second
-        if not (np.isnan(other.size) or np.isclose(judged.size, other.size)):
-            size, low, high = (number(x, "+.3f") for x in (other.size, other.low, other.high))
-            bounds = "" if np.isnan(other.low) else f" [{low}, {high}]"
-            words = join_texts(words, f"by the {self.name} {size}{bounds}")
-        return replace(judged, second=words)
+        if np.isnan(other.size) or np.isclose(judged.size, other.size):
+            return judged
+        numbers = [round(x, 6) for x in (other.size, other.low, other.high)]
+        return replace(judged, second=(*judged.second, Reading(self.name, *numbers)))
 
 
 @dataclass(frozen=True, eq=False)

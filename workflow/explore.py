@@ -17,6 +17,7 @@ from helpers.metrics.calibration import calibration_error
 from helpers.outputs import Outputs
 from helpers.scores.calibration import confidences, fit_temperature
 from helpers.tables.figures.style import BLUE, GREY, RED, method_styles, use_style
+from helpers.tables.table import number
 from known_unknowns.bench import FeaturePack, values_on
 from known_unknowns.bench.feature_packs import EMBEDDED
 from synthesis.findings import short_title
@@ -45,6 +46,35 @@ class Figure(NamedTuple):
     curves: Mapping[str, Values]
     moving: tuple[Values, Values] | None = None
     colours: Sequence[str] = (BLUE, RED, GREY, GREY)
+
+    @property
+    def label(self) -> str:
+        """The title of x without its unit."""
+        return self.x.removesuffix(" (%)")
+
+    def sentences(self) -> list[str]:
+        """Return the values of all curves at each position, in words.
+
+        >>> Figure("coverage (%)", "", [50, 100], {"risk": [0.0, 0.1]}).sentences()
+        ['Coverage 50.0 %: risk 0.0 %.', 'Coverage 100.0 %: risk 10.0 %.']
+        """
+        in_percent = self.label != self.x
+        lines = []
+        for place, x in enumerate(self.positions):
+            values = {name: values[place] for name, values in self.curves.items()}
+            words = [
+                quantity(name, value if name == "Gscore" else 100 * value, name != "Gscore")
+                for name, value in values.items()
+            ]
+            position = quantity(self.label.capitalize(), x, in_percent)
+            lines.append(f"{position}: {', '.join(words)}.")
+        return lines
+
+
+def quantity(name: str, value: float, in_percent: bool) -> str:
+    """Return a value in words."""
+    value = round(value, 2) + 0.0  # no -0
+    return f"{name} {number(value, '.1f')} %" if in_percent else f"{name} {number(value, '.2f')}"
 
 
 def write() -> dict[str, str]:
@@ -83,7 +113,13 @@ def draw(name: str, figure: Figure) -> dict:
         plt.close(drawn)
     markup = "<svg" + svg.getvalue().partition("<svg")[2]
     ends = places[[0, -1], 0] / drawn.bbox.width
-    return {"svg": markup, "figure": figure, "start": start, "ends": ends}
+    return {
+        "svg": markup,
+        "figure": figure,
+        "sentences": figure.sentences(),
+        "start": start,
+        "ends": ends,
+    }
 
 
 join = np.concatenate

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import filecmp
 import inspect
 import shlex
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 #: Options of the command that are arguments of `known_unknowns.audit`.
 OPTIONS = "risk coverage costs confidence unknown_share score fallback require unit".split()
+#: Names of the counts of `watch` for the rejector, and for earlier rejectors.
+COUNTS = "rejector.watch*"
 #: The folder that the demo writes.
 DEMO = "known_unknowns_demo"
 
@@ -148,9 +152,8 @@ def run_audit(given: argparse.Namespace) -> int:
     source = given.file or given.model or "model"
     tell = teller(f"reads {given.file or given.model}")
     from known_unknowns.auditing.findings import read_requirement
-    from known_unknowns.auditing.report import WRITTEN
 
-    folder = output_folder(given, source, WRITTEN)
+    folder = _output_folder(given, source)
     _check_labels(given, folder["path"])
     for condition in given.require:
         read_requirement(condition)
@@ -226,6 +229,27 @@ def _coverage_of(reviews: str) -> float:
     return 1 - int(left) / int(images)
 
 
+def _output_folder(given: argparse.Namespace, source: Path | str) -> dict:
+    from known_unknowns.auditing.report import WRITTEN
+
+    # `_keep_counts` keeps the counts of `watch`, beside which is their lock
+    return output_folder(given, source, (*WRITTEN, f"*{COUNTS}"))
+
+
+def _keep_counts(folder: Path, temporary: Path) -> None:
+    """Copy the counts of `watch` to the new folder; those for another rejector get a checksum."""
+    from helpers.files import sha256_file
+    from known_unknowns.auditing.findings import REJECTOR
+
+    rejectors = [place / REJECTOR for place in (folder, temporary)]
+    same = all(map(Path.exists, rejectors)) and filecmp.cmp(*rejectors, shallow=False)
+    for counts in folder.glob(COUNTS):
+        name = counts.name if same else f"rejector.watch.{sha256_file(counts)[:8]}.json"
+        if counts.name != name:
+            print(f"The counts of watch for the earlier rejector are now in {folder / name}")
+        shutil.copy(counts, temporary / name)
+
+
 def _check_labels(given: argparse.Namespace, folder: Path) -> None:
     """Refuse to replace labels that somebody has written, unless they are given."""
     from known_unknowns.auditing import labelling
@@ -243,7 +267,13 @@ def _report(audited: Audit, folder: dict, tell: Callable, command: str = "") -> 
     # the commands in the report work from the folder in which the audit was started
     audited = replace(audited, folder=str(folder["path"]), command=command)
     tell("writes the report")
-    paths = write_all(audited.save, folder)
+
+    def write(temporary: Path) -> list[Path]:
+        written = audited.save(temporary)
+        _keep_counts(folder["path"], temporary)
+        return written
+
+    paths = write_all(write, folder)
     tell("is done")
     doubts = [f"Check this first: {doubt}" for doubt in audited.doubts]
     lines = ["", *doubts, *audited.summary(), "", *map(str, paths)]
@@ -252,11 +282,10 @@ def _report(audited: Audit, folder: dict, tell: Callable, command: str = "") -> 
 
 def run_demo(given: argparse.Namespace) -> int:
     from known_unknowns.auditing.inputs import open_demo
-    from known_unknowns.auditing.report import WRITTEN
 
     given.out = Path(DEMO)
     given.force = True
-    folder = output_folder(given, DEMO, WRITTEN)
+    folder = _output_folder(given, DEMO)
     inputs, description = open_demo()
     print(description, flush=True)
     from known_unknowns.auditing.auditing import audit

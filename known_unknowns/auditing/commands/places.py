@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import time
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -17,8 +16,6 @@ FAILS = 1
 REFUSED = 2
 #: Exit status: Ctrl-C.
 STOPPED = 130
-#: Names of the counts of `watch` for `rejector.safetensors`, and for earlier rejectors.
-COUNTS = "rejector.watch*"
 
 
 def add_out(parser: argparse.ArgumentParser, words: str) -> None:
@@ -45,12 +42,14 @@ def check_place(out: Path) -> None:
 
 
 def output_folder(given: argparse.Namespace, name: Path | str, files: Collection[str]) -> dict:
-    """Return the folder to write, checked to be free, and the files that may be replaced."""
+    """Return the folder to write, checked to be free, and the files that may be replaced.
+
+    `files` are the names of these files, or patterns of names.
+    """
     from helpers.files import check_free
 
     out = given.out or Path(f"{Path(name).stem}_{given.command}")
-    # the counts, which `write_all` keeps, and their lock
-    replaces = {*files, *(path.name for path in out.glob(f"*{COUNTS}"))} if given.force else None
+    replaces = {path.name for each in files for path in out.glob(each)} if given.force else None
     check_free(out, replaces)
     check_place(out)
     return {"path": out, "replaces": replaces}
@@ -61,17 +60,4 @@ def write_all(write: Callable[[Path], list[Path]], folder: dict) -> list[Path]:
     from helpers.files import atomic_folder
 
     with atomic_folder(**folder) as temporary:
-        written = write(temporary)
-        _keep_counts(folder["path"], temporary)
-        return [folder["path"] / path.name for path in written]
-
-
-def _keep_counts(folder: Path, temporary: Path) -> None:
-    """Copy the counts of `watch` for the earlier rejector; their names contain a checksum."""
-    from helpers.files import sha256_file
-
-    for counts in folder.glob(COUNTS):
-        name = f"rejector.watch.{sha256_file(counts)[:8]}.json"
-        if counts.name != name:
-            print(f"The counts of watch for the earlier rejector are now in {folder / name}")
-        shutil.copy(counts, temporary / name)
+        return [folder["path"] / path.name for path in write(temporary)]

@@ -186,8 +186,10 @@ def test_an_audit_replaces_a_folder_in_which_watch_has_written(
     assert main(audit) == HOLDS
     assert main(["watch", "a/rejector.safetensors", "o.npz"]) == HOLDS
     counts = (tmp_path / "a" / "rejector.watch.json").read_bytes()
+    assert main([*audit, "--force"]) == HOLDS  # the same rejector
+    assert (tmp_path / "a" / "rejector.watch.json").read_bytes() == counts
     for _ in range(2):
-        assert main([*audit, "--force"]) == HOLDS
+        assert main([*audit, "--force", "--risk", "0.3"]) == HOLDS
         assert not (tmp_path / "a" / "rejector.watch.json").exists()
         (kept,) = (tmp_path / "a").glob("rejector.watch.*.json")
         assert kept.read_bytes() == counts
