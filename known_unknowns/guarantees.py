@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from scipy.special import bdtr, betainc, betaincinv, ndtri, stdtrit
 
 from helpers.checks import float_array, open_share, whole_number
@@ -57,19 +58,18 @@ def clustered_interval(happened, groups, *, confidence: float = 0.95) -> tuple[f
     r"""Return the confidence interval of a share if the images of a group are similar.
 
     It is the interval of `clopper_pearson` for the number of independent images with the same
-    noise, corrected by Student's t (Korn and Graubard 1998).  The noise of the share p follows
-    from leaving out each group once (the jackknife):
+    noise, corrected by Student's t (Korn and Graubard 1998).  The number follows from the
+    similarity ρ of `_similarity` and the sizes of the groups (Kish 1965):
 
-    .. math:: \frac{G - 1}{G} \sum_g \Big( \frac{\sum_{i \in g} (y_i - p)}{N - n_g} \Big)^2
+    .. math:: \frac{N}{1 + \rho (N / D - 1)}, \qquad D = \frac{N^2}{\sum_g n_g^2}
 
-    with G groups of :math:`n_g` images.  There are at least :math:`D = N^2 / \sum_g n_g^2`
-    independent images: as many as groups, if these have one size and all images of a group are
-    equal.  t has D − 1 degrees of freedom, but at most the number D of the events, or of the images
-    without an event: a few events show little of their noise.
+    with :math:`n_g` of N images in group g.  There are at least D independent images: as many as
+    groups, if these have one size and all images of a group are equal.  t has D − 1 degrees of
+    freedom, but at most the number D of the events, or of the images without an event: a few events
+    show little of their noise.  With one kind of images alone, ρ is 1.
 
-    In simulations, the interval holds in 95 % of the draws or more with groups of one size.  With
-    very unequal sizes (lognormal with σ = 1.5), it holds in 93 % or more, but in 89 % if events are
-    rare and whole groups have them.
+    In a test with errors of whole groups and very unequal sizes (lognormal with σ = 2), 97 % of the
+    intervals hold.
 
     Examples
     --------
@@ -85,20 +85,17 @@ def clustered_interval(happened, groups, *, confidence: float = 0.95) -> tuple[f
     """
     happened = correct_array(happened).astype(float)
     _, which, sizes = np.unique(groups, return_inverse=True, return_counts=True)
-    count = len(happened)
+    events = np.bincount(which, happened)
     value = happened.mean()
     effective = groups_of_one_size(sizes)
-    events = np.bincount(which, happened)
-    several = len(sizes) > 1
-    changes = np.bincount(which, happened - value) / (count - sizes) if several else np.zeros(1)
-    noise = (len(sizes) - 1) / len(sizes) * (changes**2).sum()
-    if noise:
+    if 0 < value < 1 and len(sizes) > 1:
+        several = sizes > 1
+        sums = [part[several].sum() for part in (_within(events, sizes), events, sizes)]
+        images = len(happened) / (1 + (len(happened) / effective - 1) * _similarity(*sums))
         mixed = min(groups_of_one_size(events), groups_of_one_size(sizes - events))
         freedom = min(mixed, effective - 1)
         tail = (1 + open_share("confidence", confidence)) / 2
-        correction = (ndtri(tail) / stdtrit(freedom, tail)) ** 2
-        images = value * (1 - value) / noise * correction
-        effective = min(max(effective, images), float(count))
+        effective = max(effective, images * (ndtri(tail) / stdtrit(freedom, tail)) ** 2)
     return beta_interval(value * effective, effective, confidence)
 
 
@@ -188,12 +185,14 @@ def risk_threshold(
     Hypotheses inside ties are not tested. If a start lies inside a tie, ties have a random
     order with a fixed seed; a start among the highest scores, all equal, moves to their end.
 
-    With groups, m and e are divided by the design effect (Korn and Graubard 1998): the noise of
-    the error rate over groups, divided by its noise over independent images, but at least the
-    effect among all images for groups of this size.  This is an approximation; simulations confirm
-    it for groups of similar sizes.  With very unequal sizes (lognormal with σ = 1.5), the risk is
-    too large in up to 19 % of the draws instead of 5 %, if the score does not order the errors and
-    whole groups have them.
+    With groups, m and e are divided by the design effect (Kish 1965)
+
+    .. math:: 1 + \rho \Big( \frac{\sum_g m_g^2}{m} - 1 \Big)
+
+    with :math:`m_g` images of group g above the threshold.  The similarity ρ of `_similarity` is
+    the larger one of all images and of those above the threshold.  This is an approximation
+    for large groups that are like small groups.  If only a few large groups have similar images, ρ
+    is too small.
 
     Examples
     --------
@@ -365,37 +364,41 @@ def _run_length(risk: float, confidence: float) -> int:
 
 def _p_values(wrong: np.ndarray, groups: np.ndarray, risk: float) -> np.ndarray:
     """Return p-values of all ranks for groups of similar images, see `risk_threshold`."""
-    _, which, sizes = np.unique(groups, return_inverse=True, return_counts=True)
-    count = len(wrong)
-    by_group = np.argsort(which, kind="stable")
-    place = np.empty(count, int)
-    place[by_group] = np.arange(count)
-    first = np.repeat(np.cumsum(sizes) - sizes, sizes)
+    of_groups = pd.Series(wrong.astype(float)).groupby(groups)
+    errors = of_groups.cumsum().to_numpy()  # of the same group, down to each rank
+    images = 1 + of_groups.cumcount().to_numpy()
+    accepted = np.arange(1.0, len(wrong) + 1)
+    similar = _similarity(
+        np.cumsum(_within(errors, images) - _within(errors - wrong, images - 1)),
+        np.cumsum(np.where(images == 2, errors, wrong * (images > 2))),
+        np.cumsum(np.where(images == 2, 2, images > 2)),
+    )
+    squares = np.cumsum(2 * images - 1)
+    effective = accepted / (1 + np.maximum(similar, similar[-1]) * (squares / accepted - 1))
+    return _binomial(np.cumsum(wrong) / accepted * effective, effective, risk)
 
-    def so_far(values: np.ndarray) -> np.ndarray:
-        """Return the sum over the images of the same group down to each rank."""
-        ordered = values[by_group]
-        sums = np.cumsum(ordered)
-        return (sums - sums[first] + ordered[first])[place]
 
-    errors = so_far(wrong.astype(float))
-    images = so_far(np.ones(count))
-    errors_before = errors - wrong
-    accepted = np.arange(1.0, count + 1)
-    share = np.cumsum(wrong) / accepted
-    squares = np.cumsum(images**2 - (images - 1) ** 2)
-    noise = np.cumsum(errors**2 - errors_before**2) + share**2 * squares
-    noise -= 2 * share * np.cumsum(errors * images - errors_before * (images - 1))
-    seen = np.cumsum(images == 1)  # groups
-    noise *= seen / np.maximum(seen - 1, 1)
-    spread = accepted * share * (1 - share)
-    effect = np.divide(noise, spread, out=np.zeros(count), where=spread > 0)
-    alike = 0.0
-    if squares[-1] > count:
-        alike = float(np.clip((effect[-1] - 1) / (squares[-1] / count - 1), 0, 1))
-    effect = np.maximum(effect, 1 + (squares / accepted - 1) * alike)
-    effective = accepted / np.maximum(effect, 1)
-    return _binomial(share * effective, effective, risk)
+def _within(events: np.ndarray, images: np.ndarray) -> np.ndarray:
+    """Return the variance of events within each group, times its number of images."""
+    return events * (images - events) / np.maximum(images - 1, 1)
+
+
+def _similarity(within, events, images) -> np.ndarray:
+    """Return the similarity of the images of a group, from 0 (independent) to 1 (all are equal).
+
+    It is the correlation within groups from an analysis of variance (Fisher 1925): 1 minus the
+    variance `within` groups, divided by the variance of all `images`, both times their number.
+    The arguments are sums over the groups with two images or more.
+
+    >>> half = np.array([2.0, 0.0])  # events in two groups
+    >>> for images in (np.array([2.0, 2.0]), np.array([4.0, 4.0])):
+    ...     print(_similarity(_within(half, images).sum(), half.sum(), images.sum()))
+    1.0
+    0.1...
+    """
+    variance = events * (images - events) / np.maximum(images, 1)
+    ratio = np.divide(within, variance, out=np.ones_like(variance), where=variance > 0)
+    return np.clip(1 - ratio, 0, 1)
 
 
 def _binomial(events: np.ndarray, trials: np.ndarray, probability: float) -> np.ndarray:

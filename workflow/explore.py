@@ -47,34 +47,24 @@ class Figure(NamedTuple):
     moving: tuple[Values, Values] | None = None
     colours: Sequence[str] = (BLUE, RED, GREY, GREY)
 
-    @property
-    def label(self) -> str:
-        """The title of x without its unit."""
-        return self.x.removesuffix(" (%)")
-
     def sentences(self) -> list[str]:
         """Return the values of all curves at each position, in words.
 
         >>> Figure("coverage (%)", "", [50, 100], {"risk": [0.0, 0.1]}).sentences()
         ['Coverage 50.0 %: risk 0.0 %.', 'Coverage 100.0 %: risk 10.0 %.']
         """
-        in_percent = self.label != self.x
-        lines = []
-        for place, x in enumerate(self.positions):
-            values = {name: values[place] for name, values in self.curves.items()}
-            words = [
-                quantity(name, value if name == "Gscore" else 100 * value, name != "Gscore")
-                for name, value in values.items()
-            ]
-            position = quantity(self.label.capitalize(), x, in_percent)
-            lines.append(f"{position}: {', '.join(words)}.")
-        return lines
+        label = self.x.removesuffix(" (%)")
+        columns = [in_words(label.capitalize(), self.positions, label != self.x)]
+        for name, values in self.curves.items():
+            scaled = values if name == "Gscore" else np.multiply(values, 100)
+            columns.append(in_words(name, scaled, name != "Gscore"))
+        return [f"{x}: {', '.join(values)}." for x, *values in zip(*columns, strict=True)]
 
 
-def quantity(name: str, value: float, in_percent: bool) -> str:
-    """Return a value in words."""
-    value = round(value, 2) + 0.0  # no -0
-    return f"{name} {number(value, '.1f')} %" if in_percent else f"{name} {number(value, '.2f')}"
+def in_words(name: str, values: Values, in_percent: bool) -> list[str]:
+    """Return named values, in per cent with one decimal."""
+    pattern, unit = (".1f", " %") if in_percent else (".2f", "")
+    return [f"{name} {number(round(value, 2) + 0.0, pattern)}{unit}" for value in values]
 
 
 def write() -> dict[str, str]:
@@ -113,13 +103,7 @@ def draw(name: str, figure: Figure) -> dict:
         plt.close(drawn)
     markup = "<svg" + svg.getvalue().partition("<svg")[2]
     ends = places[[0, -1], 0] / drawn.bbox.width
-    return {
-        "svg": markup,
-        "figure": figure,
-        "sentences": figure.sentences(),
-        "start": start,
-        "ends": ends,
-    }
+    return {"svg": markup, "figure": figure, "start": start, "ends": ends}
 
 
 join = np.concatenate

@@ -96,13 +96,18 @@ def values_of(assignments: Iterable[str]) -> dict:
 
 
 def main() -> None:
-    """Compute the parts that the command line names, and write the table unless all failed."""
+    """Compute the parts that the command line names, and write their table.
+
+    If a part failed, an earlier table is left as it is.
+    """
     arguments, parameters, parts = parse()
     # numpy reads it when it is loaded in the processes that are started here
     os.environ.setdefault("OMP_NUM_THREADS", str(parameters.training.get("threads", 1)))
     table = table_of(parameters, parts, arguments.processes)
     failed = run.failed_parts(table)
-    if len(failed) < len(parts):  # an existing table is better than no numbers
+    if failed and arguments.out.exists():
+        print(f"{arguments.out} stays as it was; the parts without an error are in the cache")
+    elif len(failed) < len(parts):
         results.write(table, arguments.out)
         print(arguments.out)
     if failed:

@@ -168,26 +168,27 @@ def test_coverage_by_hand(coverage, needed):
         coverage_threshold(scores[1:], coverage=coverage)
 
 
-def design_effect(wrong, groups):
-    """Return the design effect of errors, and the mean size of the group of an image."""
-    sizes = np.bincount(groups)
-    noise = np.square(np.bincount(groups, wrong) - wrong.mean() * sizes).sum()
-    count = np.count_nonzero(sizes)
-    spread = wrong.var() * len(wrong)
-    effect = count / (count - 1) * noise / spread if spread else 0
-    return effect, np.square(sizes).sum() / len(wrong)
+def similarity(wrong, groups):
+    """Return 1 minus the variance within groups of several images, divided by the whole one."""
+    several = [group for group in np.unique(groups) if (groups == group).sum() > 1]
+    parts = [wrong[groups == group].astype(float) for group in several]
+    if not parts or not np.concatenate(parts).var():
+        return 0
+    images = np.concatenate(parts)
+    within = sum(len(part) * part.var(ddof=1) for part in parts) / len(images)
+    return np.clip(1 - within / images.var(), 0, 1)
 
 
 def test_p_values_of_groups_by_definition():
-    """At each rank, images count as often as their design effect allows."""
+    """At each rank, images count as often as the similarity within groups allows."""
     generator = np.random.default_rng(1)
     groups = generator.permutation(48) % 12
     wrong = generator.random(48) < 0.6 * generator.random(12)[groups]
-    effect, size = design_effect(wrong, groups)
-    alike = np.clip((effect - 1) / (size - 1), 0, 1)
+    whole = similarity(wrong, groups)
     for rank, p_value in enumerate(guarantees._p_values(wrong, groups, 0.4), 1):
-        effect, size = design_effect(wrong[:rank], groups[:rank])
-        images = rank / max(1, effect, 1 + (size - 1) * alike)
+        rho = max(whole, similarity(wrong[:rank], groups[:rank]))
+        size = np.square(np.bincount(groups[:rank])).sum() / rank
+        images = rank / (1 + (size - 1) * rho)
         events = wrong[:rank].mean() * images
         assert p_value == pytest.approx(guarantees._binomial(events, images, 0.4))
     assert guarantees._binomial(2, 10, 0.3) == pytest.approx(binom.cdf(2, 10, 0.3))

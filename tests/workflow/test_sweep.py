@@ -98,7 +98,7 @@ def test_it_writes_all_runs_and_goes_on_where_it_was_killed(tmp_path, monkeypatc
 def test_a_part_that_failed_fails_the_command_after_the_table_is_written(
     tmp_path, monkeypatch, table_of
 ):
-    """By its name, also if other parts have rows; if all parts failed, no table is written."""
+    """By its name, also if other parts have rows; an earlier table is left as it is."""
     out = tmp_path / "table.parquet"
     why = "part cifar10_mini/densenet40/0 failed: OSError: no weights"
     rows = [results.row("test", "accuracy", 0.5, 9)]
@@ -113,3 +113,7 @@ def test_a_part_that_failed_fails_the_command_after_the_table_is_written(
             sweep.main()
         line.append("cifar10_mini/resnet20/0")
     assert results.read(out)["metric"].tolist() == ["accuracy", "failed"]
+    out.write_text("an earlier table")
+    with pytest.raises(SystemExit, match="^1 of 2 parts failed"):
+        sweep.main()
+    assert out.read_text() == "an earlier table"

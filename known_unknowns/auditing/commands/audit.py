@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import filecmp
 import inspect
 import shlex
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,6 @@ from known_unknowns.auditing.commands.places import (
     add_out,
     output_folder,
     teller,
-    write_all,
 )
 
 if TYPE_CHECKING:
@@ -232,7 +231,7 @@ def _coverage_of(reviews: str) -> float:
 def _output_folder(given: argparse.Namespace, source: Path | str) -> dict:
     from known_unknowns.auditing.report import WRITTEN
 
-    # `_keep_counts` keeps the counts of `watch`, beside which is their lock
+    # `_keep_counts` keeps the counts of `watch`; a lock has the same name and a dot
     return output_folder(given, source, (*WRITTEN, f"*{COUNTS}"))
 
 
@@ -240,9 +239,13 @@ def _keep_counts(folder: Path, temporary: Path) -> None:
     """Copy the counts of `watch` to the new folder; those for another rejector get a checksum."""
     from helpers.files import sha256_file
     from known_unknowns.auditing.findings import REJECTOR
+    from known_unknowns.auditing.rejector import Rejector
 
-    rejectors = [place / REJECTOR for place in (folder, temporary)]
-    same = all(map(Path.exists, rejectors)) and filecmp.cmp(*rejectors, shallow=False)
+    same = False
+    with suppress(OSError, ValueError):
+        same = Rejector.load(folder / REJECTOR) == Rejector.load(temporary / REJECTOR)
+    if same:
+        shutil.copy(folder / REJECTOR, temporary)  # the counts name the checksum of this file
     for counts in folder.glob(COUNTS):
         name = counts.name if same else f"rejector.watch.{sha256_file(counts)[:8]}.json"
         if counts.name != name:
@@ -264,17 +267,16 @@ def _check_labels(given: argparse.Namespace, folder: Path) -> None:
 
 def _report(audited: Audit, folder: dict, tell: Callable, command: str = "") -> None:
     """Write the files of an audit; print probable problems, summary and paths."""
+    from helpers.files import atomic_folder
+
     # the commands in the report work from the folder in which the audit was started
     audited = replace(audited, folder=str(folder["path"]), command=command)
     tell("writes the report")
-
-    def write(temporary: Path) -> list[Path]:
+    with atomic_folder(**folder) as temporary:
         written = audited.save(temporary)
         _keep_counts(folder["path"], temporary)
-        return written
-
-    paths = write_all(write, folder)
     tell("is done")
+    paths = [folder["path"] / file.name for file in written]
     doubts = [f"Check this first: {doubt}" for doubt in audited.doubts]
     lines = ["", *doubts, *audited.summary(), "", *map(str, paths)]
     print("\n".join(lines))

@@ -12,7 +12,6 @@ from known_unknowns.auditing.commands.places import (
     add_out,
     output_folder,
     teller,
-    write_all,
 )
 
 
@@ -28,6 +27,7 @@ def add_bench(parser: argparse.ArgumentParser) -> None:
 
 def run_bench(given: argparse.Namespace) -> int:
     tell = teller(f"reads {given.file}")
+    from helpers.files import atomic_folder
     from known_unknowns.bench import contest, entries_of, files_of, packs
 
     entries = entries_of(given.file)
@@ -37,9 +37,10 @@ def run_bench(given: argparse.Namespace) -> int:
     except AssertionError as error:  # the contract of a score is broken: print all lines
         print(error, file=sys.stderr)
         return FAILS
-    paths = write_all(lambda folder_made: [ranked.write(folder_made)], folder)
+    with atomic_folder(**folder) as temporary:
+        page = ranked.write(temporary)
     tell("is done")
     sentences = [line for name in entries for line in ranked.sentences(name)]
-    lines = ["", *sentences, *ranked.rank_tests(), "", *map(str, paths)]
+    lines = ["", *sentences, *ranked.rank_tests(), "", str(folder["path"] / page.name)]
     print("\n".join(lines))
     return HOLDS

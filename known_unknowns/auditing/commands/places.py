@@ -53,11 +53,3 @@ def output_folder(given: argparse.Namespace, name: Path | str, files: Collection
     check_free(out, replaces)
     check_place(out)
     return {"path": out, "replaces": replaces}
-
-
-def write_all(write: Callable[[Path], list[Path]], folder: dict) -> list[Path]:
-    """Write files to a folder that appears whole or not at all; return their paths."""
-    from helpers.files import atomic_folder
-
-    with atomic_folder(**folder) as temporary:
-        return [folder["path"] / path.name for path in write(temporary)]

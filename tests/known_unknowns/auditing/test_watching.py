@@ -183,10 +183,12 @@ def test_an_audit_replaces_a_folder_in_which_watch_has_written(
     logits = 6 * np.eye(4)[labels] + generator.normal(size=(400, 4))
     np.savez("o.npz", logits=logits, labels=labels)
     audit = ["audit", "o.npz", "--risk", "0.2", "--out", "a"]
+    watch = ["watch", "a/rejector.safetensors", "o.npz"]
     assert main(audit) == HOLDS
-    assert main(["watch", "a/rejector.safetensors", "o.npz"]) == HOLDS
+    assert main(watch) == HOLDS
     counts = (tmp_path / "a" / "rejector.watch.json").read_bytes()
-    assert main([*audit, "--force"]) == HOLDS  # the same rejector
+    assert main([*audit, "--force"]) == HOLDS
+    assert main(watch) == HOLDS  # the same rejector
     assert (tmp_path / "a" / "rejector.watch.json").read_bytes() == counts
     for _ in range(2):
         assert main([*audit, "--force", "--risk", "0.3"]) == HOLDS
