@@ -114,6 +114,6 @@ def test_a_part_that_failed_fails_the_command_after_the_table_is_written(
         line.append("cifar10_mini/resnet20/0")
     assert results.read(out)["metric"].tolist() == ["accuracy", "failed"]
     out.write_text("an earlier table")
-    with pytest.raises(SystemExit, match="^1 of 2 parts failed"):
+    with pytest.raises(SystemExit, match=r"^1 of 2 parts failed"):
         sweep.main()
     assert out.read_text() == "an earlier table"
