@@ -200,12 +200,12 @@ class Claim:
 
 @dataclass(frozen=True)
 class Reading:
-    """The size and interval of an effect by second numbers, which have a `name`."""
+    """The size of an effect by second numbers, which have a `name`, and its interval, if any."""
 
     name: str
     size: float
-    low: float
-    high: float
+    low: float | None = None
+    high: float | None = None
 
 
 @dataclass(frozen=True)

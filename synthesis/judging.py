@@ -242,7 +242,7 @@ def measured(line, effect: Effect) -> str:
     seconds = []
     signed = f"+{usual}"
     for each in line.second:
-        bounds = interval(each.low, each.high, signed)
+        bounds = "" if each.low is None else interval(each.low, each.high, signed)
         seconds.append(f"by the {each.name} {in_unit(each.size, signed)}{bounds}")
     printed = ""
     if sign * line.printed < 0 and not plain:

@@ -65,8 +65,9 @@ class Second:
         judged = judged.left_undecided(*(Reason(Kind.WEAKNESS, text) for text in reasons))
         if np.isnan(other.size) or np.isclose(judged.size, other.size):
             return judged
-        numbers = [round(x, 6) for x in (other.size, other.low, other.high)]
-        return replace(judged, second=(*judged.second, Reading(self.name, *numbers)))
+        ends = [] if np.isnan(other.low) else [round(other.low, 6), round(other.high, 6)]
+        reading = Reading(self.name, round(other.size, 6), *ends)
+        return replace(judged, second=(*judged.second, reading))
 
 
 @dataclass(frozen=True, eq=False)

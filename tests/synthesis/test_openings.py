@@ -11,7 +11,7 @@ from helpers.networks import zoo, zoo_records
 from helpers.papers import PAPERS
 from helpers.scores.calibration import softmax
 from synthesis import front, openings
-from synthesis.effects import Effect, Verdict, Wording, number
+from synthesis.effects import Effect, Reading, Verdict, Wording, number
 from synthesis.ledger import PUBLISHED, ledger
 from synthesis.reasons import Kind, Note, Reason, remark
 from tests.mistakes import beside
@@ -74,6 +74,7 @@ def test_an_effect_is_a_sentence_with_its_interval(sentence):
     reasons = [Reason(Kind.UNTESTABLE, text) for text in line.pop("prevented")]
     line["note"] = Note((remark("one run: images resampled"), *reasons))
     line["verdict"] = Verdict(line["verdict"])
+    line["second"] = [Reading(*line["second"])] if line["second"] else []
     name, *texts = WORDINGS[line["decided_by"]]
     wording = Wording(*texts) if texts else None
     effect = Effect(name, number("aurc", "a"), ">", 0.0, wording=wording)
