@@ -65,6 +65,7 @@ class Second:
         judged = judged.left_undecided(*(Reason(Kind.WEAKNESS, text) for text in reasons))
         if np.isnan(other.size) or np.isclose(judged.size, other.size):
             return judged
+        # rounded as in the file of the ledger
         ends = [] if np.isnan(other.low) else [round(other.low, 6), round(other.high, 6)]
         reading = Reading(self.name, round(other.size, 6), *ends)
         return replace(judged, second=(*judged.second, reading))

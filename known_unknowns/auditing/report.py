@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 #: Files that an audit writes into its folder.
 WRITTEN = ("report.html", "audit.json", findings.REJECTOR, labelling.TABLE)
+#: Names of the counts of `watch` for the rejector, and for earlier rejectors.
+COUNTS = "rejector.watch*"
+#: Files of an earlier audit that may be replaced; the counts are kept, their lock has a dot before.
+REPLACED = (*WRITTEN, f"*{COUNTS}")
 #: Numbers in ``audit.json``, in their order; most are attributes of `Audit`.
 KEYS = (
     "version date command model doubts summary requirements settings sha256 images unreadable "

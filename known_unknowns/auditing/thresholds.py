@@ -295,17 +295,19 @@ def promise_cost(
 
 def promise_coverage(sample: Sample, coverage: float, confidence: float = 0.95) -> Threshold:
     """Return the threshold that guarantees a coverage, or the reason why none exists."""
-    groups = sample.groups
     try:
-        value = guarantees.coverage_threshold(sample.scores, coverage=coverage, groups=groups)
+        value = guarantees.coverage_threshold(
+            sample.scores, coverage=coverage, groups=sample.groups
+        )
     except ValueError as error:
         return Threshold("coverage", coverage, problem=str(error).partition(": ")[2])
-    if groups is None:
-        images = len(sample.scores)
-        least = guarantees.conditional_coverage(images, coverage=coverage, confidence=confidence)
+    if sample.groups is None:
+        least = guarantees.conditional_coverage(
+            sample.draws, coverage=coverage, confidence=confidence
+        )
     else:
         both = max(2 * confidence - 1, 1e-9)  # the lower end has the confidence
-        least, _ = guarantees.clustered_interval(sample.scores >= value, groups, confidence=both)
+        least = sample.share(sample.scores >= value, both)[1]
     promise = sample.render(
         "promise_of_coverage", coverage=coverage, confidence=confidence, least=least
     )

@@ -170,13 +170,11 @@ def test_coverage_by_hand(coverage, needed):
 
 def similarity(wrong, groups):
     """Return 1 minus the variance within groups of several images, divided by the whole one."""
-    several = [group for group in np.unique(groups) if (groups == group).sum() > 1]
-    parts = [wrong[groups == group].astype(float) for group in several]
-    if not parts or not np.concatenate(parts).var():
-        return 0
-    images = np.concatenate(parts)
+    several = np.flatnonzero(np.bincount(groups) > 1)
+    parts = [wrong[groups == group] for group in several]
+    images = np.concatenate(parts or [[0]])
     within = sum(len(part) * part.var(ddof=1) for part in parts) / len(images)
-    return np.clip(1 - within / images.var(), 0, 1)
+    return max(0, 1 - within / images.var()) if images.var() else 0
 
 
 def test_p_values_of_groups_by_definition():

@@ -74,7 +74,7 @@ def test_an_effect_is_a_sentence_with_its_interval(sentence):
     reasons = [Reason(Kind.UNTESTABLE, text) for text in line.pop("prevented")]
     line["note"] = Note((remark("one run: images resampled"), *reasons))
     line["verdict"] = Verdict(line["verdict"])
-    line["second"] = [Reading(*line["second"])] if line["second"] else []
+    line["second"] = [Reading(*each) for each in line["second"]]
     name, *texts = WORDINGS[line["decided_by"]]
     wording = Wording(*texts) if texts else None
     effect = Effect(name, number("aurc", "a"), ">", 0.0, wording=wording)

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 #: Options of the command that are arguments of `known_unknowns.audit`.
 OPTIONS = "risk coverage costs confidence unknown_share score fallback require unit".split()
-#: Names of the counts of `watch` for the rejector, and for earlier rejectors.
-COUNTS = "rejector.watch*"
 #: The folder that the demo writes.
 DEMO = "known_unknowns_demo"
 
@@ -151,8 +149,9 @@ def run_audit(given: argparse.Namespace) -> int:
     source = given.file or given.model or "model"
     tell = teller(f"reads {given.file or given.model}")
     from known_unknowns.auditing.findings import read_requirement
+    from known_unknowns.auditing.report import REPLACED
 
-    folder = _output_folder(given, source)
+    folder = output_folder(given, source, REPLACED)
     _check_labels(given, folder["path"])
     for condition in given.require:
         read_requirement(condition)
@@ -228,25 +227,21 @@ def _coverage_of(reviews: str) -> float:
     return 1 - int(left) / int(images)
 
 
-def _output_folder(given: argparse.Namespace, source: Path | str) -> dict:
-    from known_unknowns.auditing.report import WRITTEN
-
-    # `_keep_counts` keeps the counts of `watch`; a lock has the same name and a dot
-    return output_folder(given, source, (*WRITTEN, f"*{COUNTS}"))
-
-
-def _keep_counts(folder: Path, temporary: Path) -> None:
+def _keep_counts(folder: Path, temporary: Path, audited: Audit) -> None:
     """Copy the counts of `watch` to the new folder; those for another rejector get a checksum."""
     from helpers.files import sha256_file
     from known_unknowns.auditing.findings import REJECTOR
     from known_unknowns.auditing.rejector import Rejector
+    from known_unknowns.auditing.report import COUNTS
 
+    if not (kept := [*folder.glob(COUNTS)]):
+        return
     same = False
     with suppress(OSError, ValueError):
-        same = Rejector.load(folder / REJECTOR) == Rejector.load(temporary / REJECTOR)
+        same = Rejector.load(folder / REJECTOR) == audited.rejector
     if same:
         shutil.copy(folder / REJECTOR, temporary)  # the counts name the checksum of this file
-    for counts in folder.glob(COUNTS):
+    for counts in kept:
         name = counts.name if same else f"rejector.watch.{sha256_file(counts)[:8]}.json"
         if counts.name != name:
             print(f"The counts of watch for the earlier rejector are now in {folder / name}")
@@ -274,7 +269,7 @@ def _report(audited: Audit, folder: dict, tell: Callable, command: str = "") -> 
     tell("writes the report")
     with atomic_folder(**folder) as temporary:
         written = audited.save(temporary)
-        _keep_counts(folder["path"], temporary)
+        _keep_counts(folder["path"], temporary, audited)
     tell("is done")
     paths = [folder["path"] / file.name for file in written]
     doubts = [f"Check this first: {doubt}" for doubt in audited.doubts]
@@ -284,10 +279,11 @@ def _report(audited: Audit, folder: dict, tell: Callable, command: str = "") -> 
 
 def run_demo(given: argparse.Namespace) -> int:
     from known_unknowns.auditing.inputs import open_demo
+    from known_unknowns.auditing.report import REPLACED
 
     given.out = Path(DEMO)
     given.force = True
-    folder = _output_folder(given, DEMO)
+    folder = output_folder(given, DEMO, REPLACED)
     inputs, description = open_demo()
     print(description, flush=True)
     from known_unknowns.auditing.auditing import audit

@@ -49,7 +49,8 @@ def output_folder(given: argparse.Namespace, name: Path | str, files: Collection
     from helpers.files import check_free
 
     out = given.out or Path(f"{Path(name).stem}_{given.command}")
-    replaces = {path.name for each in files for path in out.glob(each)} if given.force else None
+    matching = (path.name for pattern in files for path in out.glob(pattern))
+    replaces = {*files, *matching} if given.force else None
     check_free(out, replaces)
     check_place(out)
     return {"path": out, "replaces": replaces}

@@ -35,8 +35,7 @@ def test_a_guarantee_holds_for_groups_and_keeps_more_than_one_image_of_each(shar
     order = np.argsort(-scores)
     risks = np.cumsum(~correct[order]) / np.arange(1, len(order) + 1)
     ranked = -scores[order]
-    broken = np.zeros(2)
-    kept = np.zeros(2)
+    broken, kept = np.zeros((2, 2))
     for _ in range(60):
         drawn, right, which = similar(300, 20, share, generator)
         first = np.unique(which, return_index=True)[1]
@@ -67,31 +66,39 @@ def test_copies_are_no_evidence():
         risk_threshold(np.arange(600), np.ones(600, bool), risk=0.05, groups=np.arange(600) // 20)
 
 
-def unequal(rate, images, deviation, generator):
-    """Return errors of whole groups, whose sizes are lognormal, and the groups."""
-    sizes = np.ceil(images * np.exp(generator.normal(0, deviation, 400))).astype(int)
-    wrong = generator.random(len(sizes)) < rate
-    return np.repeat(wrong, sizes), np.repeat(np.arange(len(sizes)), sizes)
+def unequal(rates, generator, images=5, deviation=2.0):
+    """Return errors with the rate of each group, whose sizes are lognormal, and the groups."""
+    sizes = np.ceil(images * generator.lognormal(0, deviation, len(rates))).astype(int)
+    groups = np.repeat(np.arange(len(sizes)), sizes)
+    return generator.random(groups.shape) < rates[groups], groups
 
 
-def test_an_interval_and_guarantees_hold_for_groups_of_very_unequal_sizes():
-    """Without the similarity, 85 % of intervals hold; 21 and 42 % of guarantees fail."""
+def test_an_interval_holds_for_groups_of_very_unequal_sizes():
+    """With the noise between groups alone, it holds in 91 % of these draws."""
+    generator = np.random.default_rng(0)
+    intervals = [
+        clustered_interval(*unequal(generator.beta(0.05, 0.95, 50), generator, 20, 1.5))
+        for _ in range(500)
+    ]
+    assert sum(low <= 0.05 <= high for low, high in intervals) >= 475
+
+
+def test_an_interval_and_guarantees_hold_for_errors_of_whole_groups():
+    """Without the similarity, 80 % of intervals hold; 18 and 41 % of guarantees fail."""
     generator = np.random.default_rng(0)
     held = broken = fewer = 0
     for _ in range(300):
-        wrong, groups = unequal(0.02, 5, 2, generator)
-        low, high = clustered_interval(wrong, groups)
+        low, high = clustered_interval(*unequal(generator.random(400) < 0.02, generator))
         held += low <= 0.02 <= high
-        wrong, groups = unequal(1.02 * RISK, 5, 2, generator)
+        wrong, groups = unequal(generator.random(400) < 1.02 * RISK, generator)
         with suppress(ValueError):  # no threshold
-            risk_threshold(generator.random(len(wrong)), ~wrong, risk=RISK, groups=groups)
+            risk_threshold(generator.random(wrong.shape), ~wrong, risk=RISK, groups=groups)
             broken += 1
         scores = generator.random(400)[groups]
         coverage = promise_coverage(Sample(scores, ~wrong, groups=groups), 0.8)
         fewer += 1 - coverage.value < coverage.conditional
-    assert held >= 0.95 * 300
-    assert broken <= 0.05 * 300
-    assert fewer <= 0.05 * 300
+    assert held >= 285  # 95 %
+    assert max(broken, fewer) <= 15  # 5 %
 
 
 def test_all_images_of_a_group_are_in_the_same_half_and_count(inputs):
@@ -105,8 +112,9 @@ def test_all_images_of_a_group_are_in_the_same_half_and_count(inputs):
     assert len(np.unique(independent)) == len(independent) == 50
     assert len(audited.rejector.known) == 50  # `watch` counts them as independent
     assert findings.facts(audited)["largest_coverage"] == 99.0  # 100 / 101
-    assert any("100 independent groups" in text for text in audited.sentences("limits"))
-    assert not any("are worth" in text for text in audited.sentences("limits"))
+    limits = audited.sentences("limits")
+    assert any("100 independent groups" in text for text in limits)
+    assert not any("are worth" in text for text in limits)
     one_large = np.minimum(np.arange(300), 99)
     warned = audit(replace(inputs, groups=one_large), risk=0.2, replicates=5).sentences("limits")
     assert any("100 groups are worth 2 groups of one size" in text for text in warned)

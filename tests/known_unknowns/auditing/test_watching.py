@@ -186,14 +186,15 @@ def test_an_audit_replaces_a_folder_in_which_watch_has_written(
     watch = ["watch", "a/rejector.safetensors", "o.npz"]
     assert main(audit) == HOLDS
     assert main(watch) == HOLDS
-    counts = (tmp_path / "a" / "rejector.watch.json").read_bytes()
+    monitor = tmp_path / "a" / "rejector.watch.json"
+    counts = monitor.read_bytes()
     assert main([*audit, "--force"]) == HOLDS
     assert main(watch) == HOLDS  # the same rejector
-    assert (tmp_path / "a" / "rejector.watch.json").read_bytes() == counts
+    assert monitor.read_bytes() == counts
     for _ in range(2):
         assert main([*audit, "--force", "--risk", "0.3"]) == HOLDS
-        assert not (tmp_path / "a" / "rejector.watch.json").exists()
-        (kept,) = (tmp_path / "a").glob("rejector.watch.*.json")
+        assert not monitor.exists()
+        (kept,) = monitor.parent.glob("rejector.watch.*.json")
         assert kept.read_bytes() == counts
     assert capsys.readouterr().out.count(f"rejector are now in a/{kept.name}") == 1
 
