@@ -81,8 +81,6 @@ def of_function(function: Callable[..., np.ndarray]) -> type[FunctionScore]:
         name=name,
         title=name,
         paper="",
-        authors="",
-        year=0,
         key="",
         equation="",
         needs=needs,

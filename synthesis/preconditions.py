@@ -1,4 +1,4 @@
-"""Conditions on networks and numbers before a claim is tested on them: `PRECONDITIONS`."""
+"""Conditions on networks and numbers before a claim is tested on them."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ LONG_ENOUGH = 0.01
 #: Largest loss of accuracy of a method from the baseline, unless the paper has it as well.
 MOST_BEHIND = 0.02
 
-_TEXTS = content_of(__file__, "preconditions")
-PRECONDITIONS = _TEXTS["preconditions"]
+#: Why a tier tests no claim.
+_TESTS_NO_CLAIM = content_of(__file__, "preconditions")
 
 FINE_TUNED = "networks are fine-tuned in this way, not trained from scratch"
 
@@ -179,7 +179,7 @@ def prevent(numbers: pd.DataFrame, claim: Claim, conditions: Conditions) -> pd.D
         found = map(conditions.leaks.get, numbers["data_set"].tolist())
         leaks = [_untestable(text) if text else None for text in found]
         numbers = numbers.assign(reasons=_added(numbers["reasons"], leaks))
-    texts = [_TEXTS["tests_no_claim"].get(conditions.tier, ""), claim.departure]
+    texts = [_TESTS_NO_CLAIM.get(conditions.tier, ""), claim.departure]
     if "training" in claim.about:
         if conditions.tier != "pretrained":
             texts.append("" if claim.any_schedule else conditions.short)

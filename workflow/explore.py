@@ -21,11 +21,11 @@ from helpers.tables.table import number
 from known_unknowns.bench import FeaturePack, values_on
 from known_unknowns.bench.feature_packs import EMBEDDED
 from synthesis.findings import short_title
+from synthesis.findings.front_page import NO_METADATA
 
 NETWORK = "resnet20.akamaster_cifar10"
 #: Positions of a slider.
 STEPS = 41
-NO_METADATA = dict.fromkeys(["Creator", "Date", "Format", "Type"])
 
 
 #: The values of one axis or curve.
@@ -47,14 +47,18 @@ class Figure(NamedTuple):
     moving: tuple[Values, Values] | None = None
     colours: Sequence[str] = (BLUE, RED, GREY, GREY)
 
+    @property
+    def label(self) -> str:
+        """The name of the axis without its unit."""
+        return self.x.removesuffix(" (%)")
+
     def sentences(self) -> list[str]:
         """Return the values of all curves at each position, in words.
 
         >>> Figure("coverage (%)", "", [50, 100], {"risk": [0.0, 0.1]}).sentences()
         ['Coverage 50.0 %: risk 0.0 %.', 'Coverage 100.0 %: risk 10.0 %.']
         """
-        label = self.x.removesuffix(" (%)")
-        columns = [in_words(label.capitalize(), self.positions, label != self.x)]
+        columns = [in_words(self.label.capitalize(), self.positions, self.label != self.x)]
         for name, values in self.curves.items():
             scaled = values if name == "Gscore" else np.multiply(values, 100)
             columns.append(in_words(name, scaled, name != "Gscore"))

@@ -12,7 +12,6 @@ import argparse
 import os
 
 from step import ROOT
-from sweep import values_of
 
 from helpers.papers import run
 from helpers.training import finished_networks
@@ -25,10 +24,9 @@ def main() -> None:
     parser.add_argument("tier")
     parser.add_argument("paper")
     parser.add_argument("--only", nargs="+", metavar="PART", help="by default all parts")
-    parser.add_argument("--set", nargs="+", action="extend", metavar="NAME=VALUE", default=[])
     arguments = parser.parse_args()
     try:
-        parameters = load(arguments.paper, arguments.tier, root=ROOT, **values_of(arguments.set))
+        parameters = load(arguments.paper, arguments.tier, root=ROOT)
         parts = run.parts(parameters, arguments.only)
     except ValueError as error:
         parser.error(str(error))

@@ -15,12 +15,6 @@ from helpers.labelfree.evaluators import EVALUATORS, TAUS, gscores
 from helpers.labelfree.frechet import feature_moments, frechet_distance
 from helpers.labelfree.gaussian_mixture import Mixture, fit_mixture, mixture_parts
 from helpers.labelfree.mixtures import counts_at_share, counts_in_ratio, draw_places
-from helpers.labelfree.regression import (
-    Estimate,
-    Regression,
-    describe_skill,
-    fit_regression,
-    skill_of_errors,
-)
+from helpers.labelfree.regression import Estimate, Regression, fit_regression
 from helpers.labelfree.splits import Parts, SortedScores, density_parts, two_means
 from helpers.labelfree.truths import METRICS, PREDICTED, confidence_metrics, true_metrics

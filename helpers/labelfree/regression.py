@@ -1,15 +1,13 @@
-"""The line from Gscores to a metric, and how much better its predictions are than a constant."""
+"""The line from Gscores to a metric, with intervals of its predictions."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
 from helpers.checks import float_array, open_share
-from helpers.metrics.bootstrap import REPLICATES, resample_weights
 from helpers.metrics.inputs import share_array
 
 _COARSE = 0.1
@@ -120,41 +118,3 @@ class Estimate(NamedTuple):
     value: float
     low: float
     high: float
-
-
-def skill_of_errors(errors, guessed, *, level: float = 0.95) -> Estimate:
-    r"""Return the skill of predictions, with an interval, from squared errors of each test set.
-
-    .. math:: 1 - \frac{\sum_i (\hat y_i - y_i)^2}{\sum_i (\bar y - y_i)^2}
-
-    with the mean :math:`\bar y` of the metric on the meta sets, the constant that is best for them:
-    `errors` are the terms of the upper sum, `guessed` of the lower one.  If a set is predicted
-    several times, add up its errors first: sets are resampled.
-    """
-    open_share("level", level)
-    errors = float_array("errors", errors)
-    guessed = float_array("guessed", guessed, length=len(errors))
-    if len(errors) < 3:
-        raise ValueError(f"errors: the errors of at least 3 sets expected, got {len(errors)}")
-    if not guessed.any():
-        raise ValueError("guessed: the error of the constant is 0, and no prediction can be better")
-    weights = _weights(len(errors))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        replicates = 1 - (weights @ errors) / (weights @ guessed)
-    # a replicate of sets that the constant predicts exactly does not count against the constant
-    replicates[np.isnan(replicates)] = 0.0
-    tail = (1 - level) / 2
-    low, high = np.quantile(replicates, [tail, 1 - tail], method="inverted_cdf")
-    return Estimate(float(1 - errors.sum() / guessed.sum()), float(low), float(high))
-
-
-@lru_cache(maxsize=4)  # tables need equal sets again and again
-def _weights(sets: int) -> np.ndarray:
-    return resample_weights(sets, replicates=REPLICATES, seed=0).astype(float)
-
-
-def describe_skill(estimate: Estimate) -> str:
-    """Return in words whether predictions are better than guessing."""
-    if estimate.low > 0:
-        return "better than guessing"
-    return "worse than guessing" if estimate.high < 0 else "no better than guessing"

@@ -151,45 +151,6 @@ def critical_difference(methods: int, cases: int, *, alpha: float = 0.05) -> flo
     return float(quantile * math.sqrt(methods * (methods + 1) / (12 * cases)))
 
 
-def groups(ranks: pd.Series, difference: float) -> list[tuple[str, ...]]:
-    """Return the maximal sets of methods without a significant difference within the set.
-
-    Source: Demšar 2006, section 3.2.4.
-
-    Parameters
-    ----------
-    ranks : Series, shape [methods]
-        Mean ranks by method, from `mean_ranks`.
-    difference : float
-        Two methods differ when their mean ranks are at least this far apart; from
-        `critical_difference`.
-
-    Returns
-    -------
-    list of tuples
-        Each from its best method to its worst; the set of the best method is first.  Sets may
-        overlap, and a method that differs from all others is a separate set.
-
-    Examples
-    --------
-    >>> groups(pd.Series({"msp": 1.2, "vim": 2.9, "knn": 1.9, "odin": 4.0}), 1.1)
-    [('msp', 'knn'), ('knn', 'vim'), ('odin',)]
-    """
-    float_array("ranks", ranks)
-    _refuse_duplicates("ranks", "method", ranks.index)
-    if not difference > 0:
-        raise ValueError(f"difference: a positive number expected, got {difference}")
-    ranks = ranks.sort_values(kind="stable")
-    sets = []
-    reached = 0
-    for first, best in enumerate(ranks):
-        end = int((ranks - best < difference).sum())  # of the methods that do not differ from it
-        if end > reached:  # else they are all in the set before
-            sets.append(tuple(ranks.index[first:end]))
-            reached = end
-    return sets
-
-
 def _ranks(values: pd.DataFrame, lower_is_better: bool) -> pd.DataFrame:
     """Return the ranks within each case, with mean ranks for ties; refuse invalid values."""
     _refuse_duplicates("values", "case", values.index)

@@ -50,7 +50,6 @@ class Published:
     sha256: str = ""
     digest: str = ""
     rounded: str = ""
-    bytes: int = 0
     accuracy: float = 0.0
     size: int = 32
     note: str = ""

@@ -36,8 +36,6 @@ class Info:
     name: str
     title: str
     paper: str
-    authors: str
-    year: int
     key: str
     equation: str
     needs: tuple[str, ...]

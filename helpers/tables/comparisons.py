@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import pandas as pd
 
 from helpers.checks import known_name
 from helpers.tables import results
-from helpers.tables.table import PLUS_MINUS, Table, categories, numbers, single
+from helpers.tables.table import PLUS_MINUS, single
 
 _PLACE = ["data_set", "test_set", "backbone"]
 _PAPER_PLACE = [f"paper_{name}" for name in _PLACE]
@@ -28,24 +28,6 @@ COLUMNS = [
     "paper_std",
     "difference",
 ]
-
-
-def overview(table: pd.DataFrame, metrics: Sequence[str]) -> Table:
-    """Return means and standard deviations over runs, metrics across, test sets down."""
-    means = results.summary(table[table["metric"].isin(list(metrics))])
-    cells = means.assign(text=numbers(means), metric=categories(means["metric"], metrics))
-    lines = ["data_set", "test_set", "backbone", "method", "calibration"]
-    if cells["test_set"].nunique() == 1:
-        lines.remove("test_set")
-    return Table(
-        cells,
-        lines,
-        ["metric"],
-        name="-".join(metrics),
-        caption=f"{runs_in_words(means).capitalize()}.",
-        data=means,
-        named=True,
-    )
 
 
 def comparison(

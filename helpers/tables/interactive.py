@@ -67,8 +67,7 @@ def interactive(
     )
     loader = _LOADER.format(module=_MODULE, css=".css", js=".js")
     page = f"{loader}{table}<p>{html.escape(caption)}</p>"
-    wide = frame.shape[1] > 12  # takes the margin of the book's pages, too
-    return HTML(with_scripts(f'<div class="full-width">{page}</div>' if wide else page))
+    return HTML(with_scripts(page))
 
 
 def with_scripts(page: str) -> str:

@@ -22,10 +22,8 @@ MINUS = "\N{MINUS SIGN}"
 ABSENT = "\N{EN DASH}"
 UP = "\N{UPWARDS ARROW}"
 DOWN = "\N{DOWNWARDS ARROW}"
-#: ``layout`` and ``turned`` headings in CSS, texts by ``latex``, and ``marks`` of each language.
+#: The ``layout`` in CSS, texts by ``latex``, and ``marks`` of each language.
 _LOOK = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
-_UPRIGHT = 10  # columns; the headings of more are turned, so that the numbers give the width
-_FULL_WIDTH = 20  # columns; a table of more takes the margin of the book's pages, too
 # Lines, identifiers and classes of cells: no rule needs them, and they would double the page.
 _BULK = re.compile(r'\n\s+(?=<t[dh]\b)|(?<=<t[dh]) id="\S*"| class="(?:data|row_h)[^"]*" ?')
 _CODE = re.compile(r"`([^`]+)`")  # of a caption, which is Markdown
@@ -38,11 +36,11 @@ class Table:
     A notebook displays it; hovering over a cell with our numbers shows the names of their rows.
     `cells` has a row for each number: the columns `down` and `across`, ``text``, and optionally
     ``rows`` (the names of the rows behind it, separated by spaces) and the marks ``bold`` and
-    ``underlined`` (bool).  The numbers of one cell are joined by `separator`.
+    ``underlined`` (bool).  The numbers of one cell are joined by a bar.
 
     The values of `down` and `across` are the headings of lines and columns, in the order of
-    `categories`; if `named`, the names of `down` are above the lines.  `name` is the basis of ids
-    and labels, text between backticks in `caption` is code, and `csv` writes the numbers in `data`.
+    `categories`.  `name` is the basis of ids and labels, text between backticks in `caption` is
+    code, and `csv` writes the numbers in `data`.
     """
 
     cells: pd.DataFrame
@@ -52,8 +50,6 @@ class Table:
     name: str
     caption: str
     data: pd.DataFrame = field(default_factory=pd.DataFrame)
-    separator: str = " | "
-    named: bool = False
 
     def frame(self, language: str = "text", write: Callable[[str], str] = str) -> pd.DataFrame:
         """Return the cells with the marks of a language, and a dash in each empty cell."""
@@ -62,29 +58,22 @@ class Table:
             if mark in self.cells:
                 marked = self.cells[mark].astype(bool)
                 text = text.where(~marked, text.map(pattern.format))
-        return self._lay_out(text, write(self.separator)).fillna(write(ABSENT))
+        return self._lay_out(text, write(" | ")).fillna(write(ABSENT))
 
     def html(self, *, whole: bool = False) -> str:
         """Return HTML, equal for equal tables; with `whole` it is a complete page."""
         text = self.frame("html", _escape)
         caption = _CODE.sub(r"<code>\1</code>", _escape(self.caption))
-        styles = list(_LOOK["layout"])
-        if len(text.columns) > _UPRIGHT:
-            styles.append(_LOOK["turned"])
-        shown = Styler(text, uuid=self._id, caption=caption).set_table_styles(styles)
+        shown = Styler(text, uuid=self._id, caption=caption).set_table_styles(_LOOK["layout"])
         for axis, index in enumerate((shown.index, shown.columns)):
             for level in range(index.nlevels):  # long names of data sets and networks may be broken
                 shown = shown.format_index(_breakable, axis=axis, level=level)
-        if not self.named:
-            shown = shown.hide(names=True)
+        shown = shown.hide(names=True)
         if "rows" in self.cells:
             rows = self._lay_out(self.cells["rows"].fillna(""), " ").fillna("")
             titles = rows.map(lambda names: f"rows {names.strip()}" if names.strip() else "")
             shown = shown.set_tooltips(titles, as_title_attribute=True)
-        page = _BULK.sub("", shown.to_html(doctype_html=whole))
-        if whole or len(text.columns) <= _FULL_WIDTH:
-            return page
-        return f'<div class="full-width">{page}</div>'
+        return _BULK.sub("", shown.to_html(doctype_html=whole))
 
     _repr_html_ = html
 
@@ -112,12 +101,11 @@ class Table:
     def markdown(self) -> str:
         """Return a Markdown table without its caption."""
         text = self.frame("markdown")
-        names = self.down if self.named else [""] * text.index.nlevels
         heads = [" ".join(filter(None, _levels(head))) for head in text.columns]
         lines = []
         for line, cells in zip(text.index, text.to_numpy(), strict=True):
             lines.append([*_levels(line), *cells])
-        return markdown_table([*names, *heads], lines)
+        return markdown_table([*[""] * text.index.nlevels, *heads], lines)
 
     def write(self, path: str | os.PathLike) -> None:
         """Write the table as the file's name ends: .html, .tex, .csv or .md."""

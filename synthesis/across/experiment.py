@@ -61,8 +61,6 @@ def parts(parameters: Parameters) -> list[Part]:
     for name in parameters.algorithms:
         recipe = parameters.recipe_of(name)
         objectives.create(recipe.objective, **recipe.objective_arguments)
-    for name, arguments in parameters.score_arguments.items():
-        scores.create(name, **arguments)
 
     def part(name: str, data_set: str, backbone: str, run: int = 0, roles: str = "") -> Part:
         columns = {"data_set": data_set, "backbone": backbone, "calibration": "before", "run": run}

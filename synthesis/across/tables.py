@@ -19,6 +19,7 @@ AMONG = {
     "algorithms": "algorithms with MSP",
 }
 
+_DRAWS = 200  # of runs and images, for an interval
 _CHOSEN = {"scores": ("algorithm", "baseline"), "algorithms": ("score", "msp")}
 _NAMES = {(measure.metric, measure.test_set): name for name, measure in MEASURES.items()}
 
@@ -44,7 +45,7 @@ def cells(table: pd.DataFrame) -> pd.DataFrame:
     return _wide(means.assign(run=0), "mean").droplevel("run")
 
 
-def agreement(table: pd.DataFrame, *, among: str = "cells", draws: int = 200) -> pd.DataFrame:
+def agreement(table: pd.DataFrame, *, among: str = "cells") -> pd.DataFrame:
     """Return Spearman's correlation of each ordered pair of measures, with 95 % intervals."""
     known_name("among", among, AMONG)
     everything = _wide(_one_benchmark(table), "value")
@@ -66,11 +67,11 @@ def agreement(table: pd.DataFrame, *, among: str = "cells", draws: int = 200) ->
 
     value = correlate()
     low = high = np.full_like(value, np.nan)
-    if draws and (runs > 1 or replicates):
+    if runs > 1 or replicates:
         rng = np.random.default_rng(0)
         drawn = []
         spread = np.sqrt(runs / max(1, runs - 1))  # draws of so few runs vary too little
-        for number in range(draws):
+        for number in range(_DRAWS):
             which = rng.integers(0, runs, runs)
             noise = spread * (points[which].mean(axis=0) - means)
             for name, images in replicates.items():

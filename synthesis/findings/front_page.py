@@ -18,7 +18,7 @@ from synthesis.findings.effects import improvements
 from synthesis.rendering import render
 
 FOLDER = front.PICTURE.parent
-_NO_METADATA = dict.fromkeys(["Creator", "Date", "Format", "Type"])
+NO_METADATA = dict.fromkeys(["Creator", "Date", "Format", "Type"])
 #: What makes a file small, and equal on every machine.
 _LOOK: Any = {
     "svg.hashsalt": "findings",
@@ -93,7 +93,7 @@ def write(folder: Path = FOLDER) -> None:
         with plt.style.context(["default", _LOOK]):  # whatever was set before
             figure, ax = plt.subplots(figsize=(4.4, 3.2), layout="constrained")
             draw(ax, data())
-            figure.savefig(folder / f"{name}.svg", metadata=_NO_METADATA)
+            figure.savefig(folder / f"{name}.svg", metadata=NO_METADATA)
             plt.close(figure)
 
 

@@ -1,4 +1,4 @@
-"""From the scores of a mixture to a Gscore, and from there to a metric, its interval and skill."""
+"""From the scores of a mixture to a Gscore, and from there to a metric and its interval."""
 
 from functools import partial
 
@@ -8,7 +8,7 @@ from scipy.linalg import sqrtm
 from sklearn.mixture import GaussianMixture
 
 from helpers import labelfree as gscore
-from helpers.labelfree import TAUS, Estimate, describe_skill, fit_regression, skill_of_errors
+from helpers.labelfree import TAUS, fit_regression
 from tests.mistakes import beside
 
 VALIDATION = np.random.default_rng(4).normal(4, 1, 200)
@@ -176,7 +176,6 @@ def test_baselines_by_definition():
 
 
 MISTAKES = beside(__file__, "mistakes.yaml")
-SKILLS, WORDS = beside(__file__, "skills.yaml").values()
 LINE = fit_regression([[0.0]] * 9 + [[1.0]], np.r_[:10] / 10, [0.5])
 FUNCTIONS = vars(gscore) | {
     "interval of ten sets": LINE.interval,
@@ -261,32 +260,3 @@ def test_an_interval_needs_enough_sets(sets, level):
         fit_regression(x[:-1, None], x[:-1] / 20, [0.5]).interval([1.0], level)
     low, high = fit_regression(x[:, None], x / 20, [0.5]).interval([1.0], level)
     assert low == pytest.approx(high)
-
-
-def test_skill_is_its_definition():
-    errors, guessed = np.random.default_rng(0).uniform(size=(2, 20))
-    expected = 1 - errors.mean() / guessed.mean()
-    estimate = skill_of_errors(errors, guessed)
-    assert estimate.value == pytest.approx(expected)
-    assert estimate.low < expected < estimate.high
-    assert skill_of_errors(np.zeros(20), guessed) == (1, 1, 1)
-    assert skill_of_errors(guessed, guessed) == (0, 0, 0)
-    for errors, guessed, low in SKILLS:
-        assert skill_of_errors(errors, guessed).low == low
-
-
-def test_the_interval_of_a_skill_has_its_stated_coverage():
-    """Predictions that halve the squared error of the constant, on 40 test sets."""
-    generator = np.random.default_rng(1)
-    covered = []
-    for _ in range(100):
-        truths = generator.normal(size=40)
-        predicted = truths + generator.normal(0, np.sqrt(0.5), 40)
-        low, high = skill_of_errors((predicted - truths) ** 2, truths**2, level=0.8)[1:]
-        covered.append(low <= 0.5 <= high)
-    assert np.mean(covered) == pytest.approx(0.8, abs=0.12)
-
-
-def test_a_skill_in_words():
-    for *ends, text in WORDS:
-        assert describe_skill(Estimate(0.0, *ends)).startswith(text)

@@ -1,11 +1,9 @@
-from itertools import combinations
-
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 
-from helpers.metrics.ranks import critical_difference, friedman, groups, mean_ranks
+from helpers.metrics.ranks import critical_difference, friedman, mean_ranks
 from tests.mistakes import beside
 
 PRINTED = beside(__file__, "demsar.yaml")
@@ -63,18 +61,3 @@ def test_critical_values_equal_the_table_of_demsar(alpha):
         exact = critical_difference(methods, 1, alpha=alpha) / unit
         assert round(round(exact * np.sqrt(2), 3) / np.sqrt(2), 3) == value
         assert critical_difference(methods, 25, alpha=alpha) == pytest.approx(exact * unit / 5)
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_groups_are_all_maximal_sets(seed):
-    """Against a search through all subsets; ranks with ties, differences that equal a gap."""
-    ranks = pd.Series(np.random.default_rng(seed).integers(2, 12, size=6) / 2, [*"abcdef"])
-    subsets = [set(names) for size in range(1, 7) for names in combinations("abcdef", size)]
-    for difference in (0.25, 0.5, 1.0, 2.0, 6.0):
-        alike = [names for names in subsets if np.ptp([ranks[name] for name in names]) < difference]
-        maximal = [names for names in alike if not any(names < other for other in alike)]
-        sets = groups(ranks, difference)
-        assert len(sets) == len(maximal)
-        assert all(set(names) in maximal for names in sets)
-        assert sets[0][0] == ranks.idxmin()
-        assert all(ranks[list(names)].is_monotonic_increasing for names in sets)

@@ -18,22 +18,6 @@ def table(paper, *numbers, **columns):
     return table_of(records, **shared | columns)
 
 
-def test_an_overview_has_metrics_across_and_names_test_sets_only_if_there_are_several():
-    numbers = [("b", "ece", "near", "", [0.1, 0.3]), ("a", "ece", "near", "", [0.5, 0.5]),
-               ("b", "accuracy", "near", "", [0.25, 0.25])]  # fmt: skip
-    shown = comparisons.overview(table("uimnet", *numbers), ["accuracy", "ece"])
-    assert shown.caption == "Mean ± standard deviation over 2 runs."
-    assert shown.markdown().splitlines() == [
-        "| data_set | backbone | method | calibration | accuracy | ece |",
-        "| --- | --- | --- | --- | --- | --- |",
-        "| cifar10 | resnet20 | b |  | 0.250 ± 0.000 | 0.200 ± 0.141 |",
-        "| cifar10 | resnet20 | a |  | – | 0.500 ± 0.000 |",
-    ]
-    more = table("uimnet", *numbers, ("b", "ece", "far", "", [0.1]))
-    markdown = comparisons.overview(more, ["ece"]).markdown()
-    assert markdown.startswith("| data_set | test_set | backbone |")
-
-
 def test_a_comparison_is_in_the_order_of_the_paper():
     """Numbers that the paper does not print come last; a stand-in is named above its column."""
     shared = {"data_set": "CIFAR10", "backbone": "ResNet", "calibration": "", "table": "I"}

@@ -98,9 +98,6 @@ def test_curves_are_drawn_as_given():
     assert set(chance.get_ydata()) == {0.25}
     assert [ideal.get_label(), chance.get_label()] == ["ideal order, best", "error rate, best"]
     assert ideal.get_ydata() == pytest.approx(curve[1])
-    history = pd.DataFrame({"epoch": [1, 2], "loss": [2.0, 1.0], "accuracy": [0.2, 0.5]})
-    drawn = [ax.lines[0].get_ydata().tolist() for ax in figures.learning_curves(history)]
-    assert drawn == [[2.0, 1.0], [0.2, 0.5]]
 
 
 def test_the_first_epochs_are_drawn_over_the_full_schedule():

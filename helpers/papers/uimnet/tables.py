@@ -7,7 +7,7 @@ from helpers.papers.uimnet.names import ALGORITHMS, FREE, TEXTS, split_columns, 
 from helpers.tables import results
 from helpers.tables.table import Table, categories, numbers, single
 
-HEADINGS = TEXTS["metrics"]
+METRICS = TEXTS["metrics"]
 NOTHING_PRINTED = TEXTS["printed"]
 
 
@@ -17,9 +17,9 @@ def domain_means(table: pd.DataFrame) -> pd.DataFrame:
     The columns are from `split_columns` and `results.summary`.
     """
     single("table", table, "tier")
-    shown = table[~table["variant"].str.startswith("trial") & table["metric"].isin(HEADINGS)]
+    shown = table[~table["variant"].str.startswith("trial") & table["metric"].isin(METRICS)]
     if shown.empty:
-        raise ValueError(f"table: no number of {', '.join(HEADINGS)}")
+        raise ValueError(f"table: no number of {', '.join(METRICS)}")
     means = split_columns(results.summary(shown)).drop(columns=["paper", "test_set", "method"])
     orders = {
         "data_set": (),
@@ -29,7 +29,7 @@ def domain_means(table: pd.DataFrame) -> pd.DataFrame:
         "spectral": (),
         "calibration": ["before", "after"],
         "variant": ["primary", "ensemble"],
-        "metric": list(HEADINGS),
+        "metric": METRICS,
     }
     ranks = {name: categories(means[name], order) for name, order in orders.items()}
     order = pd.DataFrame(ranks).sort_values(list(orders), kind="stable").index

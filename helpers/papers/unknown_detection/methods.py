@@ -23,7 +23,6 @@ class Method:
     """A method's record."""
 
     title: str
-    key: str = ""  # BibTeX key of the method's paper
     recipe: Mapping[str, Any] = field(default_factory=dict)  # changes, before `method_recipes`
     networks_of: str = ""  # the method whose networks it uses, if it trains none
     ensemble: bool = False  # of `members` networks
@@ -90,7 +89,7 @@ def named(name: str) -> Method:
 
     info = scores.create(score).info
     title = f"{method.title} + {info.title}"
-    return replace(method, title=title, key=info.key, score=score, variants=())
+    return replace(method, title=title, score=score, variants=())
 
 
 def training_of(name: str) -> str:

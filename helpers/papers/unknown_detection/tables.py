@@ -9,7 +9,6 @@ from helpers.papers.unknown_detection.parameters import METHODS
 from helpers.tables import comparisons, printed_numbers, results
 from helpers.tables.table import Table, categories, numbers
 
-HEADINGS = TEXTS["metrics"]
 _ASIDE = [name for name, method in RECORDS.items() if method.aside]
 
 

@@ -12,4 +12,4 @@ from helpers.tables.figures.plots import (
     score_histograms,
 )
 from helpers.tables.figures.style import use_style
-from helpers.tables.figures.training_curves import first_epochs, learning_curves
+from helpers.tables.figures.training_curves import first_epochs

@@ -1,10 +1,9 @@
-"""Learning curves: all epochs of networks, or the first epochs over a finished training."""
+"""Learning curves: the first epochs over a finished training."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
@@ -14,25 +13,6 @@ from helpers.tables.figures.style import BLUE, LIGHT
 
 _ABREAST = 3  # networks side by side
 _EPOCHS = (1, 3, 10, 30, 100, 300)  # with a number on the axis
-
-
-def learning_curves(table: pd.DataFrame) -> np.ndarray:
-    """Draw loss and accuracy against the epoch, side by side, one curve per network."""
-    style.check_columns("table", table, ["epoch", "loss", "accuracy"])
-    axes = plt.subplots(1, 2, figsize=(6, 2.8), layout="constrained")[1]
-    named = "network" in table
-    table = table if named else table.assign(network="")
-    styles = style.method_styles(table["network"]) if named else {"": style.curve_style(0)}
-    for name, rows in table.groupby("network", sort=False):
-        colour = styles[name]["color"]
-        line = styles[name]["linestyle"]
-        for ax, column in zip(axes, ("loss", "accuracy"), strict=True):
-            ax.plot(rows["epoch"], rows[column], label=name, color=colour, linestyle=line)
-            ax.set(xlabel="epoch", title=column)
-            ax.xaxis.get_major_locator().set_params(integer=True)
-    if named:
-        axes[1].legend(loc="lower right")
-    return axes
 
 
 def first_epochs(
