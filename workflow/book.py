@@ -57,6 +57,7 @@ _SCRIPT = re.compile(r"(<script\b[^>]*>).*?</script>", re.S)
 _TAG = re.compile(r"<(\w+)\b((?:[^>\"]|\"[^\"]*\")*)>")
 _ADDRESS = re.compile(r'\b(?:href|src|poster|data)="([^"]+)"')
 _SHOWN = re.compile(r'<meta (?:name="(?:description|twitter)|property="og:)[^>]*>')
+_OBJECT = re.compile(r"\b[A-Z]\w+\(\w+=")  # as Python prints it
 _ANCHOR = re.compile(r'\b(?:id|name)="([^"]*)"')
 
 
@@ -180,7 +181,7 @@ def with_units(page: str) -> str:
 
 
 def problems(folder: Path) -> list[str]:
-    """Return a line for each broken link, foreign script and path of this machine in the pages.
+    """Return a line for each broken link, foreign script, path and Python object in the pages.
 
     The theme's templates are left out.
     """
@@ -190,6 +191,8 @@ def problems(folder: Path) -> list[str]:
     lines: dict[str, None] = {}  # without repetitions
     for file, text in texts.items():
         name = file.relative_to(folder).as_posix()
+        if "/reference/" not in name and _OBJECT.search(_CODE.sub("", text)):
+            lines[f"shows a Python object: {name}"] = None
         if "PosixPath(" in text:
             lines[f"shows a path of this machine: {name}"] = None
         for tag, attributes in _TAG.findall(_SCRIPT.sub(r"\1", text)):

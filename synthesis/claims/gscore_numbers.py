@@ -69,8 +69,8 @@ def derive(table: pd.DataFrame) -> pd.DataFrame:
     * ``excess_METRIC`` of an evaluator: its RMSE minus the RMSE of UDE + Wasserstein, mean over the
       detectors with both RMSEs.  GMM has two readings; the lower RMSE counts.
     * ``least_skill_of_sizes``: the least skill of the predicted FPR95 over sizes.
-    * ``mixed_gain``: in mixtures of drawn shares, the difference of absolute correlations with
-      FPR95: UDE minus GMM, and GMM minus k-means.
+    * ``mixed_gain``: in mixtures of drawn shares, the difference of correlations with FPR95: UDE
+      minus GMM, and GMM minus k-means.
     * ``least_of_networks``, ``least_of_sizes``, ``least_of_ratios``, ``least_of_validations``: the
       least correlation with FPR95 over networks and over variants.
     * ``accuracy_correlation``: Spearman's correlation over networks of accuracy and mean FPR95 over

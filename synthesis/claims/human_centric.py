@@ -191,7 +191,7 @@ def quantities(
     if len(robust) > 1:  # mean over networks of MSP minus the best score
         lag = lambda x: (x[:, _MSP] - x[:, _ERRORS].min(axis=1)).mean(axis=0)  # noqa: E731
         yield Quantity("msp", "robust_lag", robust, lag)
-    yield from _of_strategies(models, parsed)
+    yield from _of_strategies(parsed)
     if pairs := control_pairs(models, "distilled"):  # figure 7, with and without distillation
         backwards = _flat(pair[::-1] for pair in pairs)
         yield Quantity("msp", "distillation_gain", backwards, _mean_rise)
@@ -217,24 +217,29 @@ def control_pairs(models: Iterable[str], strategy: str) -> list[tuple[str, str]]
     return pairs
 
 
-def _of_strategies(models: Sequence[str], parsed: Mapping[str, ModelName]) -> Iterator[Quantity]:
+def _of_strategies(parsed: Mapping[str, ModelName]) -> Iterator[Quantity]:
     """Yield the numbers of figure 6, of the architecture with the most strategies.
 
-    Adversarial training is figure 5, and plain fine-tuning is no strategy.
+    Adversarial training is figure 5.  A network that was only fine-tuned replaces the normal one.
+
+    >>> names = ["a8", "a8+finetuned", "a8+augmix", "a8+distilled", "a8+adversarial_1"]
+    >>> next(_of_strategies({name: ModelName.parse(name) for name in names})).models
+    ['a8+finetuned', 'a8+augmix', 'a8+distilled']
     """
     ways: dict[str, list[str]] = {}
-    for name in models:
-        if parsed[name].strategy not in ("adversarial", "finetuned"):
-            ways.setdefault(parsed[name].architecture, []).append(name)
+    for name, (architecture, strategy, _) in parsed.items():
+        if strategy != "adversarial" and f"{name}+finetuned" not in parsed:
+            ways.setdefault(architecture, []).append(name)
     names = max(ways.values(), key=len, default=[])
     if len(names) < WAYS:
         return
     # the largest loss of a score by the strategy that is best on average
     yield Quantity("network", "strategy_regret", names, partial(_regret, axes=(1, 0)))
     behind = partial(_mean_difference, first=SCORES.index("vim"), second=SCORES.index("gradnorm"))
-    for strategy in ("gaussian_noise", "autoaugment"):
-        if chosen := [name for name in names if parsed[name].strategy == strategy]:
-            yield Quantity("vim", f"behind_gradnorm_{strategy}", chosen, behind)
+    # the paper's noise is learned; Gaussian noise stands in for it
+    for strategies in (("adversarial_noise", "gaussian_noise"), ("autoaugment",)):
+        if chosen := [name for name in names if parsed[name].strategy in strategies]:
+            yield Quantity("vim", f"behind_gradnorm_{strategies[-1]}", chosen, behind)
     # the distilled network minus the best other one
     if distilled := [name for name in names if parsed[name].strategy == "distilled"]:
         first = [*distilled, *(name for name in names if name not in distilled)]
@@ -454,7 +459,7 @@ def accuracy():
 @CLAIMS.add(
     about="runs",
     existential=True,
-    source="Figure 4",
+    source="Figure 4: ViM is 1.92 points worse on ResNet-152 than on ResNet-101",
     check="average DER99 rises by > 0.01 to the next larger model of a family, for the score and"
     " the two models of which it rises most in the other runs",
     needs="two models of one family with all of the paper's scores that differ in their number of"
@@ -483,7 +488,7 @@ def depth():
 
 @CLAIMS.add(
     about="training",
-    source="Figure 5",
+    source="Figure 5: MSP is 15.32 points worse at a budget of 1",
     check="average DER99 of MSP is higher at the largest strength than without; a fine-tuned"
     " network is compared with one that is fine-tuned plainly",
     needs="a model trained adversarially, and one of its architecture that is not",

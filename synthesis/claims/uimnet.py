@@ -404,8 +404,8 @@ def calibration():
 @CLAIMS.add(
     about="training",
     source="Section 8, Tables 3 and 4",
-    check="with each weight matrix divided by its norm, accuracy moves by < 0.01, AUROC and"
-    " OutAsOut of Entropy gain < 0.02 and lose < 0.05, means over algorithms",
+    check="with each weight matrix below the head divided by its norm, accuracy moves by < 0.01,"
+    " AUROC and OutAsOut of Entropy gain < 0.02 and lose < 0.05, means over algorithms",
     needs="an algorithm with and without spectral normalisation of the form `weights`",
 )
 def spectral():

@@ -394,7 +394,7 @@ def score_outputs(
     """Return the scores of the outputs of each role, at the learned temperature if `after`.
 
     The mixture of Gaussians learns from the training images, as in the authors' code.  Their text
-    uses the validation images, but a mixture fitted to these few images refuses all test images.
+    uses the validation images: fewer for a class than the features have dimensions at `small`.
     An ensemble has, with `density`, the mean density of its networks, of which one is in memory at
     a time.
     """

@@ -26,7 +26,7 @@ from helpers.scores.odin import ODIN
 from helpers.scores.openmax import OpenMax, openmax_answer
 from helpers.training.fitted import Fitted, fit
 
-#: The factor of every logit that the authors' OpenMax revises on CIFAR, at every rank.
+#: The authors' OpenMax on CIFAR has this weight in place of the one that falls with the rank.
 FLAT = 0.5
 
 
@@ -165,7 +165,7 @@ def detect_odin(parameters: Parameters, benchmark: Benchmark, model: Model) -> D
 
 
 class FlatOpenMax(OpenMax):
-    """OpenMax as in the authors' code on CIFAR: the same factor for all ranks."""
+    """OpenMax as in the authors' code on CIFAR: the same weight for all ranks."""
 
     def rank_weights(self, alpha: int) -> np.ndarray:
         """Return the factor of F for each rank that is revised."""
@@ -191,9 +191,13 @@ def openmax_grid(
 
 
 def detect_openmax(
-    parameters: Parameters, benchmark: Benchmark, model: Model, kind: type[OpenMax] = OpenMax
+    parameters: Parameters, benchmark: Benchmark, model: Model, *, authors: bool = False
 ) -> Detector:
-    """Return OpenMax with chosen or given alpha and tail; class K + 1 is "unknown"."""
+    """Return OpenMax with chosen or given alpha and tail; class K + 1 is "unknown".
+
+    The authors' rule differs on CIFAR only.
+    """
+    kind = FlatOpenMax if authors and parameters.data_set.startswith("cifar") else OpenMax
     grid = partial(openmax_grid, parameters, model, benchmark.visible, kind)
     (alpha, tail), chosen = _pair(parameters, ("alpha", "tail"), grid)
     (network,) = model.networks
@@ -262,7 +266,7 @@ DETECT: dict[tuple[str, str], Callable[[Parameters, Benchmark, Model], Detector]
     ("edl", "evidence"): detect_evidence,
     ("odin", "primary"): detect_odin,
     ("openmax", "primary"): detect_openmax,
-    ("openmax", methods.AUTHORS): partial(detect_openmax, kind=FlatOpenMax),
+    ("openmax", methods.AUTHORS): partial(detect_openmax, authors=True),
     ("mahalanobis", "primary"): detect_mahalanobis,
     ("smoothness", "primary"): detect_smoothness,
 }

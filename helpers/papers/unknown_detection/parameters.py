@@ -138,9 +138,9 @@ class Parameters(BenchmarkParameters):
     def _check_recipes(self):
         card = find(self.data_set)
         classes = sum(map(len, self.superclasses.values())) or (card.classes if card else 0)
-        if classes and max(self.alphas) >= classes:
+        if classes and max(self.alphas) > classes:
             raise ValueError(
-                f"alphas: fewer than the {classes} classes of {self.data_set} expected, "
+                f"alphas: at most the {classes} classes of {self.data_set} expected, "
                 f"got {max(self.alphas)}"
             )
         for method in [*self.method_recipes, *self.methods]:  # in one order: always one message
