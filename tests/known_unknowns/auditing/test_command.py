@@ -295,6 +295,6 @@ def test_the_readme_shows_sentences_of_the_loop():
     (block,) = re.findall(r"^```console\n(\$ known-unknowns audit .*?)^```", readme, re.M | re.S)
     commands = re.findall(r"^\$ (.*)$", block, re.M)
     assert [command.split()[1] for command in commands] == "audit audit audit accept watch".split()
-    sentences = re.split(r"(?m)(?<=[.…])\n|^\$ .*\n", block)
+    sentences = re.split(r"(?m)(?<=[.…])\n|^[$#] .*\n", block)
     for sentence in [*commands, *sentences]:
         assert " ".join(sentence.removesuffix(" …").split()) in page

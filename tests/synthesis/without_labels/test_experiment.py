@@ -184,6 +184,6 @@ def test_the_page_says_how_often_a_bracket_holds_without_evidence(table):
     wide = rows.pivot(index=index, columns=["method", "metric"], values="value")
     held, share = wide["msp/accuracy"].eval("low <= truth <= high"), wide["msp/share"]
     numbers = [n for _, part in held.groupby(share["bound"] > 0) for n in (part.sum(), len(part))]
-    words = "in {} of {} mixtures of the chapter, compared with {} of {} if the bound is above"
+    words = "in {} of {} mixtures, compared with {} of {} if the bound is above"
     assert words.format(*numbers) in (project_root() / "book/audit_methods.md").read_text("utf-8")
     assert (share["truth"][~held & (share["bound"] == 0)] > 0.5).all()
