@@ -35,11 +35,11 @@ LINES = 60
 LIMITS = {
     "helpers": Limit(142_600, 10, 1),
     "synthesis": Limit(50_250, 10.8, 1),
-    "known_unknowns": Limit(61_000, 9.5, 1),
+    "known_unknowns": Limit(61_250, 9.5, 1),
     "workflow": Limit(28_230, 10.4, 1),
     "pictures": Limit(15_640, 14.5, 1),
     "benchmarks": Limit(10_700, 10.8, 1),
-    "tests": Limit(194_900, 12.5, 4.5),
+    "tests": Limit(195_100, 12.5, 4.5),
 }
 #: The checks of this folder are tests.
 FOLDERS = {"tests": ("tests", "lint")}

@@ -285,8 +285,12 @@ def _watched(audited: stages.Estimates) -> dict[str, np.ndarray]:
 
 
 def _thresholds_by_answer(audited: stages.Estimates) -> np.ndarray | None:
-    """Return the guaranteed threshold of each answer, infinite without one; None without any."""
+    """Return the guaranteed threshold of each answer, infinite without one; None without any.
+
+    They hold for images like the validation images alone, so a rejector whose guarantee includes
+    unknown or new images has none.
+    """
     values = np.array([row.value for row in audited.answers])
-    if np.isnan(values).all():
+    if audited.for_other_images or np.isnan(values).all():
         return None
     return np.where(np.isnan(values), np.inf, values)

@@ -154,10 +154,10 @@ def matrix(
     array = array.astype(np.float32, copy=False)
     finite = [np.isfinite(array[rows]).all(axis=1) for rows in row_blocks(array.shape)]
     if bad := int((~np.concatenate(finite)).sum()):
-        raise ValueError(
-            f"{name}: NaN or infinite values in {bad} of {len(array)} rows; find out which images "
-            "they are of, and leave these out of all arrays"
-        )
+        remedy = "find out which images they are of, and leave these out of all arrays"
+        if name.endswith("logits") and array.max() < np.inf:  # false for NaN
+            remedy = f"for a class that is left out, write np.maximum({name}, -1e4)"
+        raise ValueError(f"{name}: NaN or infinite values in {bad} of {len(array)} rows; {remedy}")
     if (most := max(array.max(), -array.min())) > LARGEST:
         raise ValueError(
             f"{name}: numbers up to {LARGEST:g} in size expected, got {most:g}, whose squares are "
@@ -343,7 +343,7 @@ def some_labels(arrays: Mapping[str, np.ndarray], logits: np.ndarray, given: str
     if values.dtype.kind == "U":
         known = {*arrays.get("class_names", ())}
         unknown = np.isin(values, [*{"-1", "-1.0"} - known])
-        empty = np.isin(values, ["", "-2"])
+        empty = np.isin(values, ["", "-2", "-2.0"])
     else:
         unknown = values == NO_CLASS
         empty = values == NOT_LABELLED
@@ -514,6 +514,16 @@ def head(arrays: Mapping[str, np.ndarray], validation: Outputs, level: bool) -> 
             "give the features that are the inputs of the last layer, or leave the head out"
         )
     return Head(weight, bias)
+
+
+def without_mark(text: str, names: Iterable[str]) -> str:
+    """Return a class in a cell without the mark of `no_formula`, and without outer blanks.
+
+    >>> without_mark(" '-1", []), without_mark("'80s", ["'80s"])
+    ('-1', "'80s")
+    """
+    text = text.strip()
+    return text if text in names else text.removeprefix("'").strip()
 
 
 def no_formula(value):

@@ -101,6 +101,7 @@ def facts(audit: Audit) -> dict:
     recalls = sorted(audit.classes, key=lambda row: (not row.images, row.right[0]))
     beyond = [row for row in audit.classes if row.beyond]
 
+    fixed = len(audit.measuring) > len(audit.held_out)
     needed = guarantees.images_needed(settings.risk, settings.confidence)
     given = "logits" if inputs.level else "probabilities"
 
@@ -111,7 +112,7 @@ def facts(audit: Audit) -> dict:
     return {
         "audit": audit,
         "unit": inputs.unit,
-        "fixed": len(audit.measuring) > len(audit.held_out),
+        "fixed": fixed,
         "small_sets": [name for name, part in inputs.ood.items() if len(part) < 2 * LEAST],
         "most_frequent": {
             "name": inputs.class_names[labels.argmax()],
@@ -134,7 +135,7 @@ def facts(audit: Audit) -> dict:
         "drawn": audit.promised_on.draws,
         "images_needed": guarantees.images_needed,
         "needed": needed,
-        "needed_in_all": 2 * needed if needed >= ENOUGH and not settings.score else needed,
+        "needed_in_all": needed if settings.score or (fixed and needed < ENOUGH) else 2 * needed,
         "largest_coverage": math.floor(1e4 * draws / (draws + 1)) / 100,
         "draws": draws,
         "draw": "groups" if inputs.grouped else "images",

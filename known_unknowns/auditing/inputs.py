@@ -148,8 +148,11 @@ class Inputs:
 
         opened = []
         for path in paths:
-            with Image.open(path) as image:
-                opened.append(np.asarray(image.convert("RGB").resize((size, size))))
+            try:
+                with Image.open(path) as image:
+                    opened.append(np.asarray(image.convert("RGB").resize((size, size))))
+            except OSError:  # texts, sounds or a damaged image: their names are enough
+                return None
         return np.stack(opened)
 
 

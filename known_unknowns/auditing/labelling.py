@@ -162,10 +162,9 @@ def _digest(logits: np.ndarray) -> str:
 
 def filled(path: Path) -> int:
     """Return the number of labels in a table; 0 for no such table."""
-    try:
-        return sum(bool(row["label"]) for row in read_labels(path))
-    except (OSError, ValueError):
+    if not path.exists():
         return 0
+    return sum(bool(row.get("label")) for row in read_labels(path))
 
 
 def with_labels(inputs: Inputs, path: Path) -> Inputs:
@@ -179,6 +178,7 @@ def with_labels(inputs: Inputs, path: Path) -> Inputs:
         raise ValueError(
             f"--labels: {path} has no column {missing[0]!r}; give {TABLE} of an audit, filled in"
         )
+    names = np.char.strip(inputs.class_names)
     texts = np.full(len(production), "", dtype=object)
     for row in rows:
         number = row["image"].strip()
@@ -188,9 +188,9 @@ def with_labels(inputs: Inputs, path: Path) -> Inputs:
                 f"--labels: {path} names image {number!r} with outputs that this file does not "
                 "have; give the outputs that the table was written for"
             )
-        texts[index] = row["label"].strip().removeprefix("'").strip()
+        texts[index] = checked.without_mark(row["label"], names)
     labels = checked.some_labels(
-        {"production_labels": texts.astype(str), "class_names": np.char.strip(inputs.class_names)},
+        {"production_labels": texts.astype(str), "class_names": names},
         production.logits,
         "logits",
     )

@@ -18,7 +18,7 @@ import numpy as np
 
 from helpers.files import sha256_file
 from known_unknowns import few_labels
-from known_unknowns.auditing.checked import NO_CLASS
+from known_unknowns.auditing.checked import NO_CLASS, without_mark
 from known_unknowns.auditing.reading import read_labels
 from known_unknowns.auditing.rejector import Rejector
 from known_unknowns.auditing.units import of_unit
@@ -119,7 +119,7 @@ def moved(rejector: str | os.PathLike, state: Path) -> Rejector:
     promise = of_unit(promise, rule.unit)
     provenance = {**rule.provenance, "promise": promise, "coverage_known": (known >= value).mean()}
     provenance.pop("risk_measured", None)
-    return replace(rule, threshold=value, provenance=provenance)
+    return replace(rule, threshold=value, by_answer=None, provenance=provenance)
 
 
 def _certified(rule: Rejector, tables: Collection) -> float | None:
@@ -202,7 +202,7 @@ def _class_of(text: str, names: list[str], path: Path) -> str:
 
     The mark that keeps a spreadsheet from computing a text is left out.
     """
-    text = text.strip().removeprefix("'").strip()
+    text = without_mark(text, names)
     if re.fullmatch(r"-?\d+\.0*", text) and text not in names:
         text = text.partition(".")[0]
     if text not in (*names, str(NO_CLASS)):

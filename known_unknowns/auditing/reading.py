@@ -193,10 +193,7 @@ def _read_table(path: Path) -> pd.DataFrame:
             "column, as table.to_csv(path, index=False) does"
         ) from error
     except UnicodeDecodeError as error:
-        raise ValueError(
-            f"outputs: {path} is no text in UTF-8 ({error}). In Python: "
-            + _rewritten(path, "encoding='cp1252'")
-        ) from error
+        raise _no_text(path, error) from error
     except (OSError, TypeError, ValueError, csv.Error) as error:  # also of pandas and pyarrow
         line = str(error).strip().partition("\n")[0]
         raise ValueError(f"outputs: {path} cannot be read as {kind} ({line})") from error
@@ -301,6 +298,11 @@ def _check_text(path: Path) -> None:
     )
 
 
+def _no_text(path: Path, error: UnicodeDecodeError) -> ValueError:
+    line = _rewritten(path, "encoding='cp1252'")
+    return ValueError(f"outputs: {path} is no text in UTF-8 ({error}). In Python: {line}")
+
+
 def _rewritten(path: Path, option: str) -> str:
     """Return the line of code that writes a table in UTF-8 with commas, and leaves its texts."""
     name = repr(path.name)
@@ -335,7 +337,7 @@ def _arranged(table: pd.DataFrame) -> dict[str, np.ndarray]:
             arrays[f"{prefix}labels"] = _texts(part, "label", where)
         if "label" in table and name == "production":
             arrays["production_labels"] = part["label"].to_numpy(dtype=object).astype(str)
-        if name == "production" and "file" in table and (part["file"] != "").all():
+        if name == "production" and "file" in table and (part["file"] != "").any():
             arrays["production_files"] = _texts(part, "file", where)
         for column in [each for each in _OF_IMAGES if each in table and name == "validation"]:
             arrays[_OF_IMAGES[column]] = _texts(part, column, where)
@@ -365,11 +367,6 @@ def _columns_of_numbers(table: pd.DataFrame) -> tuple[dict[str, list[str]], list
         if names:
             kinds[kind] = names
             class_names = class_names or suffixes
-        if suffixes and len(names) == 1:
-            raise ValueError(
-                f"{names[0]}: a column for each class expected; add that of the other class, or "
-                "call the column proba, with the labels 0 and 1"
-            )
     _check_names(table, {*chain(*kinds.values())})
     if not kinds.keys() - {"features"}:
         raise ValueError(
@@ -428,6 +425,11 @@ def _numbered(columns: list[str], stem: str, named: bool) -> tuple[list[str], li
     Refuse a gap.
     """
     matching = [name for name in columns if re.fullmatch(rf"(?:{stem})_.+", name, re.DOTALL)]
+    if named and len(matching) == 1:
+        raise ValueError(
+            f"{matching[0]}: a column for each class expected; add that of the other class, or "
+            "give the probability of class 1 as the column proba, with the labels 0 and 1"
+        )
     numbers = [name for name in matching if re.fullmatch(r"\w+?_\d+", name)]
     if named and matching and not numbers:
         return matching, [name.partition("_")[2] for name in matching]
@@ -482,6 +484,10 @@ def _missing(column: str, rows: int, total: int, where: str) -> ValueError:
 
 def read_labels(path: Path) -> list[dict[str, str]]:
     """Return the rows of a small table that somebody has filled in, each cell as text."""
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        rows = list(csv.DictReader(file, restval=""))
+    _check_text(path)
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = list(csv.DictReader(file, restval=""))
+    except UnicodeDecodeError as error:
+        raise _no_text(path, error) from error
     return [{str(name): str(cell) for name, cell in row.items()} for row in rows]

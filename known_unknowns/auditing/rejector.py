@@ -243,8 +243,9 @@ class Rejector:
             return np.full(len(logits), float(self.threshold))
         if self.by_answer is None:
             raise ValueError(
-                "by_answer: this rejector has no threshold for any answer, since none has enough "
-                "validation images for the guarantee; audit again with more images or a larger risk"
+                "by_answer: this rejector has no threshold for single answers: none has enough "
+                "validation images, or the guarantee is also for unknown or new images. Leave out "
+                "by_answer, or audit again with more images, a larger risk, or no share"
             )
         return self.by_answer[logits.argmax(axis=1)]
 

@@ -67,8 +67,18 @@ class Settings:
             open_share(name, getattr(self, name))
         for cost in self.costs or ():
             positive_number("costs", cost)
+        if self.unknown_share and not self.for_risk:
+            raise ValueError(
+                "share: only the guarantee of a risk can include unknown images; leave out the "
+                "share, or the coverage, the reviews and the costs"
+            )
         whole_number("replicates", self.replicates)
         whole_number("seed", self.seed, least=0)
+
+    @property
+    def for_risk(self) -> bool:
+        """Whether the rejector is for a risk, and for no coverage or cost."""
+        return self.wish == "risk" and not self.costs
 
     @property
     def target(self) -> ranking.Wish:
@@ -158,6 +168,18 @@ class Guarantee(Measurement):
     images_needed_by_answer: int
     strata: list[Guaranteed]
     images_needed_by_stratum: int
+
+    @property
+    def for_other_images(self) -> bool:
+        """Whether the deployed guarantee includes unknown images, or is for new images."""
+        deployed = self.threshold
+        return deployed is not None and (self.deployed == "production" or deployed.unknown > 0)
+
+    @property
+    def takes_share(self) -> bool:
+        """Whether the guarantee could include a larger share of unknown images."""
+        risk = self.settings.for_risk and self.deployed != "production"
+        return risk and bool(self.inputs.ood)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -546,7 +568,11 @@ def estimate(guaranteed: Guarantee) -> Estimates:
     if labelled and inputs.ood:
         seen = labelled.unknown
         to_state = min(0.99, round(seen.high + 0.005, 2)) if seen.value else None
-    more = doubts.doubt_share(looked.rest[0], settings.unknown_share, inputs.unit)
+    if not guaranteed.takes_share:
+        to_state = None
+    more = doubts.doubt_share(
+        looked.rest[0], settings.unknown_share * guaranteed.takes_share, inputs.unit
+    )
     unlabelled = replace(
         looked,
         to_state=to_state,

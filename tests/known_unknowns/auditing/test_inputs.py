@@ -84,6 +84,10 @@ def test_a_table_gives_the_same_inputs_as_an_archive(arrays, tmp_path, write, ki
             "logit_1: missing, though there are 3 columns",
         ),
         (lambda table: table[["label"]], "logit_0: missing, and with it all logits"),
+        (
+            lambda table: table[["label", "logit_1"]].rename(columns={"logit_1": "prob_1"}),
+            "prob_1: a column for each class expected; .* the column proba",
+        ),
         (lambda table: table.iloc[:0], "a row for each image expected, but the table is empty"),
         (
             lambda table: table.assign(set=[None, *table["set"][1:]]),
@@ -284,6 +288,11 @@ def test_probabilities_are_detected_and_may_be_treated_as_such(arrays, write):
         ("labels", lambda labels: labels[:9], "labels: one for each of the 300 rows .* one loop"),
         ("labels", lambda labels: labels[:4], r"labels: one for each .* write logits\.T"),
         ("logits", lambda logits: np.where(logits < -3, np.nan, logits), "NaN or infinite values"),
+        (
+            "logits",
+            lambda logits: np.where(np.arange(4) == 3, -np.inf, logits),
+            r"300 of 300 rows; for a class that is left out, write np.maximum\(logits, -1e4\)",
+        ),
         ("logits", lambda logits: 1e30 * logits, r"numbers up to 1e\+15 in size expected"),
         ("logits", lambda logits: 0 * logits, "all values are 0, so no class is predicted"),
         ("logits", lambda logits: logits[:, :1], r"write np\.c_\[0 \* logits, logits\]"),
@@ -479,3 +488,5 @@ def test_pictures_are_read_from_files(arrays, write, tmp_path):
     Image.new("RGB", (20, 10), "red").save(path)
     inputs = read_outputs(write(arrays | {"files": np.array([str(path)] * 300)}))
     assert inputs.pictures([5, 7], size=8)[:, 0, 0].tolist() == [[255, 0, 0]] * 2
+    path.write_text("a text")  # the names of the files are enough
+    assert inputs.pictures([5, 7]) is None

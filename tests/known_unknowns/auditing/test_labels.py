@@ -98,9 +98,19 @@ def test_labels_are_not_lost_and_belong_to_their_images(truth, capsys):
     table = fill(truth)
     assert main([*command, "--force"]) == REFUSED
     assert "has labels, which would be lost" in capsys.readouterr().err
+    again = "audit outputs.npz --risk 0.1 --out b --labels".split()
+    # as a spreadsheet may save it: with semicolons, or in the letters of one country
+    for saved, message in (
+        ({"sep": ";"}, "separates its columns by ';'"),
+        ({"encoding": "cp1252"}, "is no text in UTF-8"),
+    ):
+        table.replace("ant", "amé").to_csv("my audit/to_label.csv", index=False, **saved)
+        for refused in ([*command, "--force"], [*again, "my audit/to_label.csv"]):
+            assert main(refused) == REFUSED
+            assert message in capsys.readouterr().err
+    table.to_csv("my audit/to_label.csv", index=False)
     table["outputs"] = table["outputs"].iloc[::-1].to_numpy()
     table.to_csv("mixed.csv", index=False)
-    again = "audit outputs.npz --risk 0.1 --out b --labels".split()
     assert main([*again, "mixed.csv"]) == REFUSED
     assert "with outputs that this file does not have" in capsys.readouterr().err
     for old, new, message in (
@@ -208,6 +218,19 @@ def test_enough_labels_guarantee_a_threshold_for_the_new_images(truth):
     old = audited.samples["production"] >= audited.thresholds["risk"].value
     assert (~right[old]).mean() > 0.25
     assert "for images like the unlabelled ones" in audited.sentences("promise")[0]
+    # thresholds of answers are for the validation images, and no share of unknown images helps
+    assert (
+        audited.rejector.by_answer is None and audit(data, risk=0.1).rejector.by_answer is not None
+    )
+    ood = {"ood_noise_logits": data["production_logits"][truth < 0]}
+    both = audit(data | {"production_labels": given} | ood, risk=0.1)
+    said = " ".join(
+        text
+        for name in ("about_unlabelled", "about_drift", "limits")
+        for text in both.sentences(name)
+    )
+    assert both.deployed == "production" and both.unlabelled.to_state is None
+    assert "--share" not in said and "No guarantee covers" not in said
     words = f"keeps {100 * accepted.mean():.1f} % of the unlabelled"
     assert words in audited.sentences("accept")[0]
     assert audited.unlabelled.labelled.promise is None

@@ -141,7 +141,7 @@ def test_the_threshold_moves_to_the_smallest_that_is_certified(folder, capsys):
     assert "Add `--move-to stricter.safetensors`" in printed.splitlines()[-1]
     assert main(["watch", "r.safetensors", "3.csv", "--move-to", "moved.safetensors"]) == HOLDS
     moved = Rejector.load("moved.safetensors")
-    assert 0.4 < moved.threshold < 0.6
+    assert 0.4 < moved.threshold < 0.6 and moved.by_answer is None
     assert "At most 5 % of accepted images" in moved.provenance["promise"]
     assert "this keeps" in capsys.readouterr().out
     assert main(["watch", "r.safetensors", "3.csv", "--move-to", "moved.safetensors"]) == REFUSED
