@@ -57,11 +57,16 @@ def pack(folder: Path, only: Sequence[str]) -> None:
     writer = parcels.Writer()
     commit = commit_of("HEAD")
     networks: set[str] = set()
+    # what a training continues from: its checkpoint, and networks that it extends
+    needed = ["networks/*.partial", "diverged/*.json"]
     for entry, parameters, part, roles in unfinished(only):
         writer.add(entry.values, roles)
         backbone = part.identity["backbone"]
         networks.add(backbone.partition("+")[0])
         networks.update(filter(None, [getattr(parameters, "teachers", {}).get(backbone)]))
+        if part.after:
+            stem = part.after.replace("/", "-")
+            needed.append(f"exports/*/networks/{parameters.paper}/{stem}-*.safetensors")
         print(f"{entry.name}: {-(-len(writer.pixels) // parcels.IMAGES)} packs", flush=True)
     if not writer.entries:
         sys.exit(f"--only: no network to train has a name that begins with {' or '.join(only)}")
@@ -69,7 +74,7 @@ def pack(folder: Path, only: Sequence[str]) -> None:
     (folder / "networks").mkdir()
     for name in networks & zoo_records.records().keys():
         shutil.copy(zoo_records.find(name).locate(), folder / "networks")
-    parcels.write_shards(cache_root(), folder, STATE)
+    parcels.write_shards(cache_root(), folder, STATE, patterns=dict.fromkeys(needed))
     write_code(folder, commit)
     for file in sorted(folder.glob("*.*")):
         print(f"{file} {file.stat().st_size / 1e6:.1f} MB")

@@ -19,6 +19,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -51,6 +52,12 @@ class Entry:
     def outcome(self) -> str:
         """Return ``finished`` or ``failed`` with the last line of the log, or ``waiting``."""
         return self.record.read_text("utf-8") if self.record.exists() else "waiting"
+
+    def is_due(self, since: float) -> bool:
+        """Return whether it is neither finished nor failed since a time."""
+        outcome = self.outcome()
+        failed = outcome.startswith("failed") and self.record.stat().st_mtime < since
+        return failed or outcome == "waiting"
 
     def try_lock(self):
         """Return the locked file, or None while another queue trains this entry."""
@@ -116,13 +123,15 @@ def train_all(entries: Sequence[Entry], path: Path) -> None:
     """Train the unfinished entries; at the end, wait for the entries of other processes.
 
     Another queue trains such an entry, or it is the last second of a training whose queue was
-    killed.  In the second case the entry is trained here.
+    killed.  In the second case the entry is trained here.  An entry that failed since the start is
+    not tried again.
     """
+    start = time.time()
     busy = []
     for entry in entries:
         if lock := entry.try_lock():
             with lock:
-                if not entry.outcome().startswith("finished"):
+                if entry.is_due(start):
                     print(f"{entry.name} {train_in(path, entry, lock.fileno())}", flush=True)
         else:
             busy.append(entry)
@@ -189,7 +198,7 @@ def train(paper: str, tier: str, name: str, *changes: str) -> None:
             roles = experiment.roles(parameters, part)
         splits = [*roles.values()] if isinstance(roles, Mapping) else [roles]
         tests = {split.train.sha256: split.test for split in splits}
-        for path, network in run.networks(experiment.models(parameters, part, roles)):
+        for path, network in run.train_each(parameters, part, roles):
             if finished_networks.find(network.origin, network.recipe):
                 continue
             stem = re.sub(r"[^\w-]+", "-", "-".join([part.name + path, *changes]))

@@ -155,6 +155,18 @@ def train(parameters: Parameters, part: Part, name: str) -> Any:
     return experiment.network(parameters, part, roles, name)
 
 
+def train_each(
+    parameters: Parameters, part: Part, roles: Mapping[Any, Any] | Any
+) -> Iterator[tuple[str, Any]]:
+    """Yield the networks of a part as `networks` does, each as soon as it is trained."""
+    experiment = experiment_of(parameters)
+    if len(part.networks) < 2:
+        yield from networks(experiment.models(parameters, part, roles))
+        return
+    for name in part.networks:
+        yield from networks({name: experiment.network(parameters, part, roles, name)})
+
+
 def networks(models: Any) -> Iterator[tuple[str, Any]]:
     """Yield the networks in a part's models that were trained, each with its path and number."""
     for path, leaf in leaves(models):

@@ -44,7 +44,8 @@ FORMATS = {"float16": 0, "float16, vectors float32": 2, "float16 kernels": 4, "f
 def find(origin: Mapping, recipe: Recipe) -> Path | None:
     """Return the exported network of this recipe, these images and this seed; None without one."""
     for root in (project_root() / "results", cache_root() / "exports"):
-        for path in sorted(root.glob("*/networks/*/*.safetensors")):
+        # a name with a dot in front is of a file that another process writes
+        for path in sorted(root.glob("*/networks/*/[!.]*.safetensors")):
             candidate = _read(path, path.stat().st_mtime_ns)
             if candidate["origin"] == origin and _recipe(candidate["recipe"]) == recipe:
                 return path

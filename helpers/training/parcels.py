@@ -12,7 +12,7 @@ import io
 import json
 import os
 import tarfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -32,7 +32,7 @@ SHARDS = 4
 BYTES = 16_000_000
 #: Bytes of a file in a tar file in addition to its content.
 _FRAME = 4096
-#: Files of a cache that a continued training needs, the most important first.
+#: Files of a cache that a training writes, the most important first.
 KEPT = (
     "exports/*/networks/*/*.safetensors",
     "queue/*.txt",
@@ -147,8 +147,10 @@ def _pixels(path: Path) -> np.ndarray:
     return read_pack(path, "train").images
 
 
-def write_shards(root: Path, folder: Path, stem: str, *, since: float = 0.0) -> None:
-    """Write the files `KEPT` below `root` into ``STEM_0.tar`` and so on, not those before a time.
+def write_shards(
+    root: Path, folder: Path, stem: str, *, since: float = 0.0, patterns: Iterable[str] = KEPT
+) -> None:
+    """Write files below `root` into ``STEM_0.tar`` and so on, not those before a time.
 
     Files without space are named.  A file that vanishes meanwhile is left out.  Tar files of an
     earlier call are replaced or removed.
@@ -156,7 +158,7 @@ def write_shards(root: Path, folder: Path, stem: str, *, since: float = 0.0) -> 
     groups: list[list[tuple[tarfile.TarInfo, bytes]]] = [[]]
     size = 0
     files: list[Path] = []
-    for pattern in KEPT:
+    for pattern in patterns:
         files += sorted(root.glob(pattern))
     for file in files:
         try:

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import tarfile
 import time
 
 import away
@@ -63,7 +64,12 @@ def test_a_parcel_trains_without_data_sets_and_its_network_comes_back(
     few, tmp_path, monkeypatch, capsys
 ):
     folder, results = tmp_path / "parcel", tmp_path / "results"
+    for name in ("networks/a.partial", "networks/a.safetensors", "queue/a.txt"):
+        (file := tmp_path / "here" / name).parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
     away.pack(folder, ["mini/unknown"])
+    with tarfile.open(folder / "state_0.tar") as state:  # nothing that it does not continue from
+        assert state.getnames() == ["networks/a.partial"]
     assert "mini/unknown_detection/0/baseline: 1 packs" in capsys.readouterr().out
     assert (folder / "code" / "workflow" / "away.py").exists()
     assert not (folder / "code" / "results").exists()

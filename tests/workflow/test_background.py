@@ -104,6 +104,15 @@ def test_if_a_network_fails_the_queue_states_the_reason_and_trains_the_next(tmp_
     assert "t/p/next finished: accuracy 0.5" in output.splitlines()
 
 
+def test_an_entry_is_tried_once_in_a_run(tmp_path):
+    """Several queues walk one list; the next run tries the entry again."""
+    entry = background.Entry(["p", "t", "broken"], tmp_path)
+    assert entry.is_due(time.time())
+    entry.record.write_text("failed: no pack")
+    written = entry.record.stat().st_mtime
+    assert not entry.is_due(written) and entry.is_due(written + 1)
+
+
 def test_a_training_finds_the_packages_that_the_caller_has_added(tmp_path, stub):
     (tmp_path / "extra.py").touch()
     (stub / "workflow/background.py").write_text("import extra")

@@ -62,13 +62,19 @@ def test_the_named_networks_are_all_that_the_parts_need(paper, networks, cached,
     parameters = parameters_of(paper)
     parts = run.parts(parameters)
     paths = set()
+    names = set()
+    experiment = run.experiment_of(parameters)
     for part in parts:
+        roles = experiment.roles(parameters, part)
+        for name, network in run.train_each(parameters, part, roles):
+            assert network.path.exists()
+            paths.add(network.path)
+            names.add((part.name, name))
         for name in part.networks:
             ((_, network),) = run.networks(run.train(parameters, part, name))
-            paths.add(network.path)
-    assert len(paths) == networks
+            assert network.path in paths
+    assert len(paths) == networks <= len(names)
     monkeypatch.setenv("TRAINING", "refused")
-    experiment = run.experiment_of(parameters)
     for part in parts:
         models = experiment.models(parameters, part, experiment.roles(parameters, part))
         assert {network.path for _, network in run.networks(models)} <= paths
