@@ -121,6 +121,12 @@ class Wording(NamedTuple):
     digits: int = 3
 
 
+#: Unit, factor and digits of a share.
+POINTS = (" points", 100, 1)
+#: Metrics whose numbers are no shares.
+_NO_SHARES = re.compile("correlation|least_of|mixed|nll|skill")
+
+
 @dataclass(frozen=True)
 class Effect:
     """A number and its `relation` (<, > or >=) to a margin.
@@ -157,8 +163,12 @@ class Effect:
 
     @property
     def words(self) -> Wording:
-        """The wording, or "NAME is SIZE"."""
-        return self.wording or Wording(f"{self.name} is {{size}}", f"{self.name} is −{{size}}")
+        """The wording, or "NAME is SIZE"; shares are in points."""
+        if self.wording:
+            return self.wording
+        name = re.sub(", from (above|below)$", "", self.name)
+        unit = () if any(_NO_SHARES.search(key.metric) for key in self.number.keys) else POINTS
+        return Wording(f"{name} is {{size}}", f"{name} is −{{size}}", *unit)
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ def decisive_effects(lines: pd.DataFrame) -> Axes:
     for text, tier, sentence in lines[columns[:3]].itertuples(index=False):
         claim = fill(text, 74, break_on_hyphens=False)
         below = "\n" * (claim.count("\n") + 1)
-        blocks.append((claim, below + fill(f"{tier}: {sentence}", 82)))
+        blocks.append((claim, below + fill(f"{tier}: {sentence}", 78)))
     # in inches
     ends = np.cumsum([0, *(0.2 * words.count("\n") + 0.66 for _, words in blocks)])
     height = ends[-1] + 1.4

@@ -168,8 +168,8 @@ def test_a_page_of_another_tier_names_its_tier(small_book, runs, tmp_path, monke
 
 
 def test_no_line_ends_between_a_number_and_its_per_cent_sign():
-    page = "<p>In 95 % of <strong>31.0</strong>\n%, <code>95 %</code>"
-    expected = "<p>In 95&nbsp;% of <strong>31.0</strong>&nbsp;%, <code>95 %</code>"
+    page = "<p>In 95 % of <strong>31.0</strong>\n%, 2 ± 1, <code>95 %</code>"
+    expected = "<p>In 95&nbsp;% of <strong>31.0</strong>&nbsp;%, 2&nbsp;±&nbsp;1, <code>95 %</code>"
     assert book.with_units(page) == expected
 
 

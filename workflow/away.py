@@ -57,7 +57,7 @@ def pack(folder: Path, only: Sequence[str]) -> None:
     writer = parcels.Writer()
     commit = commit_of("HEAD")
     networks: set[str] = set()
-    # what a training continues from: its checkpoint, and networks that it extends
+    # checkpoints, and the networks that a training extends
     needed = ["networks/*.partial", "diverged/*.json"]
     for entry, parameters, part, roles in unfinished(only):
         writer.add(entry.values, roles)

@@ -54,7 +54,7 @@ class Entry:
         return self.record.read_text("utf-8") if self.record.exists() else "waiting"
 
     def is_due(self, since: float) -> bool:
-        """Return whether it is neither finished nor failed since a time."""
+        """Return whether it is waiting, or failed before a time."""
         outcome = self.outcome()
         failed = outcome.startswith("failed") and self.record.stat().st_mtime < since
         return failed or outcome == "waiting"

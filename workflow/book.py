@@ -52,7 +52,7 @@ STORED = ROOT / "notebooks"
 WRITTEN_FOR = "mini"  # the tier that the notebooks' sentences describe
 #: Code, whose spaces stay, and the space between a number and a per cent sign.
 _CODE = re.compile(r"(<(?:script|style|pre|code)\b.*?</(?:script|style|pre|code)>)", re.DOTALL)
-_PER_CENT = re.compile(r"(?<=[\d>])\s%")
+_UNITS = re.compile(r"(?<=[\d>])\s(?=%)|\s(?=±)|(?<=±)\s")
 _SCRIPT = re.compile(r"(<script\b[^>]*>).*?</script>", re.S)
 _TAG = re.compile(r"<(\w+)\b((?:[^>\"]|\"[^\"]*\")*)>")
 _ADDRESS = re.compile(r'\b(?:href|src|poster|data)="([^"]+)"')
@@ -174,9 +174,9 @@ def render(tree: Path) -> Path:
 
 
 def with_units(page: str) -> str:
-    """Return a page in which no line ends between a number and its per cent sign."""
+    """Return a page in which no line ends between a number and its per cent sign, or at ±."""
     texts = _CODE.split(page)
-    texts[::2] = [_PER_CENT.sub("&nbsp;%", text) for text in texts[::2]]
+    texts[::2] = [_UNITS.sub("&nbsp;", text) for text in texts[::2]]
     return "".join(texts)
 
 

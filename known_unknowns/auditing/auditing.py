@@ -287,8 +287,8 @@ def _watched(audited: stages.Estimates) -> dict[str, np.ndarray]:
 def _thresholds_by_answer(audited: stages.Estimates) -> np.ndarray | None:
     """Return the guaranteed threshold of each answer, infinite without one; None without any.
 
-    They hold for images like the validation images alone, so a rejector whose guarantee includes
-    unknown or new images has none.
+    They hold for images like the validation images alone: also None for a rejector whose guarantee
+    includes unknown or new images.
     """
     values = np.array([row.value for row in audited.answers])
     if audited.for_other_images or np.isnan(values).all():

@@ -27,7 +27,7 @@ from helpers.metrics.ranks import critical_difference
 from helpers.papers.human_centric.parameters import FRESH, KINDS, PAPER_METHODS, ModelName
 from helpers.papers.human_centric.tables import PAPER_SETS
 from helpers.tables.printed_numbers import with_averages
-from synthesis.effects import STRONG, Effect, Wording, number
+from synthesis.effects import POINTS, STRONG, Effect, Wording, number
 from synthesis.verdicts import Claims, Second, index_numbers
 
 ALL_MODELS = "all models"  # the backbone in the rows of `derive`
@@ -412,9 +412,7 @@ def consistent():
         wording = Wording(
             f"{title} lowers the DER99 of MSP on each network, by at least {{size}}",
             f"{title} raises the DER99 of MSP on a network by {{size}}",
-            " points",
-            100,
-            digits=1,
+            *POINTS,
         )
         name = f"least average DER99 gained over MSP, {title}"
         yield replace(_average(name, "least_gain", score, "<"), wording=wording)

@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.papers.uimnet.names import ALGORITHMS, FREE, MEASURES, TEXTS, split_columns
-from synthesis.effects import CELL, Effect, Wording, number
+from synthesis.effects import CELL, POINTS, Effect, Wording, number
 from synthesis.preconditions import LEAST_AUROC, MOST_LOSS, Schedule, longer
 from synthesis.reasons import Cell, Kind, Reason
 from synthesis.verdicts import Claims, index_numbers
@@ -253,8 +253,6 @@ CLAIMS = Claims(
     schedules={"small": Schedule(epochs=40, papers=100, longer=longer("small", "uimnet"))},
 )
 
-#: Unit, factor and digits of a metric that is printed in points.
-_POINTS = {"accuracy": (" points", 100, 1), "accuracy_top5": (" points", 100, 1)}
 _NOT_MIMO = ("mixup", "mc_dropout", "soft_labels")
 _EACH = "ERM and each of the paper's other algorithms"
 
@@ -280,7 +278,7 @@ def _minus_erm(metric: str, algorithm: str, relation: str, margin: float, side: 
     wording = Wording(
         f"{compared} raises the {_TITLES[metric]}{scaled} by {{size}}",
         f"{compared} lowers the {_TITLES[metric]}{scaled} by {{size}}",
-        *_POINTS.get(metric, ()),
+        *(() if metric == "nll" else POINTS),
     )
     difference = f"{ALGORITHMS[algorithm]} minus ERM"
     return _change(metric, difference, relation, margin, side, wording)

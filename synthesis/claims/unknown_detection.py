@@ -124,7 +124,7 @@ def _minus(
     if measure == _ON_UNION:
         better = f"{METHODS[second]} is better than {METHODS[first]} by {{size}}"
         worse = f"{METHODS[first]} is better than {METHODS[second]} by {{size}}"
-        wording = Wording(better, worse, " AURC")
+        wording = Wording(better, worse, " points of AURC", 100, 1)
     difference = number(metric, first, test_set) - number(metric, second, test_set)
     return Effect(name, difference, relation, margin, wording=wording)
 

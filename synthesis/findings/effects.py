@@ -175,10 +175,7 @@ def fresh_threshold(read: Read) -> Numbers:
             numbers[f"{test_set}_{threshold}"] = places[test_set, variant]
     promised = 100 * (1 - front.KEEP)
     beyond = Interval(*(end - promised for end in rejected["msp_rejects"]))
-    msp = errors.query("method == 'msp' and test_set == 'average'")
-    training, fresh = (msp[msp["variant"] == variant] for variant in THRESHOLDS.values())
-    raised = difference(fresh, training)
-    return numbers | rejected | {"promised": promised, "beyond": beyond, "raised": raised}
+    return numbers | rejected | {"promised": promised, "beyond": beyond}
 
 
 def trained(read: Read, test_set: str, metric: str) -> pd.DataFrame:

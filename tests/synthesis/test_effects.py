@@ -126,7 +126,7 @@ def test_an_effect_on_the_wrong_side_contradicts_a_claim():
     summed = summarise(claims, checks(claims, table))
     expected = ["supported", "contradicted", "not testable", "contradicted", "no data"]
     assert [*summed["verdict"]] == expected
-    sentence = "A - b is 0.100 [0.100, 0.100]; the claim needs more than 0."
+    sentence = "A - b is 10.0 points [10.0, 10.0]; the claim needs more than 0."
     assert summed["sentence"].iloc[0] == sentence
 
 

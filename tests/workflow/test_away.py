@@ -68,7 +68,7 @@ def test_a_parcel_trains_without_data_sets_and_its_network_comes_back(
         (file := tmp_path / "here" / name).parent.mkdir(parents=True, exist_ok=True)
         file.touch()
     away.pack(folder, ["mini/unknown"])
-    with tarfile.open(folder / "state_0.tar") as state:  # nothing that it does not continue from
+    with tarfile.open(folder / "state_0.tar") as state:  # and no finished network
         assert state.getnames() == ["networks/a.partial"]
     assert "mini/unknown_detection/0/baseline: 1 packs" in capsys.readouterr().out
     assert (folder / "code" / "workflow" / "away.py").exists()

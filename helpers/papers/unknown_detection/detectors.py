@@ -26,7 +26,7 @@ from helpers.scores.odin import ODIN
 from helpers.scores.openmax import OpenMax, openmax_answer
 from helpers.training.fitted import Fitted, fit
 
-#: The authors' OpenMax on CIFAR has this weight in place of the one that falls with the rank.
+#: The weight of the authors' OpenMax on CIFAR, at every rank.
 FLAT = 0.5
 
 

@@ -224,13 +224,13 @@ def test_enough_labels_guarantee_a_threshold_for_the_new_images(truth):
     )
     ood = {"ood_noise_logits": data["production_logits"][truth < 0]}
     both = audit(data | {"production_labels": given} | ood, risk=0.1)
-    said = " ".join(
+    sentences = " ".join(
         text
         for name in ("about_unlabelled", "about_drift", "limits")
         for text in both.sentences(name)
     )
     assert both.deployed == "production" and both.unlabelled.to_state is None
-    assert "--share" not in said and "No guarantee covers" not in said
+    assert "--share" not in sentences and "No guarantee covers" not in sentences
     words = f"keeps {100 * accepted.mean():.1f} % of the unlabelled"
     assert words in audited.sentences("accept")[0]
     assert audited.unlabelled.labelled.promise is None
