@@ -377,8 +377,8 @@ def conventional():
     needs=_RESNETS,
 )
 def correct_ones():
-    """With only the ID images as known that are answered correctly, MSP is ahead of GradNorm on a
-    ResNet.
+    """On a ResNet, MSP is behind GradNorm with all ID images as known, and ahead with those that
+    are answered correctly.
     """
     return _reversal("fpr_at_tpr")
 
@@ -391,8 +391,8 @@ def correct_ones():
     needs=_RESNETS.replace("FPR", "AUROC"),
 )
 def correct_ones_auroc():
-    """With only the ID images as known that are answered correctly, MSP is ahead of GradNorm in
-    AUROC, too, and behind it with all ID images.
+    """In AUROC, too, MSP is behind GradNorm with all ID images as known, and ahead with those that
+    are answered correctly.
     """
     return _reversal("auroc")
 
