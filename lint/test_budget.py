@@ -33,13 +33,13 @@ class Limit(NamedTuple):
 #: Lines of code of a function; ruff limits its complexity (`pyproject.toml`).
 LINES = 60
 LIMITS = {
-    "helpers": Limit(142_600, 10, 1),
-    "synthesis": Limit(50_250, 10.8, 1),
+    "helpers": Limit(142_900, 10, 1),
+    "synthesis": Limit(50_360, 10.8, 1),
     "known_unknowns": Limit(61_250, 9.5, 1),
-    "workflow": Limit(28_320, 10.4, 1),
+    "workflow": Limit(28_380, 10.4, 1),
     "pictures": Limit(15_640, 14.5, 1),
     "benchmarks": Limit(10_700, 10.8, 1),
-    "tests": Limit(195_150, 12.5, 4.5),
+    "tests": Limit(195_500, 12.5, 4.5),
 }
 #: The checks of this folder are tests.
 FOLDERS = {"tests": ("tests", "lint")}

@@ -112,17 +112,25 @@ def _compare(empty: Judged, runs: Runs, resampled: str, trainings: Trainings) ->
     if not all(entries.values()):
         return replace(empty, reasons=(remark("no run has all of its numbers"),))
     used = [entry for by_run in entries.values() for entry in by_run.values()]
-    replicates = min(len(entry.bootstrap) for entry in used)
+    lengths = {len(entry.bootstrap) for entry in used} - {0}
+    if len(lengths) > 1:
+        raise ValueError(
+            f"table: the numbers of {', '.join(empty.cell)} have different numbers of bootstrap"
+            " replicates, which cannot be paired"
+        )
+    replicates = max(lengths, default=0)
     _, replicate = _picks(1, replicates)
     between_runs = _spreads(entries, runs, trainings)
     means = []
     deviations = []
+    fixed: list[str] = []
     for position, (key, by_run) in enumerate(entries.items()):
-        arrays = np.array([entry.array()[: 1 + replicates] for entry in by_run.values()])
-        means.append(arrays[:, 0].mean())
+        means.append(_values(by_run).mean())
         deviation = np.zeros(DRAWS)
-        if replicates:
-            deviation += _centred(arrays[:, 1:].mean(axis=0))[replicate[:, 0]]
+        if drawn := [entry.bootstrap for entry in by_run.values() if len(entry.bootstrap)]:
+            deviation += _centred(np.mean(drawn, axis=0))[replicate[:, 0]]
+        elif replicates:
+            fixed.append(key.metric)
         if between_runs:
             deviation += spread.draw(between_runs[key], position, DRAWS)
         deviations.append(deviation)
@@ -130,8 +138,14 @@ def _compare(empty: Judged, runs: Runs, resampled: str, trainings: Trainings) ->
     size = float(compute(*(np.array([mean]) for mean in means))[0])
     pairs = zip(means, deviations, strict=True)
     draws = compute(*(mean + deviation for mean, deviation in pairs))
-    fewest = min(map(len, entries.values()))
+    # an ensemble has the spread of its members
+    fewest = min(
+        between_runs[key].freedom + 1 if between_runs and between_runs[key].group else len(by_run)
+        for key, by_run in entries.items()
+    )
     remarks = []
+    if fixed:
+        remarks.append(remark(f"without replicates, held fixed: {', '.join(fixed)}"))
     if not between_runs:
         lack = f"one run: only {resampled} resampled" if replicates else "one run, no replicates"
         remarks.append(remark(lack))
@@ -184,14 +198,16 @@ def _centred(replicates: np.ndarray) -> np.ndarray:
 def _draw(points: np.ndarray, images: np.ndarray) -> np.ndarray:
     """Return draws of the mean over runs from `points` [runs] and `images` [runs, replicates].
 
-    All cells use the same seed, so that shared splits and test images vary together.
+    All cells use the same seed, so that shared splits and test images vary together.  A bootstrap
+    of few runs is too narrow: the uncertainty of their variance lengthens it, as in Student's t.
     """
     runs, replicates = images.shape
     picks, replicate = _picks(runs, replicates)
     centre = points.mean()
     draws = points[picks].mean(axis=1)
     if runs > 1:
-        draws = centre + (draws - centre) * np.sqrt(runs / (runs - 1))
+        longer = np.sqrt(runs / (runs - 1) / spread.squares("runs", runs - 1, DRAWS))
+        draws = centre + (draws - centre) * longer
     if replicates:
         draws += images[picks, replicate].mean(axis=1)
     return draws

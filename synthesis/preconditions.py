@@ -205,13 +205,16 @@ def fine_tuned(claim: Claim, conditions: Conditions) -> str:
 
 
 def weaknesses(
-    judged: Judged, networks: Iterable[str], conditions: Conditions
+    judged: Judged, networks: Iterable[str], conditions: Conditions, *, trained: bool = True
 ) -> tuple[Reason, ...]:
-    """Return why an effect is undecided in spite of its interval."""
+    """Return why an effect is undecided in spite of its interval.
+
+    If the runs are `trained`, each is a further network, and not a division of the test sets.
+    """
     if not conditions.tier:
         return ()
     claim = judged.claim
-    texts = [_few_networks(claim, [*networks], judged.runs)]
+    texts = [_few_networks(claim, [*networks], judged.runs if trained else 1)]
     if not judged.varied and {"training", "runs"} & {*claim.about}:
         texts.append("there is one run")
     if judged.verdict == Verdict.CONTRADICTED:

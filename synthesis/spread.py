@@ -92,13 +92,17 @@ def draw(spread: Spread, position: int, draws: int) -> np.ndarray:
 
     Means with the same group share the error of their variance; `position` tells means apart.
     """
-    normal, squares = _standard(position, spread.group, spread.freedom, draws)
-    return np.sqrt(spread.variance / squares) * normal
+    scale = np.sqrt(spread.variance / squares(spread.group, spread.freedom, draws))
+    return scale * _standard(position, draws)
 
 
 @functools.cache
-def _standard(position: int, group: str, freedom: int, draws: int) -> tuple[np.ndarray, np.ndarray]:
-    # normal draws, and draws of the estimated variance in parts of the true one
-    normal = np.random.default_rng([1, position]).standard_normal(draws)
+def squares(group: str, freedom: int, draws: int) -> np.ndarray:
+    """Return draws of an estimated variance in parts of the true one, the same in a group."""
     generator = np.random.default_rng([2, *group.encode()])
-    return normal, generator.chisquare(freedom, draws) / freedom
+    return generator.chisquare(freedom, draws) / freedom
+
+
+@functools.cache
+def _standard(position: int, draws: int) -> np.ndarray:
+    return np.random.default_rng([1, position]).standard_normal(draws)

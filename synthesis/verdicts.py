@@ -240,7 +240,9 @@ class Claims:
             networks = joint or preconditions.networks_behind(numbers, table)
             weaker = [
                 replace(each, networks=joint).left_undecided(
-                    *preconditions.weaknesses(each, networks, conditions)
+                    *preconditions.weaknesses(
+                        each, networks, conditions, trained=self.resampled == "images"
+                    )
                 )
                 for each in effects
             ]

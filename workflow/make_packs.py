@@ -138,7 +138,9 @@ def main(arguments: list[str] | None = None) -> None:
     name = getattr(options, "name", options.command.replace("-", "_"))
     photographs = options.command == "photographs"
     path = root / name / "train.bytes" if photographs else root / f"{name}.zip"
-    with locked(data_root() / f".{name}.lock"):  # another process may write the same pack
+    file_name("name", name)
+    # another process may write the same pack
+    with locked(data_root() / f".{name}.lock"):
         if path.exists() and not options.force:
             raise FileExistsError(
                 f"{path} exists already; --force replaces the file, and another name keeps it"

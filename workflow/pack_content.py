@@ -17,5 +17,9 @@ class PackContent:
 
 def of_splits(splits: dict[str, Images], origin: dict) -> PackContent:
     """Return the content of a pack of these splits, which have the same classes."""
-    arrays = {split: (images.images, images.labels) for split, images in splits.items()}
-    return PackContent(arrays, next(iter(splits.values())).class_names, origin)
+    first = next(iter(splits.values()))
+    arrays: dict[str, tuple] = {}
+    for split, images in splits.items():
+        coarse = () if images.coarse_labels is None else (images.coarse_labels,)
+        arrays[split] = (images.images, images.labels, *coarse)
+    return PackContent(arrays, first.class_names, origin, first.coarse_class_names)

@@ -18,7 +18,7 @@ def slice_of(card: Card) -> PackContent:
     origin: dict = dict(card.record)
     whole = str(card.slice_of)
     for split, count in card.splits.items():
-        images = data.load(whole, split)
+        images = data.load(whole, split, size=card.size)
         if card.rule == FIRST:
             ranks = pd.Series(images.labels).groupby(images.labels).cumcount()
             indices = np.flatnonzero(ranks < count // card.classes)

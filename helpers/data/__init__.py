@@ -15,7 +15,7 @@ from helpers.data.cards import Card, card_of, cards, find, remedy
 from helpers.data.draws import hold_out, subsample
 from helpers.data.images import Images, concatenate
 from helpers.data.listing import Listing
-from helpers.data.packs import pack_splits, read_pack, write_pack
+from helpers.data.packs import is_pack, pack_splits, read_pack, write_pack
 from helpers.data.photograph_packs import PackedStream, write_photographs
 from helpers.data.pixels import resize, smoothness
 from helpers.data.stream import ImageStream
@@ -26,8 +26,8 @@ EMBEDDED = Path(__file__).resolve().parent / "embedded"
 
 def names() -> list[str]:
     """Return the names that `load` knows: the built-in sets, the packs, the cards."""
-    # a leading dot marks an unfinished file
-    packs = {path.stem for path in data_root().glob("*.zip") if not path.name.startswith(".")}
+    # a leading dot marks an unfinished file, and other programs write archives, too
+    packs = {path.stem for path in data_root().glob("[!.]*.zip") if is_pack(path)}
     return sorted(packs | {card.name for card in cards()})
 
 

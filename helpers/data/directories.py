@@ -9,7 +9,7 @@ from pathlib import Path
 
 log = logging.getLogger(__name__)
 SUFFIXES = {".bmp", ".gif", ".jfif", ".jpeg", ".jpg", ".png", ".ppm", ".tif", ".tiff", ".webp"}
-#: Images that Pillow does not read without a further package.
+#: Images that some versions of Pillow do not read, or only with a further package.
 UNREAD = {".avif", ".heic", ".heif", ".jp2", ".jxl", ".svg"}
 #: Folders of small copies that macOS adds to archives.
 _COPIES = "__MACOSX"

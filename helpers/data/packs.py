@@ -100,6 +100,15 @@ def read_pack(path: str | os.PathLike, split: str, *, size: int | None = None) -
     return loaded if size is None else loaded.resize(size)
 
 
+def is_pack(path: Path) -> bool:
+    """Return whether a file is an archive with a pack's description."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return "meta.json" in archive.namelist()
+    except (OSError, zipfile.BadZipFile):
+        return False
+
+
 def pack_splits(path: str | os.PathLike) -> list[str]:
     """Return the names of a pack's splits; ValueError as in `read_pack`."""
     path = Path(path)

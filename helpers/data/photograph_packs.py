@@ -132,6 +132,8 @@ def write_photographs(path: Path) -> None:
     record["origin"] = stream.origin | {"sha256": digest}
     path.unlink(missing_ok=True)
     partial = path.with_suffix(f".{digest}.partial")
+    for other in {*path.parent.glob(f"{path.stem}.*.partial")} - {partial}:
+        other.unlink()  # of other photographs
     with open(partial, "ab") as file:
         done = file.tell() // BYTES
         file.truncate(done * BYTES)

@@ -6,7 +6,9 @@ import inspect
 import logging
 import os
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +18,7 @@ import pictures
 from helpers import cache
 from helpers.checks import known_name, whole_number
 from helpers.data.cards import Card, card_of, remedy
+from helpers.data.class_lists import cifar100
 from helpers.data.directories import is_hidden, is_image, list_images
 from helpers.data.images import Images
 from helpers.data.pixels import resize, stack
@@ -106,7 +109,8 @@ def _drawing(name: str, split: str) -> str:
     """Return the cache key of generated images, from everything that decides them."""
     draw = pictures.FAMILIES[known_name("generated family", name, pictures.FAMILIES)].draw
     code = cache.code("pictures.base", draw.__module__)
-    return cache.key(name=name, split=split, code=code, numpy=np.__version__)
+    libraries = {each: version(each) for each in ("matplotlib", "numpy", "pillow")}
+    return cache.key(name=name, split=split, code=code, **libraries)
 
 
 # the data sets that are always available; each is called with a split, and size
@@ -158,7 +162,16 @@ def torchvision_set(
             f"but should have {card.splits[split]}; remove its files there and fetch it again"
         )
     names = getattr(data_set, card.torchvision_names, None) or map(str, range(card.classes))
-    return Images(images, labels, tuple(names), card.name, split, card.record)
+    read = Images(images, labels, tuple(names), card.name, split, card.record)
+    return with_superclasses(read) if card.name == "cifar100" else read
+
+
+def with_superclasses(images: Images) -> Images:
+    """Return images of CIFAR-100 with their superclasses, which torchvision does not read."""
+    of_class = {each["class"]: each["superclass"] for each in cifar100()}
+    coarse = sorted({*of_class.values()})
+    numbers = np.array([coarse.index(of_class[name]) for name in images.class_names])
+    return replace(images, coarse_labels=numbers[images.labels], coarse_class_names=tuple(coarse))
 
 
 def _arrays(data_set, size: int | None, name: str) -> tuple:
@@ -201,6 +214,8 @@ def folder_splits(path: str | os.PathLike) -> dict[str, Path]:
     folders = _visible_folders(path)
     splits = {split: folders.pop(split) for split in FOLDER_SPLITS if split in folders}
     if splits and (any(map(_visible_folders, splits.values())) or not _has_images(folders)):
+        if left := [name for name, folder in folders.items() if list_images(folder)]:
+            log.warning("%s: left out, since no split is called so: %s", path, ", ".join(left))
         return splits
     return {"test": path}
 

@@ -25,7 +25,8 @@ def open_set_squared_errors(probabilities, unknown, labels) -> np.ndarray:
     Returns
     -------
     ndarray of float64, shape [N]
-        In [0, 2]; their mean is `open_set_brier`, and `weighted_mean` resamples them.
+        In [0, 2], or [0, 3] if the K + 1 numbers of a row sum to more than 1; their mean is
+        `open_set_brier`, and `weighted_mean` resamples them.
     """
     probabilities, unknown = _open_probabilities(probabilities, unknown)
     length, classes = probabilities.shape
@@ -54,7 +55,7 @@ def open_set_brier(probabilities, unknown, labels) -> float:
     Returns
     -------
     float
-        In [0, 2], lower is better.
+        In [0, 2], or [0, 3] if the K + 1 numbers of a row sum to more than 1; lower is better.
 
     Notes
     -----

@@ -3,15 +3,18 @@
 import io
 import json
 import zipfile
+from dataclasses import replace
 from itertools import product
 from unittest.mock import Mock
 
 import make_packs as script
 import numpy as np
 import pytest
+from pack_content import of_splits
 from PIL import Image
 
-from helpers.data import class_lists, load, read_pack, write_pack
+from helpers.data import class_lists, load, names, read_pack, write_pack
+from helpers.data.sources import with_superclasses
 from helpers.files import sha256_file
 from tests.data.test_images import some
 
@@ -180,3 +183,19 @@ def test_a_folder_is_packed_and_a_pack_replaced_only_by_force(tmp_path, root):
     assert images.class_names == ("cat", "dog")
     assert images.images.shape == (2, 32, 32, 3)
     assert images.images.mean(axis=(1, 2, 3)).tolist() == [255, 0]
+
+
+def test_cifar100_has_its_superclasses_also_from_torchvision():
+    """Its reader has the classes alone; unknown detection draws within superclasses."""
+    whole = load("cifar100_mini", "test")
+    read = replace(whole, coarse_labels=None, coarse_class_names=None)
+    content = of_splits({"test": with_superclasses(read)}, {})
+    assert content.coarse_class_names == whole.coarse_class_names
+    assert np.array_equal(content.splits["test"][2], whole.coarse_labels)
+
+
+def test_an_archive_of_another_program_is_no_pack(root):
+    with zipfile.ZipFile(root / "tiny-imagenet-200.zip", "w") as archive:
+        archive.writestr("train/a.txt", "")
+    (root / "half.zip").write_bytes(b"PK")
+    assert not {"tiny-imagenet-200", "half"} & {*names()}

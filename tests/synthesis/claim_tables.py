@@ -59,7 +59,7 @@ DETECTION = {(method, *cell): value for cell, value in EVERY_METHOD for method i
 DETECTION |= by_number(AGREEING["cifar"])
 
 
-def unknown_detection(changes=(), *, spread=0.001, data_set="cifar100", runs=3):
+def unknown_detection(changes=(), *, spread=0.001, data_set="cifar100", runs=5):
     """The union at the paper's shares is as ours, unless it is changed."""
     numbers = DETECTION | by_number(AGREEING.get(data_set, {})) | dict(changes)
     pairs = named(numbers, "method", "metric", "test_set")
@@ -76,7 +76,7 @@ OTHERS = by_number(AGREEING["other_scores"])
 RANKINGS = AGREEING["rankings"]
 
 
-def human_centric(changes=(), models=(), rankings=(), kinds=(), *, runs=2, **noise):
+def human_centric(changes=(), models=(), rankings=(), kinds=(), *, runs=5, **noise):
     """DER99 by (model, score), what `MODELS` has, FPR, and DER99 of a kind of sets may change."""
     changes, rankings, pairs = OTHERS | dict(changes), RANKINGS | dict(rankings), []
     for model, (msp, accuracy, size) in (MODELS | dict(models)).items():

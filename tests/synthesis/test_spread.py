@@ -158,9 +158,9 @@ def test_as_many_sets_as_the_paper_has_settle_the_main_claim_on_gscores(auroc, s
 
 @pytest.mark.parametrize(("gain", "expected"), [(0.0, "supported"), (0.05, "contradicted")])
 def test_two_networks_with_the_papers_schedule_settle_that_no_algorithm_is_better(gain, expected):
-    """With three data seeds, as in the paper: Mixup is as accurate as ERM or better."""
+    """With three data seeds, as in the paper, if these differ little."""
     claims = load_claims("uimnet")
     better = (0.02 + gain, {"algorithm": ["mixup"], "metric": ["accuracy"]})
-    table = of_algorithms(better, runs=3, spread=0.002)
+    table = of_algorithms(better, runs=3, spread=0.0005)
     assert claims.settled_by.startswith("the paper's two networks with its schedule")
     assert main_verdict(claims, table) == expected

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from importlib.metadata import version
 from pathlib import PurePosixPath
 from typing import Self
 
@@ -201,6 +202,7 @@ def corrupt_images(
         chosen=of_kind.tolist(),
         seed=seed,
         code=CORRUPTS,
+        **{each: version(each) for each in ("numpy", "pillow", "scipy")},
     )
     indices = of_kind.ravel()
     corrupted = replace(
