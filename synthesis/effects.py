@@ -235,7 +235,8 @@ class Judged:
     #: How much longer the interval is, since the cell was chosen among several.
     stretch: float = 1
     reasons: tuple[Reason, ...] = ()
-    #: The networks behind a number over several networks.
+    #: The cells behind a mean or an example, and the networks behind the numbers.
+    cells: tuple[Cell, ...] = ()
     networks: tuple[str, ...] = ()
     #: The effect by second numbers.
     second: tuple[Reading, ...] = ()
@@ -264,7 +265,7 @@ def as_table(judged: Iterable[Judged]) -> pd.DataFrame:
         row |= {"untestable": in_words(each.note.of(Kind.UNTESTABLE))}
         row |= {"low": each.low, "high": each.high, "verdict": each.verdict}
         row |= {name: getattr(each.effect, name) for name in ("relation", "margin", "decides")}
-        rows.append(row | {"second": each.second, "networks": each.networks})
+        rows.append(row | {name: getattr(each, name) for name in ("second", "cells", "networks")})
     return pd.DataFrame(rows)
 
 

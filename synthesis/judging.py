@@ -47,8 +47,8 @@ def evaluate(
       images, across test sets, too.  All runs and backbones use the same draws.
     * Replicates are centred on the number, since the calibration error of resampled images is too
       high on average.
-    * The variance of n drawn runs is n / (n - 1) times too small and is scaled up by this factor.
-      The interval of two or three runs is still uncertain.
+    * The variance of n drawn runs is n / (n - 1) times too small and is scaled up by this factor,
+      and by its uncertainty, as in Student's t.
     * Methods that are different `trainings` are compared by their means over runs, whose spread
       between runs is in `synthesis.spread`.
     * With one run we resample only images, and without replicates only runs; a remark states this.
@@ -122,7 +122,8 @@ def _as_example(measured: Sequence[Judged], position: int) -> Judged:
     reasons = (*shown, *chosen.reasons)
     normal = NormalDist()
     stretch = normal.inv_cdf(1 - 0.025 / choices) / normal.inv_cdf(0.975)
-    return replace(chosen, cell=(ALL, ALL), reasons=reasons, stretch=stretch)
+    cells = (chosen.cell,)
+    return replace(chosen, cell=(ALL, ALL), cells=cells, reasons=reasons, stretch=stretch)
 
 
 def summarise(claims: Sequence[Claim], checks: pd.DataFrame) -> pd.DataFrame:
@@ -172,6 +173,7 @@ def _pool(empty: Judged, measured: Sequence[Judged]) -> Judged:
         size=float(sizes.mean()),
         draws=means,
         runs=min(each.runs for each in counted),
+        cells=tuple(each.cell for each in counted),
         varied=all(each.varied for each in counted),
         reasons=(*reasons,),
     )

@@ -25,7 +25,7 @@ from helpers.papers import PAPERS, TIERS
 from helpers.tables import results
 from synthesis.claims import load_claims
 from synthesis.effects import ALL, Claim, Reading, Verdict
-from synthesis.preconditions import networks_behind, networks_in_words
+from synthesis.preconditions import networks_in_words
 from synthesis.reasons import Kind, Note, Reason, remark
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ def _entries(claims: Claims, table: pd.DataFrame | None, tier: str) -> Iterator[
             yield row | {"runs": 0}
         else:
             deciding = effects[effects["check"] == row["decided_by"]]
-            yield row | {"models": models(deciding, table)}
+            yield row | {"models": models(deciding.iloc[-1])}
 
 
 def _of_claim(claim: Claim) -> dict[str, Any]:
@@ -209,27 +209,18 @@ def published_checks(claims: Claims) -> pd.DataFrame | None:
     return claims.check_published()
 
 
-def models(checks: pd.DataFrame, table: pd.DataFrame) -> str:
-    """Return in words how many networks are behind one effect, and on which data sets.
+def models(effect: pd.Series) -> str:
+    """Return in words how many networks are behind an effect, and on which data sets.
 
-    Networks that are not testable count only if there are no others; "" without numbers.
-
-    >>> cells = {"data_set": ["a", "b", "all"], "backbone": ["resnet8", "vit", "all"]}
-    >>> checks = pd.DataFrame(cells | {"effect": 0.1, "untestable": "", "networks": [()] * 3})
-    >>> part = checks.assign(untestable=["", "too few", ""]), checks.assign(effect=np.nan)
-    >>> [models(given, pd.DataFrame()) for given in (checks, *part)]
-    ['2 networks, 2 architectures, 2 families on a, b', '`resnet8` on a', '']
+    >>> cells = {"networks": ("resnet8", "vit"), "cells": (("a", "resnet8"), ("b", "vit"))}
+    >>> models(pd.Series(cells)), models(pd.Series({"networks": (), "cells": ()}))
+    ('2 networks, 2 architectures, 2 families on a, b', '')
     """
-    if joint_networks := checks["networks"].iloc[0]:
-        sets = ", ".join(sorted({*checks["data_set"]} - {ALL}))
-        return f"{networks_in_words(joint_networks)} on {sets}"
-    cells = checks[(checks["data_set"] != ALL) & checks["effect"].notna()]
-    cells = cells[cells["untestable"] == ""] if (cells["untestable"] == "").any() else cells
-    names = networks_behind(cells, table)
+    names = effect["networks"]
     if not names:
         return ""
-    words = networks_in_words(names) if len(names) > 1 else f"`{min(names)}`"
-    return f"{words} on {', '.join(sorted({*cells['data_set']}))}"
+    words = networks_in_words(names) if len(names) > 1 else f"`{names[0]}`"
+    return f"{words} on {', '.join(sorted({data_set for data_set, _ in effect['cells']}))}"
 
 
 def tally(judged: pd.DataFrame) -> pd.DataFrame:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from helpers.files import project_root
@@ -150,19 +151,21 @@ def count_networks(backbones: Iterable[str]) -> dict[str, int]:
     return dict(zip(PLURALS, map(len, (names, architectures, families)), strict=True))
 
 
-def networks_behind(numbers: pd.DataFrame, table: pd.DataFrame) -> set[str]:
-    """Return the networks behind numbers; all plain ones of a data set behind "all ...".
+def networks_behind(judged: Judged, numbers: pd.DataFrame, table: pd.DataFrame) -> tuple[str, ...]:
+    """Return the networks behind an effect: named by its `numbers`, or of its cells.
 
-    >>> numbers = pd.DataFrame({"data_set": ["a", "b"], "backbone": ["vit", "all sizes"]})
-    >>> table = pd.DataFrame({"data_set": "b", "backbone": ["resnet8", "resnet8+weights"]})
-    >>> sorted(networks_behind(numbers, table))
-    ['resnet8', 'vit']
+    A cell "all ..." has all plain networks of its data set.  The effect of a single cell has the
+    networks of all numbers: these are the evidence for a sentence about networks in general.
     """
-    joint = numbers["backbone"].str.startswith("all ").astype(bool)
-    if not joint.any():
-        return {*numbers["backbone"]}
-    behind = table.loc[table["data_set"].isin(numbers.loc[joint, "data_set"]), "backbone"]
-    return {*numbers.loc[~joint, "backbone"]} | {name for name in behind if "+" not in name}
+    pairs = zip(numbers["data_set"].tolist(), numbers["backbone"].tolist(), strict=True)
+    behind_it = [not judged.cells or pair in judged.cells for pair in pairs]
+    used = numbers[np.array(behind_it, bool)]
+    if "networks" in used and len(named := used["networks"].explode().dropna()):
+        return tuple(named.unique())
+    joint = used["backbone"].str.startswith("all ").astype(bool)
+    behind = table.loc[table["data_set"].isin(used.loc[joint, "data_set"]), "backbone"]
+    plain = [name for name in behind.unique() if "+" not in name]
+    return tuple(dict.fromkeys([*used.loc[~joint, "backbone"], *plain]))
 
 
 def networks_in_words(backbones: Iterable[str]) -> str:
@@ -205,7 +208,7 @@ def fine_tuned(claim: Claim, conditions: Conditions) -> str:
 
 
 def weaknesses(
-    judged: Judged, networks: Iterable[str], conditions: Conditions, *, trained: bool = True
+    judged: Judged, conditions: Conditions, *, trained: bool = True
 ) -> tuple[Reason, ...]:
     """Return why an effect is undecided in spite of its interval.
 
@@ -214,7 +217,7 @@ def weaknesses(
     if not conditions.tier:
         return ()
     claim = judged.claim
-    texts = [_few_networks(claim, [*networks], judged.runs if trained else 1)]
+    texts = [_few_networks(claim, judged.networks, judged.runs if trained else 1)]
     if not judged.varied and {"training", "runs"} & {*claim.about}:
         texts.append("there is one run")
     if judged.verdict == Verdict.CONTRADICTED:
@@ -224,7 +227,7 @@ def weaknesses(
     return tuple(Reason(Kind.WEAKNESS, text) for text in texts if text)
 
 
-def _few_networks(claim: Claim, networks: list[str], runs: int) -> str:
+def _few_networks(claim: Claim, networks: Iterable[str], runs: int) -> str:
     """Return in what the networks of a claim are too few, or ""; each run is another network."""
     counts = count_networks(networks)
     few = ""

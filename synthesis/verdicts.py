@@ -234,17 +234,14 @@ class Claims:
                 resampled=self.resampled,
                 trainings=self.trainings,
             )
-            joint: tuple[str, ...] = ()
-            if "networks" in numbers:
-                joint = tuple(dict.fromkeys(numbers["networks"].explode().dropna()))
-            networks = joint or preconditions.networks_behind(numbers, table)
-            weaker = [
-                replace(each, networks=joint).left_undecided(
-                    *preconditions.weaknesses(
-                        each, networks, conditions, trained=self.resampled == "images"
-                    )
-                )
+            known = [
+                replace(each, networks=preconditions.networks_behind(each, numbers, table))
                 for each in effects
+            ]
+            trained = self.resampled == "images"
+            weaker = [
+                each.left_undecided(*preconditions.weaknesses(each, conditions, trained=trained))
+                for each in known
             ]
             if conditions.tier:
                 proof = claim.any_schedule if conditions.short else ""

@@ -5,6 +5,7 @@ import pytest
 
 from helpers.files import project_root
 from helpers.papers import PAPERS
+from helpers.tables import results
 from helpers.training import finished_networks
 from synthesis.claims import load_claims
 from synthesis.effects import Claim, Effect, number
@@ -306,3 +307,14 @@ def test_numbers_over_several_networks_go_by_the_median():
     marked = mark(pd.DataFrame(rows), reasons)["reasons"].map(in_words).tolist()
     assert marked == ["x; right on less than 50 % of the test images", ""]
     assert ("d", "") not in unlearnt(made_up({"a8": 0.2, "b8": 0.8, "c8": 0.9}))
+
+
+def test_a_network_that_is_left_out_is_no_evidence():
+    """Two architectures are too few for a sentence about networks in general."""
+    table = results.read(project_root() / "results/small/openset_calibration.parquet")
+    of_network = table["backbone"].str.startswith("efficientnet") & table["metric"].eq("accuracy")
+    claims = load_claims("openset_calibration")
+    for low, verdict in ((1.0, "supported"), (0.3, "undecided")):
+        values = table["value"].where(~of_network, low * table["value"])
+        checks = claims.check(table.assign(value=values))
+        assert claims.verdicts(checks).set_index("claim")["verdict"]["open-set"] == verdict
