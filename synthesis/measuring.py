@@ -62,11 +62,7 @@ def measure(
         if len(entries) < len(number.keys):
             continue
         arrays = [entry.array() for entry in entries]
-        if len({len(array) for array in arrays} - {1}) > 1:
-            raise ValueError(
-                f"table: the numbers of {', '.join(empty.cell)}, run {run} have different numbers"
-                f" of bootstrap replicates, which cannot be paired"
-            )
+        _replicates(entries, f"{', '.join(empty.cell)}, run {run}")
         with np.errstate(divide="ignore", invalid="ignore"):
             values = number.compute(*arrays)
         if np.shape(values) != (max(map(len, arrays)),):
@@ -112,13 +108,7 @@ def _compare(empty: Judged, runs: Runs, resampled: str, trainings: Trainings) ->
     if not all(entries.values()):
         return replace(empty, reasons=(remark("no run has all of its numbers"),))
     used = [entry for by_run in entries.values() for entry in by_run.values()]
-    lengths = {len(entry.bootstrap) for entry in used} - {0}
-    if len(lengths) > 1:
-        raise ValueError(
-            f"table: the numbers of {', '.join(empty.cell)} have different numbers of bootstrap"
-            " replicates, which cannot be paired"
-        )
-    replicates = max(lengths, default=0)
+    replicates = _replicates(used, ", ".join(empty.cell))
     _, replicate = _picks(1, replicates)
     between_runs = _spreads(entries, runs, trainings)
     means = []
@@ -160,6 +150,17 @@ def _compare(empty: Judged, runs: Runs, resampled: str, trainings: Trainings) ->
         varied=bool(between_runs),
         reasons=(*remarks, *dict.fromkeys(reasons)),
     )
+
+
+def _replicates(entries: Sequence[_Entry], where: str) -> int:
+    """Return how many replicates the numbers have that have any; refuse unequal counts."""
+    counts = {len(entry.bootstrap) for entry in entries} - {0}
+    if len(counts) > 1:
+        raise ValueError(
+            f"table: the numbers of {where} have different numbers of bootstrap replicates, which"
+            " cannot be paired"
+        )
+    return max(counts, default=0)
 
 
 def _by_run(runs: Runs, key: Key) -> dict[int, _Entry]:

@@ -207,9 +207,7 @@ def fine_tuned(claim: Claim, conditions: Conditions) -> str:
     return "" if claim.fine_tuned else "by fine-tuning"
 
 
-def weaknesses(
-    judged: Judged, conditions: Conditions, *, trained: bool = True
-) -> tuple[Reason, ...]:
+def weaknesses(judged: Judged, conditions: Conditions, trained: bool) -> tuple[Reason, ...]:
     """Return why an effect is undecided in spite of its interval.
 
     If the runs are `trained`, each is a further network, and not a division of the test sets.

@@ -240,7 +240,7 @@ class Claims:
             ]
             trained = self.resampled == "images"
             weaker = [
-                each.left_undecided(*preconditions.weaknesses(each, conditions, trained=trained))
+                each.left_undecided(*preconditions.weaknesses(each, conditions, trained))
                 for each in known
             ]
             if conditions.tier:

@@ -155,9 +155,7 @@ def train(parameters: Parameters, part: Part, name: str) -> Any:
     return experiment.network(parameters, part, roles, name)
 
 
-def train_each(
-    parameters: Parameters, part: Part, roles: Mapping[Any, Any] | Any
-) -> Iterator[tuple[str, Any]]:
+def train_each(parameters: Parameters, part: Part, roles: Any) -> Iterator[tuple[str, Any]]:
     """Yield the networks of a part as `networks` does, each as soon as it is trained."""
     experiment = experiment_of(parameters)
     if len(part.networks) < 2:

@@ -568,11 +568,10 @@ def estimate(guaranteed: Guarantee) -> Estimates:
     if labelled and inputs.ood:
         seen = labelled.unknown
         to_state = min(0.99, round(seen.high + 0.005, 2)) if seen.value else None
+    more = doubts.doubt_share(looked.rest[0], settings.unknown_share, inputs.unit)
     if not guaranteed.takes_share:
         to_state = None
-    more = doubts.doubt_share(
-        looked.rest[0], settings.unknown_share * guaranteed.takes_share, inputs.unit
-    )
+        more = ()
     unlabelled = replace(
         looked,
         to_state=to_state,
