@@ -1,9 +1,11 @@
 """The size and density of each part, and of the committed files in bytes.
 
-Limits only fall, with three exceptions so far, all of November 2026: they rose when the default
+Limits only fall, with four exceptions so far, all of November 2026: they rose when the default
 build began to evaluate finished networks, with the findings, the leaderboard and the labels that
 come back to the tool, and with one job for each network, three causes, groups as clusters, a second
-score of the rejector, and simulations of whole audits.
+score of the rejector, and simulations of whole audits; the limit of `synthesis` rose by 200 tokens
+when ensembles were compared with their members network by network, and that of the tests by 1,900
+with the formulas of the corruptions and the defaults of the objectives.
 """
 
 import ast
@@ -34,12 +36,12 @@ class Limit(NamedTuple):
 LINES = 60
 LIMITS = {
     "helpers": Limit(142_900, 10, 1),
-    "synthesis": Limit(50_360, 10.8, 1),
+    "synthesis": Limit(50_560, 10.8, 1),
     "known_unknowns": Limit(61_250, 9.5, 1),
     "workflow": Limit(28_380, 10.4, 1),
     "pictures": Limit(15_640, 14.5, 1),
     "benchmarks": Limit(10_700, 10.8, 1),
-    "tests": Limit(195_500, 12.5, 4.5),
+    "tests": Limit(197_400, 12.5, 4.5),
 }
 #: The checks of this folder are tests.
 FOLDERS = {"tests": ("tests", "lint")}

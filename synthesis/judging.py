@@ -166,7 +166,8 @@ def _pool(empty: Judged, measured: Sequence[Judged]) -> Judged:
     sizes = np.array([each.size for each in counted])
     means = np.mean(draws, axis=0) if len(draws) == len(counted) else None
     if means is not None and "models" in empty.claim.about and len(counted) > 1:
-        of_cells = Spread(sizes.var(ddof=1) / len(sizes), len(sizes) - 1, "cells")
+        deviation = np.sqrt([sizes.var(ddof=1) / len(sizes)])
+        of_cells = Spread(deviation, len(sizes) - 1, "cells")
         means = means + spread.draw(of_cells, len(sizes), DRAWS)
     return replace(
         empty,

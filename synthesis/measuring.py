@@ -16,7 +16,7 @@ from synthesis.effects import CELL, Judged, Key, refuse_duplicates
 from synthesis.reasons import Cell, Reason, in_words, remark
 from synthesis.spread import WITHOUT_RUN, Spread, Trainings, Values
 
-DRAWS = 4000  # the ends of an interval then move by about one per cent of its width
+DRAWS = 4000  # the ends of an interval then move by one to three per cent of its width
 
 
 class _Entry(NamedTuple):
@@ -133,14 +133,15 @@ def _compare(empty: Judged, runs: Runs, resampled: str, trainings: Trainings) ->
         between_runs[key].freedom + 1 if between_runs and between_runs[key].group else len(by_run)
         for key, by_run in entries.items()
     )
+    most = max((each.freedom for each in between_runs.values()), default=0)
     remarks = []
     if fixed:
         remarks.append(remark(f"without replicates, held fixed: {', '.join(fixed)}"))
     if not between_runs:
         lack = f"one run: only {resampled} resampled" if replicates else "one run, no replicates"
         remarks.append(remark(lack))
-    elif fewest == 1:
-        remarks.append(remark("a method with one run has the spread of the others' runs"))
+    elif 2 * (fewest - 1) < most:
+        remarks.append(remark("a method with few runs is given the spread of the others' runs"))
     reasons = chain.from_iterable(sorted({entry.reasons for entry in used}, key=in_words))
     return replace(
         empty,
@@ -177,8 +178,13 @@ def _spreads(
         metrics.setdefault(key[1:], {})[key.method] = Values(_values(by_run), _values(without))
     result: dict[Key, Spread] = {}
     for columns, methods in metrics.items():
+        members = any(len(values.without) for values in methods.values())
+        for name, values in methods.items():
+            of_baseline = trainings.of(name) == trainings.baseline
+            if of_baseline and (members or name != trainings.baseline) and len(values.runs) > 1:
+                methods[name] = values._replace(without=spread.leave_out(values.runs))
         others = []
-        if trainings.baseline not in map(trainings.of, methods):
+        if trainings.baseline not in methods:
             baseline = _by_run(runs, Key(trainings.baseline, *columns))
             others = [_values(baseline)] if baseline else []
         known = spread.spreads(methods, others)
@@ -199,16 +205,13 @@ def _centred(replicates: np.ndarray) -> np.ndarray:
 def _draw(points: np.ndarray, images: np.ndarray) -> np.ndarray:
     """Return draws of the mean over runs from `points` [runs] and `images` [runs, replicates].
 
-    All cells use the same seed, so that shared splits and test images vary together.  A bootstrap
-    of few runs is too narrow: the uncertainty of their variance lengthens it, as in Student's t.
+    All cells use the same seed, so that shared splits and test images vary together.
     """
     runs, replicates = images.shape
     picks, replicate = _picks(runs, replicates)
     centre = points.mean()
     draws = points[picks].mean(axis=1)
-    if runs > 1:
-        longer = np.sqrt(runs / (runs - 1) / spread.squares("runs", runs - 1, DRAWS))
-        draws = centre + (draws - centre) * longer
+    draws = centre + (draws - centre) * spread.lengths(runs, DRAWS)
     if replicates:
         draws += images[picks, replicate].mean(axis=1)
     return draws

@@ -3,9 +3,13 @@
 Methods with networks of their own are compared by their means over runs.  The variance of such a
 mean has two parts: other test images, from the replicates; and other trainings, from the runs.
 The methods of one effect share one variance between runs, like the groups of an analysis of
-variance: that of their own runs and of the baseline's runs together.  A method with one run thereby
-borrows the spread of the others.  An ensemble of runs has the variance that the jackknife gives,
-from the ensembles that leave out one member.
+variance: that of their own runs and of the baseline's runs together.  A method with few runs is
+thereby given the spread of the others, which is an assumption.
+
+Scores on the baseline's networks have a spread of their own, and an ensemble of these networks has
+the one of the jackknife, from the ensembles that leave out one member.  Both vary by network, so
+that an ensemble and the mean of its members are compared by what they gain or lose together when a
+network is left out.
 """
 
 from __future__ import annotations
@@ -19,6 +23,9 @@ import numpy as np
 
 #: The variant of an ensemble without the network of one run, which its row names.
 WITHOUT_RUN = "without one run"
+#: The group of the methods on the baseline's networks.
+MEMBERS = "members"
+_FIRST_NETWORK = 1000  # above the positions of means
 
 
 @dataclass(frozen=True)
@@ -41,11 +48,26 @@ class Values(NamedTuple):
 
 
 class Spread(NamedTuple):
-    """The variance of a mean over runs, its degrees of freedom, and which effects share it."""
+    """How a mean over runs varies: the standard deviations of its independent parts.
 
-    variance: float
+    The means of a group share the error of these deviations, of `freedom` degrees of freedom.
+    Those of `MEMBERS` also share the parts, one for each network.
+    """
+
+    parts: np.ndarray
     freedom: int
     group: str
+
+
+def by_network(without: np.ndarray) -> np.ndarray:
+    """Return by how much each network moves a number, from the numbers without each of them."""
+    count = len(without)
+    return np.sqrt((count - 1) / count) * (without - without.mean())
+
+
+def leave_out(runs: np.ndarray) -> np.ndarray:
+    """Return the means of two or more runs without each of them."""
+    return (runs.sum() - runs) / (len(runs) - 1)
 
 
 def jackknife(without: np.ndarray) -> float:
@@ -54,12 +76,10 @@ def jackknife(without: np.ndarray) -> float:
     For a mean, it is the variance of the mean:
 
     >>> members = np.array([1.0, 2.0, 4.0])
-    >>> without = np.array([members[[1, 2]].mean(), members[[0, 2]].mean(), members[[0, 1]].mean()])
-    >>> bool(np.isclose(jackknife(without), members.var(ddof=1) / 3))
+    >>> bool(np.isclose(jackknife(leave_out(members)), members.var(ddof=1) / 3))
     True
     """
-    count = len(without)
-    return float((count - 1) / count * np.sum((without - without.mean()) ** 2))
+    return float(np.sum(by_network(without) ** 2))
 
 
 def spreads(methods: Mapping[str, Values], others: Sequence[np.ndarray]) -> dict[str, Spread]:
@@ -68,8 +88,8 @@ def spreads(methods: Mapping[str, Values], others: Sequence[np.ndarray]) -> dict
     `others` are the runs of further methods that show how much trainings vary.
 
     >>> few = {"a": Values(np.array([0.3])), "b": Values(np.array([0.1, 0.2, 0.3]))}
-    >>> spreads(few, [])["a"].freedom, round(spreads(few, [])["a"].variance, 3)
-    (2, 0.01)
+    >>> spreads(few, [])["a"].freedom, round(float(spreads(few, [])["a"].parts[0]), 3)
+    (2, 0.1)
     """
     single = {name: values for name, values in methods.items() if len(values.without) < 2}
     groups = [values.runs for values in single.values()] + [*others]
@@ -80,20 +100,33 @@ def spreads(methods: Mapping[str, Values], others: Sequence[np.ndarray]) -> dict
     result = {}
     for name, values in methods.items():
         if name in single:
-            result[name] = Spread(squares / freedom / len(values.runs), freedom, "")
+            parts = np.sqrt([squares / freedom / len(values.runs)])
+            result[name] = Spread(parts, freedom, "")
         else:
-            count = len(values.without)
-            result[name] = Spread(jackknife(values.without), count - 1, name)
+            parts = by_network(values.without)
+            result[name] = Spread(parts, len(parts) - 1, MEMBERS)
     return result
 
 
 def draw(spread: Spread, position: int, draws: int) -> np.ndarray:
     """Return deviations of a mean from the true one, [draws], of a t distribution.
 
-    Means with the same group share the error of their variance; `position` tells means apart.
+    `position` tells means apart.
     """
-    scale = np.sqrt(spread.variance / squares(spread.group, spread.freedom, draws))
-    return scale * _standard(position, draws)
+    first = _FIRST_NETWORK if spread.group == MEMBERS else position
+    standard = [_standard(first + number, draws) for number in range(len(spread.parts))]
+    return spread.parts @ standard / np.sqrt(squares(spread.group, spread.freedom, draws))
+
+
+def lengths(runs: int, draws: int) -> np.ndarray:
+    """Return factors [draws] of the deviations that a bootstrap of runs draws.
+
+    A bootstrap of few runs is too narrow: the uncertainty of their variance lengthens it, as in
+    Student's t.  One run shows no deviation.
+    """
+    if runs == 1:
+        return np.ones(draws)
+    return np.sqrt(runs / (runs - 1) / squares("runs", runs - 1, draws))
 
 
 @functools.cache

@@ -254,7 +254,8 @@ class Certificates(Imitation):
 
     Notes
     -----
-    Tagasovska and Lopez-Paz 2019, with several layers as in Belghazi and Lopez-Paz 2021.
+    Tagasovska and Lopez-Paz 2019, with several layers as in Belghazi and Lopez-Paz 2021, whose code
+    has biases.
     """
 
     def __init__(self, features: int, *, width: float = WIDTH, depth: float = DEPTH):

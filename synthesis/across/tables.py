@@ -11,6 +11,7 @@ from helpers.tables import results
 from helpers.tables.table import Table, categories, single
 from synthesis.across.measures import ALGORITHMS, COMPARED, MEASURES
 from synthesis.ledger import PUBLISHED, tally, with_committed
+from synthesis.spread import lengths
 
 #: The kinds of methods that the measures rank, with their titles.
 AMONG = {
@@ -54,9 +55,8 @@ def agreement(table: pd.DataFrame, *, among: str = "cells") -> pd.DataFrame:
     runs = values.index.unique("run").size
     points = values.to_numpy().reshape(runs, -1, len(names))
     means = points.mean(axis=0)
-    ranked = points.shape[1]
     replicates = {
-        name: np.stack(drawn.tolist()).reshape(runs, ranked, -1)
+        name: np.stack(drawn.tolist()).reshape(runs, points.shape[1], -1)
         for name, drawn in _wide(table, "bootstrap").loc[values.index, names].items()
         if drawn.map(len).min() > 0
     }
@@ -70,22 +70,20 @@ def agreement(table: pd.DataFrame, *, among: str = "cells") -> pd.DataFrame:
     if runs > 1 or replicates:
         rng = np.random.default_rng(0)
         drawn = []
-        spread = np.sqrt(runs / max(1, runs - 1))  # draws of so few runs vary too little
-        for number in range(_DRAWS):
+        for number, longer in enumerate(lengths(runs, _DRAWS)):
             which = rng.integers(0, runs, runs)
-            noise = spread * (points[which].mean(axis=0) - means)
+            noise = longer * (points[which].mean(axis=0) - means)
             for name, images in replicates.items():
                 replicate = images[which, :, number % images.shape[-1]]
                 centred = replicate - images[which].mean(axis=-1)
                 noise[:, names.index(name)] += centred.mean(axis=0)
             drawn.append(correlate(noise))
-        noise = np.quantile(np.array(drawn) - np.mean(drawn, axis=0), [0.025, 0.975], axis=0)
-        low, high = np.clip(value + noise, -1, 1)
-        low = np.minimum(low, value)
-        high = np.maximum(high, value)
+        below, above = np.quantile(drawn - np.mean(drawn, axis=0), [0.025, 0.975], axis=0)
+        low = np.clip(value + below, -1, value)
+        high = np.clip(value + above, value, 1)
     pairs = pd.MultiIndex.from_product([names, names], names=["first", "second"])
     columns = {"correlation": value.ravel(), "low": low.ravel(), "high": high.ravel()}
-    return pd.DataFrame(columns, pairs).reset_index().assign(ranked=ranked, runs=runs)
+    return pd.DataFrame(columns, pairs).reset_index()
 
 
 def rankable(table: pd.DataFrame) -> list[str]:

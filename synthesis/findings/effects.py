@@ -22,7 +22,7 @@ from synthesis.findings.intervals import (
     over_runs,
     rank_correlation,
 )
-from synthesis.spread import WITHOUT_RUN, jackknife
+from synthesis.spread import WITHOUT_RUN, jackknife, leave_out
 from synthesis.without_score import compare, rates
 
 Read = Callable[..., pd.DataFrame]
@@ -194,10 +194,10 @@ def against_baseline(rows: pd.DataFrame, method: str) -> Interval:
     baseline = primary["baseline"].set_index("run")
     without = rows[(rows["variant"] == WITHOUT_RUN) & (rows["method"] == method)].set_index("run")
     if len(without):
-        members = [baseline["value"].drop(run).mean() for run in without.index]
-        variance = jackknife(without["value"].to_numpy() - members)
+        gains = without["value"] - leave_out(baseline["value"])
     else:
-        variance = (mine["value"] - baseline["value"]).var() / len(mine)
+        gains = leave_out(mine["value"] - baseline["value"])
+    variance = jackknife(gains.to_numpy())
     change = mine["value"].mean() - baseline["value"].mean()
     draws = replicates_of(mine) - replicates_of(baseline)
     return over_both(100 * change, 100**2 * variance, len(baseline), 100 * draws)

@@ -1,16 +1,22 @@
 """Corruptions: drawn from an image's own content, as severe as published, right in formula."""
 
 import colorsys
+import hashlib
+import io
+import json
 
 import numpy as np
 import pytest
-from scipy.ndimage import convolve, gaussian_filter, map_coordinates
+import yaml
+from PIL import Image
+from scipy.ndimage import convolve, gaussian_filter, map_coordinates, zoom
 from sklearn.datasets import load_sample_images
 
 from helpers.data import load, resize
-from helpers.data.corruptions import NAMES, SEVERITIES, blur, corrupt, corrupt_set
+from helpers.data.corruptions import NAMES, SEVERITIES, blur, corrupt, corrupt_set, digital
 from helpers.data.corruptions.digital import elastic_transform
-from helpers.data.corruptions.weather import brightness
+from helpers.data.corruptions.weather import brightness, plasma, snow
+from helpers.files import project_root
 
 # of these, the published parameters of one severity may do less than those of the one before
 UNSTEADY = {"glass_blur", "motion_blur", "snow", "frost", "fog"}
@@ -34,6 +40,18 @@ def distance(images, name, severity):
     """Return the mean over the images of the root mean square difference to the original."""
     difference = corrupt(images, name, severity, seed=0).astype(float) - images
     return np.sqrt((difference**2).mean(axis=(1, 2, 3))).mean()
+
+
+@pytest.fixture
+def levels():
+    return np.random.default_rng(2).random((2, 24, 32, 3), np.float32)
+
+
+def test_the_parameters_are_the_published_ones():
+    """They were compared with the authors' three scripts; a change must be compared again."""
+    path = project_root() / "helpers/data/corruptions/parameters.yaml"
+    content = json.dumps(yaml.safe_load(path.read_text("utf-8")), sort_keys=True)
+    assert hashlib.sha256(content.encode()).hexdigest()[:16] == "7602165aab0e8a1b"
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -109,12 +127,14 @@ def test_brightness_adds_to_the_value_in_hsv():
     np.testing.assert_allclose(brighter, expected, atol=1e-6)
 
 
-def test_defocus_blur_is_the_mean_over_a_softened_disc(small):
+@pytest.mark.parametrize(("radius", "taps"), [(1, 1), (9, 2)])
+def test_defocus_blur_is_the_mean_over_a_softened_disc(radius, taps, small):
     """As by an explicit convolution; a disc of radius 1 has five pixels."""
     image = small[0] / np.float32(255)
-    disc = np.pad(np.array([[0, 1, 0], [1, 1, 1], [0, 1, 0]]) / 5, 1)
-    kernel = gaussian_filter(disc, 0.5, radius=1)
-    blurred = blur.defocus_blur(image[np.newaxis], [], 1, 0.5)[0]
+    across = np.abs(np.arange(-radius, radius + 1))
+    disc = np.pad(np.hypot(*np.meshgrid(across, across)) <= radius, taps)
+    kernel = gaussian_filter(disc / disc.sum(), 0.5, radius=taps)
+    blurred = blur.defocus_blur(image[np.newaxis], [], radius, 0.5)[0]
     expected = convolve(image, kernel[..., np.newaxis], mode="mirror")
     np.testing.assert_allclose(blurred, expected, atol=1e-5)
 
@@ -152,3 +172,92 @@ def test_smearing_follows_the_angle_with_half_a_gaussian(angle, down, right):
     flat = np.full((2, 32, 32, 3), [255, 135, 1], np.uint8)
     for name in ("pixelate", "jpeg_compression", "motion_blur", "zoom_blur", "contrast"):
         assert np.abs(corrupt(flat, name, 5, seed=0).astype(int) - flat).max() <= 1, name
+
+
+def test_glass_blur_is_also_blurred_after_the_displacement(levels):
+    blurred = blur.glass_blur(levels, generators(2), 0.7, 1, 0)  # here no pixel is displaced
+    for _ in range(2):
+        levels = gaussian_filter(levels, (0, 0.7, 0.7, 0), mode="nearest")
+    np.testing.assert_allclose(blurred, levels, atol=1e-6)
+
+
+def test_motion_blur_has_angles_up_to_45_degrees(levels):
+    smeared = blur.smear(levels, generators(2), 3, 2, -45, 45)
+    np.testing.assert_array_equal(blur.motion_blur(levels, generators(2), 3, 2), smeared)
+
+
+@pytest.mark.parametrize("factor", [1.06, 1.25, 2.25])
+def test_an_enlargement_is_a_zoom_of_the_middle(factor):
+    """As by SciPy's zoom of the middle part, cut to the old size."""
+    layer = np.random.default_rng(0).random((32, 32))
+    part = int(np.ceil(32 / factor))
+    first = (32 - part) // 2
+    middle = slice(first, first + part)
+    zoomed = zoom(layer[middle, middle], factor, order=1)
+    border = (len(zoomed) - 32) // 2
+    kept = slice(border, border + 32)
+    enlarged = blur.enlarge(layer[np.newaxis], factor)[0]
+    np.testing.assert_allclose(enlarged, zoomed[kept, kept], atol=1e-6)
+
+
+def test_snow_whitens_the_scene_and_falls_from_two_sides(levels):
+    """Without flakes, which begin at 2; and flakes alone, over a black scene."""
+    grey = levels @ [0.299, 0.587, 0.114]
+    whitened = np.maximum(levels, 1.5 * grey[..., np.newaxis] + 0.5)
+    scene = snow(levels, generators(2), 0.1, 0.3, 1, 2, 4, 1, 0.7)
+    np.testing.assert_allclose(scene, 0.7 * levels + 0.3 * whitened, atol=1e-6)
+    flakes = snow(0 * levels, generators(2), 0.1, 0.3, 1, 0.5, 4, 1, 1)
+    np.testing.assert_allclose(flakes, flakes[:, ::-1, ::-1], atol=1e-6)
+    noise = 0.1 + 0.3 * np.stack([g.standard_normal((24, 32), np.float32) for g in generators(2)])
+    drawn = noise.clip(0, 1) * (noise >= 0.5)
+    assert flakes[..., 0].mean() == pytest.approx(2 * drawn.mean(), rel=0.1)
+
+
+def test_plasma_is_drawn_by_diamonds_and_squares():
+    """By a loop over the pixels, with the same noise."""
+    decay, size = 1.75, 16
+    noise = 2 * generators(1)[0].random((size, size), np.float32) - 1
+    height = np.zeros((size, size))
+    amplitude, step = 1.0, size
+    while step > 1:
+        half = step // 2
+        squares = [(row, column) for row in range(half, size, step)
+                   for column in range(half, size, step)]  # fmt: skip
+        diamonds = [(row, column) for row in range(0, size, half)
+                    for column in range((row + half) % step, size, step)]  # fmt: skip
+        for places, corners in (
+            (squares, [(-half, -half), (-half, half), (half, -half), (half, half)]),
+            (diamonds, [(-half, 0), (half, 0), (0, -half), (0, half)]),
+        ):
+            for row, column in places:
+                around = [height[(row + y) % size, (column + x) % size] for y, x in corners]
+                height[row, column] = np.mean(around) + amplitude * noise[row, column]
+        amplitude, step = amplitude / decay**2, half
+    height = (height - height.min()) / np.ptp(height)
+    np.testing.assert_allclose(plasma(generators(1), size, decay)[0], height, atol=1e-5)
+
+
+def test_elastic_transform_displaces_by_smooth_noise(levels):
+    """Without the affine map: as by SciPy's filter, cut after three standard deviations."""
+    bent = elastic_transform(levels[:1], generators(1), 6, 2, 0)[0]
+    (generator,) = generators(1)
+    generator.uniform(-1, 1, (3, 2))  # of the affine map
+    noise = generator.uniform(-1, 1, (2, 24, 32))
+    smooth = [gaussian_filter(each, 2, mode="reflect", truncate=3) for each in noise]
+    field = np.indices((24, 32)) + 6 * np.array(smooth)
+    for channel in range(3):
+        expected = map_coordinates(levels[0, ..., channel], field, order=1, mode="reflect")
+        np.testing.assert_allclose(bent[..., channel], expected, atol=1e-4)
+
+
+def test_contrast_pixels_and_jpeg_are_by_the_formula_and_by_pillow(levels):
+    mean = levels.mean(axis=(1, 2), keepdims=True)
+    lower = digital.contrast(levels, [], 0.3)
+    np.testing.assert_allclose(lower, mean + 0.3 * (levels - mean), atol=1e-6)
+    blocks = levels.reshape(2, 12, 2, 16, 2, 3).mean(axis=(2, 4))
+    coarse = digital.pixelate(levels, [], 0.5)
+    np.testing.assert_allclose(coarse, blocks.repeat(2, axis=1).repeat(2, axis=2), atol=1.5 / 255)
+    picture = Image.fromarray((levels[0] * 255).round().astype(np.uint8))
+    picture.save(stored := io.BytesIO(), "JPEG", quality=40)
+    compressed = digital.jpeg_compression(levels, [], 40)[0]
+    np.testing.assert_array_equal((255 * compressed).round(), np.asarray(Image.open(stored)))

@@ -1,5 +1,7 @@
 """Means over trainings: what one run, few runs and an ensemble can decide."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,7 +13,7 @@ from helpers.tables import results
 from synthesis.claims import load_claims
 from synthesis.effects import Claim, Effect, Verdict, number
 from synthesis.judging import evaluate
-from synthesis.spread import WITHOUT_RUN, Trainings, jackknife
+from synthesis.spread import WITHOUT_RUN, Trainings, jackknife, leave_out
 from tests.synthesis.claim_tables import MODELS
 from tests.synthesis.claim_tables import gscore as of_sets
 from tests.synthesis.claim_tables import human_centric as models
@@ -41,7 +43,7 @@ def test_one_run_borrows_the_spread_of_the_baseline(value, expected):
     error = np.std(FIVE, ddof=1) * np.sqrt(1 + 1 / 5)
     assert row.size == pytest.approx(value - 0.42) and row.verdict == expected
     assert row.high - row.size == pytest.approx(2.776 * error, rel=0.05)
-    assert "a method with one run has the spread of the others' runs" in str(row.note)
+    assert "a method with few runs is given the spread of the others' runs" in str(row.note)
 
 
 def test_one_run_of_both_decides_nothing():
@@ -91,15 +93,37 @@ def ensemble(members, without):
     return pd.concat([table, left_out])
 
 
-@pytest.mark.parametrize(("spread", "expected"), [(0.001, "supported"), (0.02, "undecided")])
-def test_an_ensemble_has_the_spread_of_its_members(spread, expected):
-    """Whether it decides depends on how much a single member moves it."""
-    without = 0.45 + spread * np.array([-2, -1, 0, 1, 2])
+@pytest.mark.parametrize(("share", "expected"), [(1, "supported"), (-1, "undecided")])
+def test_an_ensemble_moves_with_its_members(share, expected):
+    """It is as far ahead in both cases; but it varies as the members do, or against them."""
+    without = 0.45 + share * (leave_out(np.array(FIVE)) - 0.42)
     row = judged(ensemble(0.45, without))
     assert row.verdict == expected
-    baselines = np.var(FIVE, ddof=1) / 5
-    error = np.sqrt(jackknife(without) + baselines)
-    assert row.high - row.size == pytest.approx(2.776 * error, rel=0.15)
+    error = np.sqrt(jackknife(without - leave_out(np.array(FIVE))))
+    assert row.high - row.size == pytest.approx(2.776 * error, rel=0.05, abs=1e-9)
+
+
+@pytest.mark.parametrize("correlation", [-0.6, 0, 0.9])
+def test_an_ensemble_is_unlike_its_members_in_one_of_twenty_cases_by_chance(correlation):
+    """Nothing differs: it is the mean of other numbers of the same networks."""
+    generator, decided = np.random.default_rng(0), []
+    for _ in range(300):
+        members, others = generator.standard_normal((2, 5))
+        others = correlation * members + np.sqrt(1 - correlation**2) * others
+        left_out = numbers(leave_out(others), [], calibration=WITHOUT_RUN)
+        row = judged(pd.concat([numbers([others.mean()], members), left_out]))
+        decided.append(not row.low <= 0 <= row.high)
+    assert np.mean(decided) == pytest.approx(0.05, abs=0.025)
+
+
+def test_a_method_with_few_runs_is_given_the_spread_of_the_baseline_and_not_of_another_score():
+    """Score c on the baseline's networks varies little."""
+    of = Trainings("b", {"a": "a", "b": "b", "c": "b"}.get)
+    constant = numbers(np.full(5, 0.42), [], method="c")
+    table = pd.concat([numbers([0.5], FIVE), constant], ignore_index=True)
+    effect = Effect("a - c", number("ece", "a") - number("ece", "c"), ">", 0.0)
+    row = evaluate([replace(CLAIM, effects=(effect,))], table, trainings=of)[-1]
+    assert row.high - row.size == pytest.approx(2.776 * np.std(FIVE, ddof=1), rel=0.05)
 
 
 def test_the_committed_ensemble_varies_about_as_much_as_the_mean_of_its_members():

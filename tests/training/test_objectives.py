@@ -316,3 +316,11 @@ def test_the_table_of_arguments_is_what_each_objective_takes(name):
     """The search refuses and passes arguments by this table, without an import of the classes."""
     signature = inspect.signature(type(objectives.create(name)))
     assert search.arguments_of(name) == tuple(signature.parameters)
+
+
+@pytest.mark.parametrize("name", objectives.names())
+def test_the_defaults_are_the_stated_ones(name):
+    """Recipes leave them out: other defaults would change what a finished network stands for."""
+    signature = inspect.signature(type(objectives.create(name)))
+    defaults = {name: parameter.default for name, parameter in signature.parameters.items()}
+    assert defaults == BY_HAND["stated"].get(name, {})

@@ -109,7 +109,8 @@ def smear(
 def zoom_blur(images: np.ndarray, generators: Generators, stop: float, step: float) -> np.ndarray:
     """A camera that moves forward: the mean of the image and of its enlargements.
 
-    These go from 1 (so the image itself counts twice) up to `stop`, which is left out, by `step`.
+    These go from 1 (so the image itself counts twice) up to `stop` by `step`.  As in the authors'
+    code, rounding decides whether `stop` is one of them.
     """
     factors = np.arange(1, stop, step)
     return (images + sum(enlarge(images, factor) for factor in factors)) / (len(factors) + 1)

@@ -18,6 +18,10 @@ class AutoAugment(ERM):
     would take many times longer.  A part is a run of the batch, whose order is random.  Pixels
     from outside the image are black; they are grey in the authors' code.
 
+    Torchvision has the 25 sub-policies and its own magnitudes, most of them stronger than in the
+    authors' code, which has 95 sub-policies: shifts up to 14 pixels instead of 9, and colours that
+    change in both directions.
+
     torchvision draws from the global random state of the CPU.  The code seeds this state from the
     generator for the call and then restores it, which on a GPU waits for the device once per batch.
     """

@@ -20,9 +20,9 @@ class OC(RND):
     Notes
     -----
     Tagasovska and Lopez-Paz 2019, equation 2, with several layers as in Belghazi and Lopez-Paz
-    2021.  Their code also averages over the entries, but penalises one layer at most.  Their text
-    has the sum, with which training diverges at the weights that they search.  A layer that widens
-    is penalised by :math:`W_l^\top W_l`.
+    2021.  Their code also averages over the entries, but its loop finds no layer, so it penalises
+    none.  Their text has the sum, with which training diverges at the weights that they search.  A
+    layer that widens is penalised by :math:`W_l^\top W_l`.
 
     The native measure is `helpers.networks.heads.Certificates`.
     """
