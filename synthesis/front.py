@@ -53,7 +53,7 @@ def resample_shares(pack: FeaturePack, score: str) -> dict[str, np.ndarray]:
     The threshold is the largest that accepts 95 % of the correct predictions, in each replicate.
     Near and far shares are means over sets.  Shapes are [1 + REPLICATES]; the share is first.
     """
-    scorer = scores.create_as_published(score, pack.id_set)
+    scorer = scores.create_as_published(score, pack.id_set, len(pack.train))
     values = values_on(pack, scorer)
     test = values.pop("test")
     correct = pack.test.correct

@@ -213,8 +213,7 @@ def synthesis(pack: FeaturePack) -> Figure:
     counts = np.round(len(pack.test) * shares / (1 - shares)).astype(int)
     curves = {}
     for name in ("msp", "energy", "knn", "vim"):
-        score = scores.create_as_published(name, pack.id_set)
-        groups = values_on(pack, score)
+        groups = values_on(pack, name)
         test = groups.pop("test")
         unknown = join([*groups.values()])
         unknown = np.random.default_rng(0).permutation(unknown)

@@ -25,7 +25,7 @@ def shaping(features: np.ndarray, percentile: float) -> tuple[np.ndarray, np.nda
     largest = np.maximum(ordered[:, first:], 0).sum(axis=1, dtype=np.float64)
     total = np.maximum(features, 0).sum(axis=1, dtype=np.float64)
     ratio = np.divide(total, largest, out=np.ones(len(features)), where=largest > 0)
-    return ordered[:, first], np.exp(ratio)
+    return ordered[:, first], np.exp(np.minimum(ratio, 700))  # above it, infinite
 
 
 @recorded("ash")

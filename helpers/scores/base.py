@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from helpers.outputs import Head, Outputs
 
 _TITLES = {"cifar10": "CIFAR-10", "cifar100": "CIFAR-100", "imagenet": "ImageNet"}
+_TRAINING_IMAGES = {"CIFAR-10": 50_000, "CIFAR-100": 50_000, "ImageNet": 1_281_167}
 _REGISTRY: dict[str, type[Score]] = {}
 #: Rows of a block of products.
 _ROWS = 256
@@ -92,14 +93,24 @@ def create(name: str, *, offered: Mapping[str, object] | None = None, **argument
     return score(**arguments)
 
 
-def create_as_published(name: str, data_set: str) -> Score:
+def create_as_published(name: str, data_set: str, images: int) -> Score:
     """Return a new score with its authors' hyper-parameters for a data set, if known.
 
-    >>> create_as_published("knn", "cifar100").k, create_as_published("knn", "digits").k
-    (200, 50)
+    `images` is the number of training images for the fit: the number of neighbours is the authors'
+    for all images of the data set, and the same share of fewer images.
+
+    >>> create_as_published("knn", "cifar100", 50_000).k
+    200
+    >>> create_as_published("knn", "cifar100", 5000).k
+    20
+    >>> create_as_published("knn", "digits", 5000).k
+    50
     """
-    settings = create(name).info.settings
-    return create(name, offered=settings.get(_TITLES.get(data_set, "")))
+    title = _TITLES.get(data_set, "")
+    offered = dict(create(name).info.settings.get(title, {}))
+    if "k" in offered and "bank" not in offered:
+        offered["k"] = max(1, round(offered["k"] * images / _TRAINING_IMAGES[title]))
+    return create(name, offered=offered)
 
 
 def score(

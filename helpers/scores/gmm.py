@@ -16,7 +16,8 @@ class GaussianMixture(BlockwiseScore):
     Each class has a separate mean and covariance, and its share of the images as weight.  They are
     computed from the outputs given to `fit`, which are held-out images in the paper. One of the
     measures in Belghazi and Lopez-Paz 2021, with the ridge of their code, which omits the minus
-    sign.  A class of n images varies in at most min(n, D) directions.  Only these are stored, so
+    sign; it divides a covariance by n - 1, and this class by n.  A class of n images varies in at
+    most min(n, D) directions.  Only these are stored, so
     it needs as much memory as the features in double precision.
 
     Parameters

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral
 
 import numpy as np
 
-from helpers.checks import float_array, known_name, label_array
+from helpers.checks import float_array, known_name, label_array, whole_number
 from helpers.scores.base import in_blocks, register, rowwise_product
 from helpers.scores.calibration import softmax
+from helpers.scores.energy import log_sum_exp
 from helpers.scores.info import record
 from helpers.scores.weibull import fit_weibull
 
@@ -135,8 +135,9 @@ class OpenMax:
     * fits only correctly classified images, as in the paper;
     * counts ranks from 0 as the authors' code does (with ranks from 1, as in the paper's formula,
       ``alpha=1`` would not revise any logit);
-    * moves the smallest distance of the tail to 1 before the fit, as libmr does, and has
-      :math:`F_k(d_k) = 0` for :math:`d_k \le 0`;
+    * moves the smallest distance of the tail to 1 before the fit, as libmr does since 2016 (the
+      copy in the authors' code moves it to 10,000), and has :math:`F_k(d_k) = 0` for
+      :math:`d_k \le 0`;
     * uses all correct images of a class with fewer than `tail`; a class without two distinct
       distances does not get a Weibull, and its logit is never revised.
 
@@ -146,11 +147,8 @@ class OpenMax:
     info = record("openmax")
 
     def __init__(self, tail: int = 20, alpha: int | None = None, distance: str = "euclidean"):
-        for name, value, least in (("tail", tail, 2), ("alpha", 1 if alpha is None else alpha, 1)):
-            if not (isinstance(value, Integral) and value >= least):
-                raise ValueError(f"{name}: a whole number, at least {least}, got {value!r}")
-        self.tail = tail
-        self.alpha = alpha
+        self.tail = whole_number("tail", tail, least=2)
+        self.alpha = None if alpha is None else whole_number("alpha", alpha)
         self.distance = known_name("distance", distance, _DISTANCES)
         self.fitted: dict[str, np.ndarray] = {}
 
@@ -306,26 +304,35 @@ def _leading(values: np.ndarray, count: int) -> np.ndarray:
 
 @register
 class OpenMaxScore:
-    """One minus OpenMax's probability of "unknown"; in [0, 1].
+    """Log odds of a known class by OpenMax, log((1 − p) / p) for a probability p of "unknown".
+
+    With many classes, p itself is rounded to 1 for most images.
 
     Parameters
     ----------
-    tail, alpha, distance
-        As in `helpers.scores.openmax.OpenMax`.
+    tail, distance
+        As in `helpers.scores.openmax.OpenMax`, with the values of the authors' code.
+    alpha : int
+        Number of largest logits that are revised; with fewer classes, all are.
     """
 
     info = OpenMax.info
 
-    def __init__(self, tail: int = 20, alpha: int | None = None, distance: str = "euclidean"):
+    def __init__(self, tail: int = 20, alpha: int = 10, distance: str = "euclidean_cosine"):
+        self.alpha = alpha
         self.openmax = OpenMax(tail, alpha, distance)
 
     def fit(self, train_outputs, head) -> OpenMaxScore:
         """Fit on the correctly classified training images, and return itself."""
+        self.openmax.alpha = min(self.alpha, train_outputs.num_classes)
         self.openmax.fit(train_outputs.logits, train_outputs.labels)
         return self
 
     def score_samples(self, outputs) -> np.ndarray:
-        """Return 1 − P(unknown) of each image, float64 [N]."""
-        return in_blocks(
-            outputs, lambda block: 1.0 - self.openmax.probabilities(block.logits)[:, -1]
-        )
+        """Return the log odds of each image, float64 [N]."""
+
+        def log_odds(block) -> np.ndarray:
+            revised = self.openmax.revised_logits(block.logits)
+            return log_sum_exp(revised[:, :-1]) - revised[:, -1]
+
+        return in_blocks(outputs, log_odds)

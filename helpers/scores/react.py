@@ -14,8 +14,8 @@ class ReAct(BlockwiseScore):
     """Energy of the logits for features clipped from above.
 
     The threshold is a percentile of all features of all training images; negative features stay.
-    Source: Sun et al. 2021, with their 90th percentile, which their code computes on held-out
-    images.
+    Source: Sun et al. 2021, whose code computes it on test images.  They choose it for each network
+    on Gaussian noise; 90 is their usual value, and on DenseNets 95 to 99 is much better.
 
     Parameters
     ----------

@@ -70,7 +70,7 @@ def augmented_probabilities(
     does not change.  Several networks are an ensemble; dropout is off.  `view` are arguments of
     ``images.in_order``.
 
-    The authors' code changes pixels after their normalisation, with an unknown probability of grey.
+    The authors' code changes pixels after their normalisation.
     """
     import torch
     from torchvision.transforms import v2

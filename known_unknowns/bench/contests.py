@@ -227,13 +227,12 @@ def contest(
             if part != "train"
         }
         for name in [*entries, *others]:
-            score = entries.get(name) or scores.create_as_published(name, pack.id_set)
-            rows += _rows(name, score, pack, weights)
+            rows += _rows(name, entries.get(name, name), pack, weights)
     return Contest(pd.DataFrame(rows), tuple(entries))
 
 
 def _rows(
-    name: str, score: Score, pack: FeaturePack, weights: Mapping[str, np.ndarray]
+    name: str, score: Score | str, pack: FeaturePack, weights: Mapping[str, np.ndarray]
 ) -> list[dict]:
     """Return the rows of `Contest.numbers` of a score on a pack."""
     try:
@@ -288,8 +287,13 @@ feature pack has
     return contest({new.info.name: new}, given, **options)
 
 
-def values_on(pack: FeaturePack, score: Score) -> dict[str, np.ndarray]:
-    """Return the scores of a pack's images by place, after a fit to its training images."""
+def values_on(pack: FeaturePack, score: Score | str) -> dict[str, np.ndarray]:
+    """Return the scores of a pack's images by place, after a fit to its training images.
+
+    A name is a score with its authors' hyper-parameters.
+    """
+    if isinstance(score, str):
+        score = scores.create_as_published(score, pack.id_set, len(pack.train))
     if score.info.fits:
         score.fit(pack.train, pack.head)
     return {

@@ -1,6 +1,6 @@
 """The claims of *Evaluating Uncertainty Calibration for Open-Set Recognition* (Lyu et al. 2022).
 
-OpenMax is tested with the tail at which it rejects as many held-out images as the threshold, if a
+OpenMax is tested with the tail at which it rejects about as many held-out images as the threshold, if a
 results table has this variant.  With a tail that rejects almost nothing, a difference is no effect
 of OpenMax.
 

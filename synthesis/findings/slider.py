@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from IPython.display import HTML
 
-from helpers import metrics, scores
+from helpers import metrics
 from helpers.tables.figures.style import method_styles
 from known_unknowns.bench import FeaturePack, values_on
 from synthesis import front
@@ -19,7 +19,7 @@ POSITIONS = range(50, 101)
 
 def accepted(pack: FeaturePack, score: str) -> dict[str, list[int]]:
     """Return the share of each kind of error that a score accepts at each position, in per cent."""
-    values = values_on(pack, scores.create_as_published(score, pack.id_set))
+    values = values_on(pack, score)
     test = values.pop("test")
     correct = pack.test.correct
     kept = [metrics.rejection_threshold(test[correct], keep=each / 100) for each in POSITIONS]

@@ -7,12 +7,14 @@ from multiprocessing import get_context
 import numpy as np
 import pytest
 
+from helpers import data
 from helpers.data import class_lists, wordnet
 from helpers.data.hypernyms import Hypernyms
 from helpers.data.wordnet_rules import keywords
 from tests.mistakes import beside
 
 KEYWORDS = beside(__file__, "keywords.yaml")
+UNRELATED = beside(__file__, "unrelated.yaml")
 
 
 def test_several_threads_can_read_wordnet():
@@ -31,6 +33,15 @@ def test_class_lists_have_their_number_of_distinct_names():
     for name, size in (("caltech256", 256), ("food101", 101), ("lsun", 10), ("places365", 365)):
         names = class_lists.names_of(name)
         assert len(names) == len(set(names)) == size
+
+
+@pytest.mark.parametrize("id_set", UNRELATED)
+def test_each_data_set_was_compared_with_the_classes_of_an_id_set(id_set):
+    """Every pack in the data folder may become a set of unknown images."""
+    cards = {card.name for card in data.cards() if not (card.slice_of or card.streamed)}
+    shared = {*class_lists.shared_classes(id_set)}
+    assert not shared & {*UNRELATED[id_set]}
+    assert cards - shared == {*UNRELATED[id_set]}
 
 
 def test_all_classes_of_imagenet_are_nouns():

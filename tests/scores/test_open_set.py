@@ -7,7 +7,7 @@ from scipy.stats import weibull_min
 
 from helpers.metrics import rejection_threshold
 from helpers.outputs import Outputs
-from helpers.scores import calibration, openmax, openset
+from helpers.scores import calibration, create, openmax, openset
 from helpers.scores.calibration import confidences, fit_temperature, softmax
 from helpers.scores.openmax import OpenMax
 from helpers.scores.weibull import fit_weibull
@@ -206,3 +206,21 @@ def test_a_mean_of_probabilities_is_scaled_by_its_logarithms():
         assert np.allclose(scaled.probabilities, power / power.sum(), atol=1e-6)
         assert scaled.members is None
         assert scaled.labels.tolist() == [1]
+
+
+@pytest.mark.parametrize("classes", [3, 100])
+def test_the_score_is_the_log_odds_even_where_the_probability_is_rounded(classes):
+    """With the authors' settings, as far as there are so many classes."""
+    rng = np.random.default_rng(0)
+    labels = np.arange(2000) % classes
+    logits = 3 * rng.standard_normal((2000, classes)) + 9 * np.eye(classes)[labels]
+    outputs = Outputs(logits, np.zeros((2000, 1)), labels)
+    score = create("openmax").fit(outputs, None)
+    rule = score.openmax
+    assert (rule.tail, rule.alpha, rule.distance) == (20, min(10, classes), "euclidean_cosine")
+    values = score.score_samples(outputs)
+    assert len(np.unique(values)) > 0.99 * len(values)
+    unknown = rule.probabilities(logits)[:, -1]
+    between = (unknown > 1e-6) & (unknown < 1 - 1e-6)
+    expected = np.log(1 / unknown[between] - 1)
+    np.testing.assert_allclose(values[between], expected, rtol=1e-6, atol=1e-6)

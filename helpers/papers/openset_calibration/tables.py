@@ -9,7 +9,7 @@ from helpers.tables.table import Table, categories, numbers
 
 TEXTS = content_of(__file__, "tables")
 OPENMAX = "open-set + OpenMax"
-#: The variant in which OpenMax rejects as many held-out images as the threshold.
+#: The variant in which OpenMax rejects about as many held-out images as the threshold.
 MATCHED = "matched tail"
 
 

@@ -163,13 +163,9 @@ def outputs(
     variants = {}
     for seed, trained in models.trials.items():
         split = roles[seed]
-        by_number = {trial.number: trial for trial in trained}
         if number is not None:
-            variants[seed, "primary"] = ask(algorithm, [by_number[number]], split)
-        for size in parameters.ensemble_sizes:
-            if size <= len(best):
-                members = [by_number[index] for index in best[:size]]
-                variants[seed, f"ensemble of {size}"] = ask(algorithm, members, split)
+            chosen = [trial for trial in trained if trial.number == number]
+            variants[seed, "primary"] = ask(algorithm, chosen, split)
         finite = [trial for trial in trained if not trial.diverged]
         if len(finite) > 1:
             variants[seed, "ensemble"] = ask(algorithm, finite, split)

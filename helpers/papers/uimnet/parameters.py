@@ -68,8 +68,6 @@ class Parameters(parameters.Parameters):
     trial_draws: Annotated[str, one_of("draws", search.DRAWS)] = "names"
     spectral: Annotated[list[Form], Field(min_length=1)]
     trials: Repeats  # with the defaults; also the networks of an ensemble
-    # of the best trials, in addition to the ensemble of all trials
-    ensemble_sizes: list[Annotated[int, Field(ge=2)]] = Field(default_factory=list)
     runs: Repeats  # data seeds, which decide which images are held out
     measures: list[Annotated[str, AfterValidator(checked)]]
     score_arguments: dict[Score, Changes]

@@ -13,6 +13,7 @@ from helpers.papers.uimnet import experiment, trials
 from helpers.papers.uimnet.roles import DomainSplit
 from helpers.papers.uimnet.trials import Trial, algorithm_of, train_trials, validation_nll
 from helpers.scores import base
+from helpers.scores.calibration import scale_outputs
 from helpers.scores.base import BlockwiseScore
 from helpers.scores.info import Info
 from tests.papers import toys
@@ -62,13 +63,6 @@ def test_every_algorithm_has_its_rows_and_what_fails_has_a_reason(rows):
     assert "erm/native" in set(table[table["variant"] == "ensemble"]["method"])
 
 
-def test_an_ensemble_of_the_best_trials(rows):
-    table = rows(measures=["msp"], ensemble_sizes=[2, 3])
-    values = table.pivot_table("value", ["method", "metric", "calibration"], "variant")
-    assert values["ensemble of 2"].to_numpy() == pytest.approx(values["ensemble"], nan_ok=True)
-    assert "ensemble of 3" not in values  # of two trials
-
-
 def test_numbers_by_hand(split, rows):
     odin = {"epsilon": 0.05}
     given = {"spectral": ["none", "weights"], "score_arguments": {"odin": odin}}
@@ -80,7 +74,17 @@ def test_numbers_by_hand(split, rows):
     outputs = experiment.ask(ERM, [trained[int(np.argmin(likelihoods))]], split)
     sets = outputs.sets
     test = outputs.sets["test"]
-    table = table.query("calibration == 'before' and backbone == 'tiny'")
+    table = table[table["backbone"] == "tiny"]
+    after = table.query("calibration == 'after'").set_index(["method", "metric"])["value"]
+    cooled = [scale_outputs(sets[name], outputs.temperature) for name in experiment.SETS]
+    assert outputs.temperature != 1
+    nll = metrics.nll(cooled[1].probabilities, test.labels)
+    assert after["erm", "nll"] == pytest.approx(nll, rel=1e-5)
+    held, known, unknown = (each.probabilities.max(axis=1) for each in cooled)
+    assert after["erm/msp", "auroc"] == pytest.approx(metrics.auroc(known, unknown))
+    threshold = metrics.rejection_threshold(held, keep=0.95)
+    assert after["erm/msp", "in_as_in"] == pytest.approx((known >= threshold).mean())
+    table = table.query("calibration == 'before'")
     values = table.set_index(["method", "metric"])["value"]
     assert values["erm", "accuracy"] == test.correct.mean()
     nll = metrics.nll(test.probabilities, test.labels)
