@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 import scipy.sparse
@@ -107,7 +107,7 @@ def create_as_published(name: str, data_set: str, images: int) -> Score:
     50
     """
     title = _TITLES.get(data_set, "")
-    offered = dict(create(name).info.settings.get(title, {}))
+    offered: dict[str, Any] = dict(create(name).info.settings.get(title, {}))
     if "k" in offered and "bank" not in offered:
         offered["k"] = max(1, round(offered["k"] * images / _TRAINING_IMAGES[title]))
     return create(name, offered=offered)

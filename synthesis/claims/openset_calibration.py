@@ -1,8 +1,8 @@
 """The claims of *Evaluating Uncertainty Calibration for Open-Set Recognition* (Lyu et al. 2022).
 
-OpenMax is tested with the tail at which it rejects about as many held-out images as the threshold, if a
-results table has this variant.  With a tail that rejects almost nothing, a difference is no effect
-of OpenMax.
+OpenMax is tested with the tail at which it rejects about as many held-out images as the threshold,
+if a results table has this variant.  With a tail that rejects almost nothing, a difference is no
+effect of OpenMax.
 
 The margins are this project's: the paper says "close" and "gap" and gives no number.
 """

@@ -3,11 +3,16 @@
 `make test` gives the folder of the build; without it, this is skipped.
 """
 
+import re
+
+import nbformat
 import pandas as pd
 import pytest
 
 from helpers.papers import PAPERS
 from synthesis.agreement import FILE
+from synthesis.claims import load_claims
+from synthesis.ledger import with_committed
 from tests.mistakes import beside
 
 #: The share of all compared numbers that miss; 5 % miss by chance.
@@ -18,11 +23,17 @@ EXPECTED = beside(__file__, "exceptions.yaml")
 
 
 @pytest.fixture
-def build(pytestconfig):
-    """Return the compared numbers of each chapter of the executed book."""
+def executed(pytestconfig):
+    """Return the folder of the executed book."""
     if not (folder := pytestconfig.getoption("executed")):
         pytest.skip("no book given: --executed runs/mini")
-    files = sorted((pytestconfig.rootpath / folder).glob(f"*/{FILE}"))
+    return pytestconfig.rootpath / folder
+
+
+@pytest.fixture
+def build(executed):
+    """Return the compared numbers of each chapter of the executed book."""
+    files = sorted(executed.glob(f"*/{FILE}"))
     return {file.parent.name: pd.read_parquet(file) for file in files}
 
 
@@ -44,3 +55,16 @@ def test_scores_without_a_fit_agree_on_nine_of_ten_numbers(build):
     compared = build["human_centric"]
     unfitted = compared["method"].isin(["network", "msp", "energy", "gradnorm"])
     assert compared[unfitted]["agrees"].mean() >= 0.9
+
+
+@pytest.mark.parametrize("chapter", ["uimnet", "unknown_detection"])
+def test_a_page_shows_the_verdicts_of_the_ledger(executed, chapter):
+    """It judges the committed table itself; a part of its rows may give other verdicts."""
+    notebook = nbformat.read(executed / chapter / "figures.ipynb", 4)
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    text = "\n".join(output.get("data", {}).get("text/markdown", "") for output in outputs)
+    shown = dict(re.findall(r"^\* \*(.+?)\* \*\*(.+?)\*\*", text, re.MULTILINE))
+    ledger = with_committed({}, ["small"]).query("paper == @chapter and tier == 'small'")
+    texts = {claim.id: claim.text for claim in load_claims(chapter).claims}
+    expected = dict(zip(ledger["claim"].map(texts), ledger["verdict"].map(str), strict=True))
+    assert shown == expected

@@ -13,8 +13,8 @@ from helpers.papers.uimnet import experiment, trials
 from helpers.papers.uimnet.roles import DomainSplit
 from helpers.papers.uimnet.trials import Trial, algorithm_of, train_trials, validation_nll
 from helpers.scores import base
-from helpers.scores.calibration import scale_outputs
 from helpers.scores.base import BlockwiseScore
+from helpers.scores.calibration import scale_outputs
 from helpers.scores.info import Info
 from tests.papers import toys
 
