@@ -16,8 +16,12 @@ if TYPE_CHECKING:
     from helpers.networks.model import Model
     from helpers.outputs import Head, Outputs
 
-_TITLES = {"cifar10": "CIFAR-10", "cifar100": "CIFAR-100", "imagenet": "ImageNet"}
-_TRAINING_IMAGES = {"CIFAR-10": 50_000, "CIFAR-100": 50_000, "ImageNet": 1_281_167}
+# titles of the records' settings, and numbers of training images
+_PUBLISHED = {
+    "cifar10": ("CIFAR-10", 50_000),
+    "cifar100": ("CIFAR-100", 50_000),
+    "imagenet": ("ImageNet", 1_281_167),
+}
 _REGISTRY: dict[str, type[Score]] = {}
 #: Rows of a block of products.
 _ROWS = 256
@@ -106,10 +110,10 @@ def create_as_published(name: str, data_set: str, images: int) -> Score:
     >>> create_as_published("knn", "digits", 5000).k
     50
     """
-    title = _TITLES.get(data_set, "")
+    title, whole = _PUBLISHED.get(data_set, ("", 1))
     offered: dict[str, Any] = dict(create(name).info.settings.get(title, {}))
     if "k" in offered and "bank" not in offered:
-        offered["k"] = max(1, round(offered["k"] * images / _TRAINING_IMAGES[title]))
+        offered["k"] = max(1, round(offered["k"] * images / whole))
     return create(name, offered=offered)
 
 

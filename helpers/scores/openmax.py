@@ -331,7 +331,7 @@ class OpenMaxScore:
     def score_samples(self, outputs) -> np.ndarray:
         """Return the log odds of each image, float64 [N]."""
 
-        def log_odds(block) -> np.ndarray:
+        def log_odds(block):
             revised = self.openmax.revised_logits(block.logits)
             return log_sum_exp(revised[:, :-1]) - revised[:, -1]
 

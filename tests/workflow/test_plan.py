@@ -211,10 +211,11 @@ def test_each_job_requests_more_hours_than_it_needs_and_at_most_a_day(tier):
 @pytest.mark.parametrize("paper", ["openset_calibration", "uimnet", "unknown_detection"])
 def test_the_estimated_hours_of_small_networks_cover_each_measured_training(paper):
     files = [*ROOT.glob(f"results/small/networks/{paper}/*.safetensors")]
-    seconds = [checkpoints.load(file)[1]["seconds"] for file in files]
-    step = plan.Step(f"{paper}/network/a", "", {}, settings={"tier": "small"})
     assert len(files) >= 10
-    assert max(seconds) / 3600 <= plan.needs_of(step)["hours"]
+    for file in files:
+        step = plan.Step(f"{paper}/network/{file.stem}", "", {}, settings={"tier": "small"})
+        seconds = checkpoints.load(file)[1]["seconds"]
+        assert seconds / 3600 <= plan.needs_of(step)["hours"]
 
 
 def test_the_overview_adds_up_jobs_and_hours():

@@ -70,10 +70,13 @@ def write_images(parameters: Parameters, roles: Benchmark, folder: Path) -> None
 
 
 def write_network(parameters: Parameters, roles: Benchmark, model: Model, path: Path) -> None:
-    """Write the outputs of a network, and of further methods on it, for each image."""
+    """Write the outputs of a network, and of further methods on it, for each listed image."""
+    available = sets(roles, aside=not model.passes)
+    listed = pq.read_schema(path.with_name(IMAGES)).metadata[_INFORMATION]
     shown = {
-        name: images if name in KNOWN else images.unknown()
-        for name, images in sets(roles, aside=not model.passes).items()
+        name: available[name] if name in KNOWN else available[name].unknown()
+        for name in json.loads(listed)["sets"]
+        if name in available
     }
     outputs = [model.outputs(images) for images in shown.values()]
     if model.passes:
@@ -115,15 +118,14 @@ def answers(folder: Path, method: str, run: int = 0, without: str = "") -> dict[
     else:
         files = [folder / f"{run}-{training}.parquet"]
     tables = [pq.read_table(file) for file in files]
-    extra = {*FURTHER, "openmax" + _UNKNOWN, "openmax" + _CORRECT}
-    classes = [name for name in tables[0].column_names if name not in extra]
+    first = tables[0]
+    classes = [field.name for field in first.schema if pa.types.is_float16(field.type)]
     probabilities = np.mean([softmax(_matrix(table, classes)) for table in tables], axis=0)
     listed = listed[: len(probabilities)]
     known = listed["set"].isin(KNOWN).to_numpy()
     labels = np.array(classes)[probabilities.argmax(axis=1)]
     correct = known & (labels == listed["class"].to_numpy())
     confidence = probabilities.max(axis=1)
-    (first, *_) = tables
     if method == "openmax":
         confidence = 1 - first[method + _UNKNOWN].to_numpy().astype(np.float64)
         correct = first[method + _CORRECT].to_numpy()
@@ -144,12 +146,10 @@ def _digests(images) -> list[str]:
 
 def _write(columns: Mapping, path: Path, information: Mapping) -> None:
     """Write columns as parquet, with their origin as JSON in the metadata."""
-    table = pa.table(dict(columns))
-    about = {_INFORMATION: json.dumps(information)}
+    table = pa.table(dict(columns), metadata={_INFORMATION: json.dumps(information)})
     numbers = [f.name for f in table.schema if pa.types.is_floating(f.type)]
     others = [name for name in table.column_names if name not in numbers]
     encoded = dict.fromkeys(numbers, "BYTE_STREAM_SPLIT")
     options = {"use_dictionary": others, "column_encoding": encoded} if numbers else {}
     with atomic_path(path) as temporary:
-        table = table.replace_schema_metadata(about)
         pq.write_table(table, temporary, **options, **_COMPRESSED)

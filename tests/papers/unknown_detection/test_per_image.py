@@ -88,7 +88,8 @@ def test_a_new_file_has_the_answers_of_its_network(roles, tmp_path, monkeypatch)
     monkeypatch.setattr(per_image.data, "load", lambda name, split: toys.images(6, 9, name))
     model = detectors.train_method(PARAMETERS, roles, "baseline", 0)
     per_image.write_images(PARAMETERS, roles, tmp_path)
-    per_image.write_network(PARAMETERS, roles, model, tmp_path / "0-baseline.parquet")
+    other_order = replace(roles, far=dict(reversed(roles.far.items())))
+    per_image.write_network(PARAMETERS, other_order, model, tmp_path / "0-baseline.parquet")
     listed = pq.read_table(tmp_path / "images.parquet").to_pandas()
     assert listed["set"].unique().tolist() == ["test", "near", "mazes", "plaid", "validation"]
     assert listed["sha256"].str.len().eq(16).all()
@@ -98,7 +99,7 @@ def test_a_new_file_has_the_answers_of_its_network(roles, tmp_path, monkeypatch)
         read = per_image.answers(tmp_path, method, 0)
         for name in ("test", "near", "mazes", "plaid"):
             expected = detector.answer(roles.test_sets[name])
-            np.testing.assert_allclose(read[name].confidence, expected.confidence, atol=2e-3)
+            np.testing.assert_allclose(read[name].confidence, expected.confidence, atol=5e-3)
             np.testing.assert_array_equal(read[name].correct, expected.correct)
 
 
