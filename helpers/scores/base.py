@@ -111,7 +111,7 @@ def create_as_published(name: str, data_set: str, images: int) -> Score:
     50
     """
     title, whole = _PUBLISHED.get(data_set, ("", 1))
-    offered: dict[str, Any] = dict(create(name).info.settings.get(title, {}))
+    offered: Any = dict(create(name).info.settings.get(title, {}))
     if "k" in offered and "bank" not in offered:
         offered["k"] = max(1, round(offered["k"] * images / whole))
     return create(name, offered=offered)

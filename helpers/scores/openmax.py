@@ -319,7 +319,7 @@ class OpenMaxScore:
     info = OpenMax.info
 
     def __init__(self, tail: int = 20, alpha: int = 10, distance: str = "euclidean_cosine"):
-        self.alpha = alpha
+        self.alpha = whole_number("alpha", alpha)
         self.openmax = OpenMax(tail, alpha, distance)
 
     def fit(self, train_outputs, head) -> OpenMaxScore:

@@ -72,10 +72,10 @@ def write_images(parameters: Parameters, roles: Benchmark, folder: Path) -> None
 def write_network(parameters: Parameters, roles: Benchmark, model: Model, path: Path) -> None:
     """Write the outputs of a network, and of further methods on it, for each listed image."""
     available = sets(roles, aside=not model.passes)
-    listed = pq.read_schema(path.with_name(IMAGES)).metadata[_INFORMATION]
+    listed = json.loads(pq.read_schema(path.with_name(IMAGES)).metadata[_INFORMATION])
     shown = {
         name: available[name] if name in KNOWN else available[name].unknown()
-        for name in json.loads(listed)["sets"]
+        for name in listed["sets"]
         if name in available
     }
     outputs = [model.outputs(images) for images in shown.values()]
@@ -131,8 +131,10 @@ def answers(folder: Path, method: str, run: int = 0, without: str = "") -> dict[
         correct = first[method + _CORRECT].to_numpy()
     elif method in FURTHER:
         confidence = first[method].to_numpy().astype(np.float64)
-    groups = listed.groupby("set", sort=False).indices
-    return {name: Answer(confidence[rows], correct[rows]) for name, rows in groups.items()}
+    return {
+        name: Answer(confidence[rows], correct[rows])
+        for name, rows in listed.groupby("set", sort=False).indices.items()
+    }
 
 
 def _matrix(table: pa.Table, names: list[str]) -> np.ndarray:
