@@ -86,6 +86,16 @@ def test_intervals_leave_out_zero_in_one_of_twenty_cases_where_nothing_differs(r
     assert np.mean(decided) == pytest.approx(0.05, abs=0.025)
 
 
+def test_a_second_run_after_an_undecided_first_one_rarely_supports_by_chance():
+    """Nothing differs; a claim that the first run leaves open is judged again with the second."""
+    generator, supported = np.random.default_rng(0), []
+    for _ in range(300):
+        a, b = generator.standard_normal(2), generator.standard_normal(5)
+        looks = (judged(numbers(a[:runs], b)).verdict for runs in (1, 2))
+        supported.append(Verdict.SUPPORTED in looks)
+    assert np.mean(supported) == pytest.approx(0.024, abs=0.02)
+
+
 def ensemble(members, without):
     """Rows of an ensemble a of the runs of b, and of a without each run."""
     table = numbers([members], FIVE)
