@@ -17,8 +17,8 @@ class GaussianMixture(BlockwiseScore):
     computed from the outputs given to `fit`, which are held-out images in the paper. One of the
     measures in Belghazi and Lopez-Paz 2021, with the ridge of their code, which omits the minus
     sign; it divides a covariance by n - 1, and this class by n.  A class of n images varies in at
-    most min(n, D) directions.  Only these are stored, so
-    it needs as much memory as the features in double precision.
+    most min(n, D) directions.  Only these are stored, so it needs as much memory as the features in
+    double precision.
 
     Parameters
     ----------

@@ -322,5 +322,6 @@ def test_the_table_of_arguments_is_what_each_objective_takes(name):
 def test_the_defaults_are_the_stated_ones(name):
     """Recipes leave them out: other defaults would change what a finished network stands for."""
     signature = inspect.signature(type(objectives.create(name)))
-    defaults = {name: parameter.default for name, parameter in signature.parameters.items()}
+    parameters = signature.parameters.items()
+    defaults = {argument: parameter.default for argument, parameter in parameters}
     assert defaults == BY_HAND["stated"].get(name, {})

@@ -85,15 +85,17 @@ def shared_classes(data_set: str) -> dict[str, str]:
     """Return the data sets with classes of an ID set, and these classes; empty if unchecked.
 
     For CIFAR-100 this includes the data sets that *Unsupervised Evaluation of Out-of-distribution
-    Detection* lists, as ``gbench_NAME``.
+    Detection* lists, as ``gbench_NAME``.  A slice of an ID set has the list of the whole set.
 
     Examples
     --------
-    >>> shared_classes("cifar10")["pacs_photo"]
-    'dog, horse'
+    >>> shared_classes("cifar10")["pacs_photo"], shared_classes("cifar10_mini")["pacs_photo"]
+    ('dog, horse', 'dog, horse')
     """
-    rows = _rows("shared_classes.csv")
-    return {row["set"]: row["shared"] for row in rows if row["id_set"] == data_set}
+    whole = data_set.removesuffix("_mini")
+    return {
+        row["set"]: row["shared"] for row in _rows("shared_classes.csv") if row["id_set"] == whole
+    }
 
 
 def _lines(file: str) -> tuple[str, ...]:

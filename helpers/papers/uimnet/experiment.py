@@ -97,8 +97,7 @@ class Choice:
     held_out: Mapping[int, int]  # number of validation images of each data seed
     likelihoods: pd.DataFrame  # NLL of these images [data seeds, trials]; NaN if a trial diverged
     number: int | None  # of the chosen trial; None if all diverged
-    # by data seed: "primary" (the chosen trial), "ensemble" if several trials did not diverge, and
-    # "ensemble of 3" for the best three trials
+    # by data seed: "primary" (the chosen trial), and "ensemble" if several trials did not diverge
     variants: Mapping[tuple[int, str], DomainOutputs]
 
 
@@ -158,8 +157,7 @@ def outputs(
         for seed, trained in models.trials.items()
     }
     likelihoods = pd.DataFrame.from_dict(nll, orient="index")
-    best = trials.ranked_trials(likelihoods)
-    number = best[0] if best else None
+    number = next(iter(trials.ranked_trials(likelihoods)), None)
     variants = {}
     for seed, trained in models.trials.items():
         split = roles[seed]
