@@ -38,8 +38,10 @@ class LabelledShare(NamedTuple):
     worth: float
 
 
-def labelled_share(happened, predictor, labelled, *, confidence: float = 0.95) -> LabelledShare:
+def labelled_share(happened, predictor, labelled) -> LabelledShare:
     r"""Return the share of images for which something is true, from labels of a random subset.
+
+    The interval is for 95 %.
 
     With the labels y, a predictor f of all images and the slope λ of y on f, the estimate is
 
@@ -73,22 +75,19 @@ def labelled_share(happened, predictor, labelled, *, confidence: float = 0.95) -
     count = len(values)
     spread = values.var()
     if not spread or not drawn.var():
-        return LabelledShare(
-            values.mean(), *beta_interval(values.sum(), count, confidence), float(count)
-        )
+        return LabelledShare(values.mean(), *beta_interval(values.sum(), count, 0.95), float(count))
     slope = np.cov(values, drawn)[0, 1] / drawn.var(ddof=1)
     value = values.mean() + slope * (predictor.mean() - drawn.mean())
     left = (values - slope * drawn).var() / spread
     unexplained = (left * count + _UNEXPLAINED) / count
     unexplained += slope**2 * predictor.var() / len(predictor) * count / spread
     worth = count / min(1.0, unexplained)
-    tail = (1 + open_share("confidence", confidence)) / 2
-    effective = worth * (ndtri(tail) / stdtrit(count - 1, tail)) ** 2
+    effective = worth * (ndtri(0.975) / stdtrit(count - 1, 0.975)) ** 2
     if worth == count:  # then the exact interval needs no correction
         value = values.mean()
         effective = count
     value = float(np.clip(value, 0, 1))
-    return LabelledShare(value, *beta_interval(value * effective, effective, confidence), worth)
+    return LabelledShare(value, *beta_interval(value * effective, effective, 0.95), worth)
 
 
 def evidence(events, trials, null, others, starts) -> np.ndarray:

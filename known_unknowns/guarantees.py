@@ -11,6 +11,7 @@ from scipy.special import bdtr, betainc, betaincinv, ndtri, stdtrit
 
 from helpers.checks import float_array, open_share, whole_number
 from helpers.metrics.inputs import correct_array
+from helpers.metrics.ranking import last_of_ties, rounded_up
 
 #: Ratio, number and largest value of the risks that replace a risk that cannot be guaranteed.
 RATIO = 1.25
@@ -287,7 +288,7 @@ def average_threshold(scores, correct, *, risk: float, groups=None) -> float | N
     order = _order(scores, correct)
     ranked = scores[order]
     size = len(scores) / independent_draws(len(scores), groups)
-    ends = np.append(ranked[:-1] > ranked[1:], True)
+    ends = last_of_ties(ranked)
     errors = np.cumsum(~correct[order])
     kept = np.flatnonzero(ends & (size + errors <= risk * np.arange(1, len(ranked) + 1)))
     return ranked[kept[-1]] if len(kept) else None
@@ -338,7 +339,7 @@ def _rank_rejected(images: int, coverage: float) -> int:
     # rounded, so that 0.1 of 10 is 1 although 1 - 0.9 is below 0.1
     rank = int(np.floor(np.round((images + 1) * rejected, 9)))
     if not rank:
-        needed = int(np.ceil(np.round(1 / rejected, 9))) - 1
+        needed = rounded_up(1 / rejected) - 1
         raise ValueError(
             f"scores: at least {needed} images expected for a guaranteed coverage of "
             f"{coverage:g}, got {images}; bring more, or set a smaller coverage"
@@ -359,7 +360,7 @@ def _upper_bound(successes, total, tail: float):
 def _run_length(risk: float, confidence: float) -> int:
     """Return how many images without error show that the risk is at most `risk`."""
     count = np.log1p(-open_share("confidence", confidence)) / np.log1p(-open_share("risk", risk))
-    return max(1, int(np.ceil(np.round(count, 9))))
+    return max(1, rounded_up(count))
 
 
 def _p_values(wrong: np.ndarray, groups: np.ndarray, risk: float) -> np.ndarray:
@@ -422,7 +423,7 @@ def _count_accepted(
     `p_values` are of the hypotheses that the risk down to each rank is too large.
     """
     total = len(scores)
-    ends = np.append(scores[:-1] > scores[1:], True)
+    ends = last_of_ties(scores)
     moved = np.maximum(starts, ends.argmax() + 1)
     tested = np.union1d(np.flatnonzero(ends), moved - 1)
     untested = np.ones(total, bool)

@@ -229,34 +229,45 @@ def measured(line, effect: Effect) -> str:
     """
     words = effect.words
     plain = f"{MINUS}{{size}}" in words.below
-    sign = -1 if line.effect < 0 and not plain else 1
-    text, opposite = (words.above, words.below)[::sign]
-    usual = f".{words.digits}f"
+    turned = line.effect < 0 and not plain
+    sign = -1 if turned else 1
+    text, opposite = words.above, words.below
+    if turned:
+        text, opposite = opposite, text
 
-    def in_unit(value: float, pattern: str = usual) -> str:
-        return number(words.factor * sign * value + 0.0, pattern)
+    def in_unit(value: float, pattern: str = f".{words.digits}f") -> str:
+        return number(words.factor * value + 0.0, pattern)
 
-    def interval(low: float, high: float, pattern: str = usual) -> str:
-        low, high = (low, high)[::sign]
-        return "" if np.isnan(low) else f" [{in_unit(low, pattern)}, {in_unit(high, pattern)}]"
+    def shown(sign: int, value: float, ends: Sequence[float | None], unit: str = "") -> str:
+        """Return a number with its interval, if it has one; the sign -1 turns both."""
+        known = [end for end in ends if end is not None and not np.isnan(end)]
+        bounds = [in_unit(sign * end) for end in known[::sign]]
+        interval = f" [{', '.join(bounds)}]" if bounds else ""
+        return f"{in_unit(sign * value)}{unit}{interval}"
 
-    size = f"{in_unit(line.effect)}{words.unit}{interval(line.low, line.high)}"
-    relation = line.relation if sign > 0 else _TURNED[line.relation]
+    size = shown(sign, line.effect, (line.low, line.high), words.unit)
+    relation = _TURNED[line.relation] if turned else line.relation
     seconds = []
-    signed = f"+{usual}"
     for each in line.second:
-        bounds = "" if each.low is None else interval(each.low, each.high, signed)
-        seconds.append(f"by the {each.name} {in_unit(each.size, signed)}{bounds}")
+        ends = (each.low, each.high) if len(line.second) <= 2 else ()
+        if sign * each.size < 0 and not plain:
+            other = opposite.format(size=shown(-sign, each.size, ends, words.unit))
+            seconds.append(f"by the {each.name}, {other}")
+        else:
+            seconds.append(f"by the {each.name} {shown(sign, each.size, ends)}")
     printed = ""
     if sign * line.printed < 0 and not plain:
-        printed = f", {opposite.format(size=in_unit(line.printed)[1:] + words.unit)}"
+        printed = f", {opposite.format(size=in_unit(abs(line.printed)) + words.unit)}"
     elif not np.isnan(line.printed):
-        printed = f" {in_unit(line.printed)}"
+        printed = f" {in_unit(sign * line.printed)}"
+    needs = ""
+    if line.margin or plain:
+        needs = f"{_NEEDS[relation]} {number(words.factor * sign * line.margin, 'g')}"
     return render(
         "measured.md",
         line=line,
         text=text.format(size=size),
         seconds=seconds,
-        needs=f"{_NEEDS[relation]} {in_unit(line.margin, 'g')}" if line.margin or plain else "",
+        needs=needs,
         printed=printed,
     )

@@ -15,6 +15,12 @@ from helpers.labelfree.evaluators import EVALUATORS, TAUS, gscores
 from helpers.labelfree.frechet import feature_moments, frechet_distance
 from helpers.labelfree.gaussian_mixture import Mixture, fit_mixture, mixture_parts
 from helpers.labelfree.mixtures import counts_at_share, counts_in_ratio, draw_places
-from helpers.labelfree.regression import Estimate, Regression, fit_regression
+from helpers.labelfree.regression import Estimate, Regression, fit_regression, jackknife_ends
 from helpers.labelfree.splits import Parts, SortedScores, density_parts, two_means
-from helpers.labelfree.truths import METRICS, PREDICTED, confidence_metrics, true_metrics
+from helpers.labelfree.truths import (
+    METRICS,
+    PREDICTED,
+    confidence_metrics,
+    stack_metrics,
+    true_metrics,
+)

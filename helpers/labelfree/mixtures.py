@@ -9,13 +9,13 @@ import numpy as np
 
 
 def counts_in_ratio(
-    known: int, unknown: int, ratio: tuple[int, int] = (1, 1), size: int | None = None
+    known: int, unknown: int, ratio: tuple[int, int], size: int | None
 ) -> tuple[int, int]:
     """Return how many ID and OOD images make the largest mixture of a ratio, at least one of each.
 
-    >>> counts_in_ratio(10, 400), counts_in_ratio(1000, 70, (3, 7))
+    >>> counts_in_ratio(10, 400, (1, 1), None), counts_in_ratio(1000, 70, (3, 7), None)
     ((10, 10), (30, 70))
-    >>> counts_in_ratio(1000, 1000, (1, 4), size=50), counts_in_ratio(5, 9, (1, 100))
+    >>> counts_in_ratio(1000, 1000, (1, 4), 50), counts_in_ratio(5, 9, (1, 100), None)
     ((10, 40), (1, 9))
     """
     if known < 1 or unknown < 1:

@@ -9,6 +9,7 @@ import numpy as np
 
 from helpers.checks import float_array, open_share
 from helpers.metrics.inputs import share_array
+from helpers.metrics.ranking import rounded_up
 
 _COARSE = 0.1
 
@@ -44,7 +45,7 @@ class Regression:
                 f"level: an interval of {level:g} needs at least {needed} meta-training sets, got "
                 f"{sets}; lower the level or add sets"
             )
-        rank = int(np.ceil(np.round(level * (sets + 1), 9)))
+        rank = rounded_up(level * (sets + 1))
         gscores = float_array("gscores", gscores)
         centred = self.gscores - self.gscores.mean()
         spread = centred @ centred
@@ -64,9 +65,7 @@ class Regression:
             truths = float_array("redrawn", new_truths, length=sets)
             shift = 1 / sets + (again - self.gscores.mean()) * centred / spread
             left_out = truths - (self.predict(again) - left_out * shift)
-        low = np.sort(predictions - np.abs(left_out), axis=1)[:, sets - rank]
-        high = np.sort(predictions + np.abs(left_out), axis=1)[:, rank - 1]
-        return np.clip(low, 0, 1), np.clip(high, 0, 1)
+        return jackknife_ends(predictions, left_out, rank)
 
 
 def fit_regression(gscores, truths, taus) -> Regression:
@@ -104,7 +103,19 @@ def fit_regression(gscores, truths, taus) -> Regression:
 
 def fewest_sets(level: float) -> int:
     """Return how many meta-training sets an interval of a level needs: γ / (1 − γ), rounded up."""
-    return int(np.ceil(np.round(level / (1 - open_share("level", level)), 9)))
+    return rounded_up(level / (1 - open_share("level", level)))
+
+
+def jackknife_ends(predictions, misses, rank: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the ends in [0, 1] of the jackknife+ interval.
+
+    They are the `rank`-th largest :math:`\\hat p_{-i} - |r_i|` and the `rank`-th smallest
+    :math:`\\hat p_{-i} + |r_i|` along the last axis.  Barber et al. 2021.
+    """
+    misses = np.abs(misses)
+    low = -np.sort(misses - predictions, axis=-1)[..., rank - 1]
+    high = np.sort(predictions + misses, axis=-1)[..., rank - 1]
+    return np.clip(low, 0, 1), np.clip(high, 0, 1)
 
 
 def _argmin(losses: np.ndarray) -> int:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+
+import numpy as np
 
 from helpers.checks import float_array
 from helpers.metrics import RankedGroups
@@ -29,6 +31,12 @@ def true_metrics(known, unknown, names: Iterable[str] = tuple(METRICS)) -> dict[
     """Return metrics of a detector on a mixture whose labels are known."""
     groups = RankedGroups.of(known, unknown)
     return {name: METRICS[name](groups) for name in names}
+
+
+def stack_metrics(rows: Iterable[Mapping[str, float]], names: Iterable[str]) -> dict:
+    """Return the values of each metric of several mixtures, float64 [S] by name."""
+    rows = list(rows)
+    return {name: np.array([row[name] for row in rows]) for name in names}
 
 
 def confidence_metrics(confidence, scores) -> dict[str, float]:

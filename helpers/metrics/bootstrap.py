@@ -12,9 +12,6 @@ from helpers.checks import float_array, plain_array, whole_number
 from helpers.metrics.calibration import bin_of
 from helpers.metrics.inputs import bin_count, correct_array, share_array
 
-#: Replicates of claims, skills and the front page; of the intervals in a results table there are
-#: as many as the parameter `replicates` says.
-REPLICATES = 1000
 _ROWS = 32  # replicates turned at a time, from rows into columns
 
 

@@ -19,6 +19,24 @@ from helpers.checks import float_array, known_name, number
 _BLOCK = 2**13
 
 
+def last_of_ties(ranked: np.ndarray) -> np.ndarray:
+    """Return whether each of sorted scores [N] is the last of its equals, bool [N].
+
+    >>> last_of_ties(np.array([3.0, 1.0, 1.0]))
+    array([ True, False,  True])
+    """
+    return np.append(ranked[1:] != ranked[:-1], True)
+
+
+def rounded_up(number) -> int:
+    """Return the next whole number; a rounding error above one counts as this number.
+
+    >>> rounded_up(0.07 * 100), rounded_up(7.1)
+    (7, 8)
+    """
+    return int(np.ceil(np.round(number, 9)))
+
+
 def cumulative_counts(scores: np.ndarray, positive: np.ndarray):
     """Return the distinct scores [G], the highest first, and the numbers of images they accept.
 
@@ -30,7 +48,7 @@ def cumulative_counts(scores: np.ndarray, positive: np.ndarray):
     """
     order = np.argsort(-scores)
     ranked = scores[order]
-    last = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True))
+    last = np.flatnonzero(last_of_ties(ranked))
     return ranked[last], last + 1, np.cumsum(positive[..., order], axis=-1)[..., last]
 
 
@@ -94,14 +112,12 @@ def ranked_places(keys: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np
 def required_count(name: str, share: float, total: int) -> int:
     """Return how many of `total` are "at least `share`" of them, and never none.
 
-    Rounded first, so that 0.07 of 100 is 7 although the floating-point product exceeds it.
-
     >>> required_count("tpr", 0.95, 20), required_count("tpr", 0.95, 21)
     (19, 20)
     """
     if not 0 < number(name, share) <= 1:
         raise ValueError(f"{name}: a share in (0, 1] expected, got {share}")
-    return max(1, int(np.ceil(np.round(share * total, 9))))
+    return max(1, rounded_up(share * total))
 
 
 class RankedGroups(NamedTuple):

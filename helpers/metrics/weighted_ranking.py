@@ -14,7 +14,7 @@ import numpy as np
 
 from helpers.checks import float_array
 from helpers.metrics.inputs import correct_array
-from helpers.metrics.ranking import required_count
+from helpers.metrics.ranking import last_of_ties, required_count
 from helpers.metrics.selective import harmonic_numbers
 
 # Images and counts that are held at a time: about the size of a CPU's cache.
@@ -58,7 +58,7 @@ class _Segments(NamedTuple):
         order = np.argsort(-scores)
         ranked = scores[order]
         positive = positive[order]
-        ends = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True)) + 1
+        ends = np.flatnonzero(last_of_ties(ranked)) + 1
         size = np.diff(ends, prepend=0)
         true = np.diff(np.cumsum(positive)[ends - 1], prepend=0)
         mixed = (0 < true) & (true < size)

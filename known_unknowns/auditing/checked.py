@@ -366,6 +366,8 @@ def _numbers_of(name: str, labels: np.ndarray, names: np.ndarray | None) -> np.n
     [1, 0]
     """
     numbers = {} if names is None else {name: i for i, name in enumerate(names.tolist())}
+    if not {*labels.tolist()} <= {*numbers}:
+        labels = np.char.strip(labels)
     if not {*labels.tolist()} <= {*numbers} and all(map(_WHOLE.fullmatch, labels.tolist())):
         whole = labels.astype(float).astype(np.int64)
         labels = whole.astype(str)

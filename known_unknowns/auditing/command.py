@@ -2,6 +2,7 @@
 
     known-unknowns demo
     known-unknowns audit outputs.npz --risk 0.05
+    known-unknowns outputs photos --model resnet50.a1_in1k --out new.npz
     known-unknowns accept outputs_audit/rejector.safetensors new.npz
     known-unknowns watch outputs_audit/rejector.safetensors new.npz
     known-unknowns bench my_score.py
@@ -18,7 +19,14 @@ import os
 import signal
 import sys
 
-from known_unknowns.auditing.commands.audit import DEMO, add_audit, run_audit, run_demo
+from known_unknowns.auditing.commands.audit import (
+    DEMO,
+    add_audit,
+    add_outputs,
+    run_audit,
+    run_demo,
+    run_outputs,
+)
 from known_unknowns.auditing.commands.bench import add_bench, run_bench
 from known_unknowns.auditing.commands.places import HOLDS, REFUSED, STOPPED
 from known_unknowns.auditing.commands.rejectors import (
@@ -110,6 +118,7 @@ def _run(command_line: list[str] | None) -> int:
     except (Exception, SystemExit) as error:  # for a scheduler, an error is no alarm
         line = " ".join(str(error).split()).replace("treat_as=", "--treat-as ")
         line = line.replace("pass download=True", "add --download")
+        line = line.replace("or pass class_names", "or pass --classes")
         if not isinstance(error, OSError | SyntaxError | ValueError):
             line = f"{type(error).__name__}: {line}".rstrip(": ")
         print(f"{name}: {line}", file=sys.stderr)
@@ -127,6 +136,7 @@ def _parser() -> argparse.ArgumentParser:
     for name, run, add_options, words in (
         ("demo", run_demo, None, f"audit a published network of the package, into {DEMO}"),
         ("audit", run_audit, add_audit, "from outputs to a report, audit.json and a rejector"),
+        ("outputs", run_outputs, add_outputs, "of a network for a folder of images"),
         (
             "accept",
             run_accept,
@@ -153,7 +163,7 @@ def _version(given: argparse.Namespace) -> int:
 
     if not given.version:
         raise ValueError(
-            "a command expected: demo, audit, accept, watch or bench; begin with "
+            "a command expected: demo, audit, outputs, accept, watch or bench; begin with "
             "`known-unknowns demo`, or see --help"
         )
     print(f"known-unknowns {__version__}")

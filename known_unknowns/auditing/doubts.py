@@ -5,7 +5,7 @@ An audit assumes correct labels and independent draws; the report begins with ev
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -34,6 +34,7 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 #: Largest number of classes for which the best order is computed.
 ORDERED = 2_000
 _ROWS = ("before", "after", "negated")
+_INVALID = {"learnt", "shifted", "negated", "renumbered", "reordered"}
 
 
 class Doubt(NamedTuple):
@@ -45,6 +46,11 @@ class Doubt(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.sentence} {self.advice}"
+
+
+def invalid(doubts: Iterable[Doubt]) -> bool:
+    """Return whether a doubt makes the numbers and guarantees of an audit invalid."""
+    return not _INVALID.isdisjoint(doubt.name for doubt in doubts)
 
 
 def _doubt(name: str, unit: str, **numbers) -> Doubt:

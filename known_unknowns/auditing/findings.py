@@ -18,6 +18,7 @@ import pandas as pd
 
 from helpers.checks import known_name
 from known_unknowns import guarantees
+from known_unknowns.auditing.doubts import invalid
 from known_unknowns.auditing.inputs import LEAST
 from known_unknowns.auditing.labelling import TABLE
 from known_unknowns.auditing.ranking import COMPARED, demands
@@ -125,6 +126,7 @@ def facts(audit: Audit) -> dict:
         "again": [row for row in confirmed if row["metric"] == "aurc"][-1],
         "hardest": min(areas, key=lambda row: row["value"], default=None),
         "worst": max(accepted, key=accepted.__getitem__, default=""),
+        "invalid": invalid(audit.doubts),
         "worse_answers": sorted(beyond, key=lambda row: -row.wrong[0]),
         "nearly_all": (
             deployed is not None
@@ -238,10 +240,13 @@ def _number(text: str) -> float:
 def judge(audit: Estimates, requirements: Sequence[str]) -> list[dict]:
     """Return the verdicts on requirements.
 
-    Without a rejector, no requirement for risk or coverage holds.  With several sets, the verdict
-    depends on the set whose interval has the worst end.  A number that does not exist is NaN.
+    Without a rejector, no requirement for risk or coverage holds, and none holds if a doubt makes
+    the numbers invalid.  A guaranteed risk is the upper end of its interval.  With several sets,
+    the verdict depends on the set whose interval has the worst end.  A number that does not exist
+    is NaN.
     """
     judged = []
+    valid = not invalid(audit.doubts)
     for text in requirements:
         required = read_requirement(text, audit.inputs.ood)
         numbers = _numbers(audit, required)
@@ -252,7 +257,8 @@ def judge(audit: Estimates, requirements: Sequence[str]) -> list[dict]:
             value, low, high = max(numbers, key=lambda number: number[2])
             holds = high <= required.limit
         row = {"requirement": text.strip(), "value": float(value)}
-        judged.append(row | {"low": float(low), "high": float(high), "holds": bool(holds)})
+        row |= {"low": float(low), "high": float(high), "holds": bool(holds and valid)}
+        judged.append(row)
     return judged
 
 
@@ -265,7 +271,13 @@ def _numbers(audit: Estimates, required: Requirement) -> list[tuple[float, float
         row = audit.calibration.loc["before" if name == "ece" else "after"]
         return [(row["ece"], row["low"], row["high"])]
     if name in ("risk", "coverage"):
-        return [NOTHING if audit.threshold is None else getattr(audit.threshold, name)]
+        threshold = audit.threshold
+        if threshold is None:
+            return [NOTHING]
+        value, low, high = getattr(threshold, name)
+        if name == threshold.wish == "risk" and not threshold.unknown:
+            high = min(high, threshold.wished)  # which is guaranteed
+        return [(value, low, high)]
     if name == "coverage_at_risk":
         risk = audit.settings.risk if required.risk is None else required.risk
         threshold = promise_risk(audit.sample, audit.promised_on, risk, audit.settings.confidence)

@@ -9,8 +9,9 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -294,12 +295,27 @@ def _group(
     return outputs
 
 
-def read_new(
-    path: str | os.PathLike, class_names: Sequence[str] = ()
-) -> tuple[np.ndarray, np.ndarray | None, list]:
-    """Read new outputs for a rejector: logits or probabilities, features and file names.
+class New(NamedTuple):
+    """New outputs for a rejector: logits or probabilities, features, names, and labels, if any.
 
-    Each row of the file is read, in order.  `class_names` are of the rejector.
+    A label is −1 for an image of no class, and −2 without a label.
+    """
+
+    logits: np.ndarray
+    features: np.ndarray | None
+    images: list
+    labels: np.ndarray | None
+
+    @property
+    def digest(self) -> str:
+        """The name of the outputs, which does not depend on the kind of file."""
+        return blake2b(np.float32(self.logits).tobytes(), digest_size=8).hexdigest()
+
+
+def read_new(path: str | os.PathLike, class_names: Sequence[str] = ()) -> New:
+    """Read new outputs, each row of the file, in order.
+
+    `class_names` are of the rejector; columns with these names may have another order.
 
     Raises
     ------
@@ -316,6 +332,7 @@ def read_new(
             f"{given}: new outputs of one set expected, got {', '.join(groups)}; write each set to "
             "a separate file"
         )
+    some = arrays.pop("production_labels", arrays.pop("labels", None))
     checked.set_names(arrays, needed=(given,), given=given)
     logits = checked.matrix(arrays, given)
     if given == "probabilities":
@@ -323,17 +340,25 @@ def read_new(
     names = checked.column(arrays, "class_names", logits.shape[1])
     expected = list(class_names)
     numbered = expected == list(map(str, range(len(expected))))
-    if names is not None and not numbered and names.tolist() != expected:
+    order = np.arange(logits.shape[1])
+    if names is not None and not numbered and sorted(names) == sorted(expected):
+        order = np.array([names.tolist().index(name) for name in expected])
+    elif names is not None and not numbered:
         raise ValueError(
             f"class_names: {', '.join(expected[:8])} expected, in the order of the audit, got "
-            f"{', '.join(names[:8])}; write the columns in this order"
+            f"{', '.join(names[:8])}"
         )
+    logits = logits[:, order]
     features = None
     if "features" in arrays:
         features = checked.matrix(arrays, "features", length=len(logits))
     files = checked.column(arrays, "files", len(logits))
     images = list(range(len(logits))) if files is None else files.tolist()
-    return logits, features, images
+    labels = None
+    if some is not None:
+        named = {"production_labels": some, "class_names": np.array(expected)}
+        labels = checked.some_labels(named, logits, given)
+    return New(logits, features, images, labels)
 
 
 #: Its test images were not used to train or choose its network, unlike in the packs of ResNets.

@@ -18,7 +18,8 @@ import numpy as np
 
 from helpers.files import sha256_file
 from known_unknowns import few_labels
-from known_unknowns.auditing.checked import NO_CLASS, without_mark
+from known_unknowns.auditing.checked import NO_CLASS, NOT_LABELLED, without_mark
+from known_unknowns.auditing.inputs import read_new
 from known_unknowns.auditing.reading import read_labels
 from known_unknowns.auditing.rejector import Rejector
 from known_unknowns.auditing.units import of_unit
@@ -32,14 +33,13 @@ _KEEP = "write only the truth into a table of accept --check, and keep its other
 THRESHOLDS = 20
 
 
-def draw_checked(images: int, count: int, file: str | os.PathLike) -> dict[str, list[str]]:
+def draw_checked(images: int, count: int, digest: str) -> dict[str, list[str]]:
     """Return the columns of a random draw: ``check`` marks it, ``draw`` names it.
 
-    The name has the file's digest and the number of drawn images; ``truth`` is empty.
+    The name has the digest of the outputs and the number of drawn images; ``truth`` is empty.
     """
     if not 1 <= count <= images:
         raise ValueError(f"--check: 1 to {images} images expected, got {count}")
-    digest = sha256_file(file)[:16]
     drawn = {*np.random.default_rng(int(digest, 16)).permutation(images)[:count].tolist()}
     return {
         "check": [DRAWN if row in drawn else "" for row in range(images)],
@@ -76,8 +76,36 @@ def check_answers(rejector: str | os.PathLike, file: Path, state: Path) -> dict:
         truth, a drawn row too many or too few, a truth that is no class; and as in `watching.look`.
     """
     rule = Rejector.load(rejector)
+    guaranteed_risk(rule)
+    return _evidence(rejector, rule, state, *_read_answers(file, rule))
+
+
+def check_labels(rejector: str | os.PathLike, file: Path, state: Path) -> dict | None:
+    """Store the errors of labelled new images as those of `check_answers`; None without labels.
+
+    The labelled images count as a random draw.  A rejector without a guaranteed risk has no
+    evidence.
+    """
+    rule = Rejector.load(rejector)
+    new = read_new(file, rule.provenance.get("class_names") or ())
+    if new.labels is None or "risk" not in rule.provenance:
+        return None
+    known = new.labels != NOT_LABELLED
+    scores = rule.score_samples(new.logits, new.features)
+    wrong = new.logits.argmax(axis=1) != new.labels
+    return _evidence(rejector, rule, state, new.digest, scores[known], wrong[known])
+
+
+def _evidence(
+    rejector: str | os.PathLike,
+    rule: Rejector,
+    state: Path,
+    name: str,
+    scores: np.ndarray,
+    wrong: np.ndarray,
+) -> dict:
+    """Store the scores and errors of a draw, and return the evidence of all draws."""
     risk = guaranteed_risk(rule)
-    name, scores, wrong = _read_answers(file, rule)
     with changed(state, sha256_file(rejector)) as stored:
         stored.checked[name] = scores.tolist(), wrong.tolist()
         tables = stored.checked.values()

@@ -176,7 +176,7 @@ def inputs_of(
     model: str,
     validation: str,
     *,
-    checkpoint: str = "",
+    checkpoint: str | None = "",
     train: str | None = None,
     ood: Sequence[str] = (),
     production: str | None = None,
@@ -190,6 +190,8 @@ def inputs_of(
     `checkpoint` is a file with the weights; by default they are the published weights.
     """
     known = images_of(validation)
+    if known.class_names == (Path(validation).name,):
+        raise ValueError(f"validation: a subfolder for each class expected in {validation}")
     return show_images(
         zoo.load(model, weights=checkpoint or None, download=download, progress=False),
         known,
@@ -200,6 +202,20 @@ def inputs_of(
         families=families,
         seed=seed,
     )
+
+
+def outputs_of(
+    model: str, folder: str, checkpoint: str | None, download: bool
+) -> dict[str, np.ndarray]:
+    """Return the logits, features and file names of the images of a folder, for a rejector."""
+    images = images_of(folder)
+    network = zoo.load(model, weights=checkpoint or None, download=download, progress=False)
+    outputs = network.outputs(images.unknown())
+    files = getattr(images, "files", ()) or range(len(images))
+    arrays = {"logits": outputs.logits, "files": np.array([*map(str, files)])}
+    if outputs.features.shape[1]:
+        arrays["features"] = outputs.features
+    return arrays
 
 
 #: Splits of a data set, by priority for images that are not learned.

@@ -17,6 +17,7 @@ from helpers.metrics import (
     weighted_aurc,
     weighted_detection,
 )
+from helpers.metrics.ranking import last_of_ties
 from helpers.outputs import Outputs
 from helpers.scores import Score
 from known_unknowns.auditing.inputs import LEAST, Inputs
@@ -108,7 +109,7 @@ def _cumulated(confidence, correct, weights) -> Iterator[tuple[np.ndarray, ...]]
     order = np.argsort(-confidence, kind="stable")
     ranked = confidence[order]
     wrong = ~correct[order]
-    last = np.append(ranked[1:] != ranked[:-1], True)
+    last = last_of_ties(ranked)
     kind = np.float64 if weights.dtype.kind == "f" else np.int64
     size = max(1, _CELLS // len(order))
     for start in range(0, len(weights), size):

@@ -59,7 +59,12 @@ def read_arrays(path: Path, *, new: bool = False) -> dict[str, np.ndarray]:
         raise FileNotFoundError(f"outputs: {path} {problem}; give a file of numpy.savez or a table")
     if path.suffix.lower() in TABLES:
         table = _read_table(path)
-        return _arranged(_all_rows(table) if new else table)
+        if not new:
+            return _arranged(table)
+        arrays = _arranged(_all_rows(table))
+        if "label" in table and (table["label"] != "").any():
+            arrays["production_labels"] = table["label"].to_numpy(dtype=object).astype(str)
+        return arrays
     try:
         with np.load(path, allow_pickle=False) as arrays:
             with zipfile.ZipFile(path) as archive:
@@ -178,10 +183,9 @@ def _read_table(path: Path) -> pd.DataFrame:
     import pandas as pd
 
     kind = path.suffix.lower()
-    if kind == ".csv":
-        _check_text(path)
+    separator = _separator(path) if kind == ".csv" else ""
     try:
-        table = _read_csv(path) if kind == ".csv" else _read_parquet(path)
+        table = _read_csv(path, separator) if separator else _read_parquet(path)
     except ImportError as error:
         raise ValueError(
             f"outputs: {path} is read by pyarrow, which is not installed; pip install pyarrow, or "
@@ -209,17 +213,21 @@ def _read_table(path: Path) -> pd.DataFrame:
     return table
 
 
-def _read_csv(path: Path) -> pd.DataFrame:
+def _read_csv(path: Path, separator: str) -> pd.DataFrame:
     """Return the table of a ``.csv`` file, in which only "" is missing."""
     import pandas as pd
 
     with path.open(encoding="utf-8-sig", newline="") as file:
-        header = next(filter(None, csv.reader(file)), [])
+        rows = filter(None, csv.reader(file, delimiter=separator))
+        header = next(rows, [])
+        first = next(rows, [])
     _check_header(header)
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)
         return pd.read_csv(
             path,
+            sep=separator,
+            decimal="," if any(map(_DECIMAL.fullmatch, first)) else ".",
             encoding="utf-8-sig",
             dtype=dict.fromkeys(TEXTS & {*header}, str),
             keep_default_na=False,
@@ -278,24 +286,24 @@ def _check_columns(path: Path) -> list[str]:
     return [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
 
 
-def _check_text(path: Path) -> None:
-    """Refuse a table in UTF-16, and one whose first line has semicolons or tabs and no comma."""
+#: A number of countries whose decimal point is a comma.
+_DECIMAL = re.compile(r"-?\d*,\d+([eE][-+]?\d+)?")
+
+
+def _separator(path: Path) -> str:
+    """Return what separates the columns: a semicolon or a tab if the first line has no comma.
+
+    A table in UTF-16 is refused.
+    """
     with path.open("rb") as file:
         line = file.readline()
-    separator = next((sign for sign in ";\t" if sign.encode() in line), "")
+    encoding = "encoding='utf-16'"
     if line.startswith((b"\xff\xfe", b"\xfe\xff")):
-        wrong = "is text in UTF-16; UTF-8"
-        option = "encoding='utf-16'"
-        more = ""
-    elif separator and b"," not in line:
-        wrong = f"separates its columns by {separator!r}; commas"
-        option = f"sep={separator!r}"
-        more = ", with decimal=',' to read numbers like 0,5"
-    else:
-        return
-    raise ValueError(
-        f"outputs: {path} {wrong} expected. In Python: {_rewritten(path, option)}{more}"
-    )
+        remedy = f"UTF-8 expected. In Python: {_rewritten(path, encoding)}"
+        raise ValueError(f"outputs: {path} is text in UTF-16; {remedy}")
+    if b"," in line:
+        return ","
+    return next((sign for sign in ";\t" if sign.encode() in line), ",")
 
 
 def _no_text(path: Path, error: UnicodeDecodeError) -> ValueError:
@@ -345,13 +353,23 @@ def _arranged(table: pd.DataFrame) -> dict[str, np.ndarray]:
 
 
 def _all_rows(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table of new outputs without its set and its labels; refuse several sets."""
+    """Return the outputs and files of a table of new images; refuse several sets.
+
+    Other columns are left out, but for those whose name is nearly that of a column.
+    """
     if "set" in table and len(sets := table["set"].unique()) > 1:
         raise ValueError(
             f"set: new outputs of one set expected, got {len(sets)} sets ({', '.join(sets[:8])}); "
             "write each set to a separate file"
         )
-    return table.drop(columns=["set", "label", "group", "stratum"], errors="ignore")
+    outputs = re.compile(rf"({'|'.join(_STEMS.values())})(_.+)?", re.DOTALL)
+    options = ["logit_0", "prob_0", "feature_0", *TEXTS]
+    others = [
+        name
+        for name in table
+        if not (outputs.fullmatch(name) or difflib.get_close_matches(name, options, n=1))
+    ]
+    return table.drop(columns=["set", "label", "group", "stratum", *others], errors="ignore")
 
 
 def _columns_of_numbers(table: pd.DataFrame) -> tuple[dict[str, list[str]], list[str]]:
@@ -484,10 +502,10 @@ def _missing(column: str, rows: int, total: int, where: str) -> ValueError:
 
 def read_labels(path: Path) -> list[dict[str, str]]:
     """Return the rows of a small table that somebody has filled in, each cell as text."""
-    _check_text(path)
+    separator = _separator(path)
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = list(csv.DictReader(file, restval=""))
+            rows = list(csv.DictReader(file, restval="", delimiter=separator))
     except UnicodeDecodeError as error:
         raise _no_text(path, error) from error
     return [{str(name): str(cell) for name, cell in row.items()} for row in rows]

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from helpers.checks import number
+from helpers.metrics.ranking import last_of_ties
 from helpers.outputs import Outputs
 from known_unknowns import few_labels, guarantees
 from known_unknowns.auditing.sentences import render
@@ -274,7 +275,7 @@ def promise_cost(
     falling = chosen.subset(np.argsort(-chosen.scores, kind="stable"))
     accepted = np.arange(1, len(falling.scores) + 1)
     total = error * np.cumsum(~falling.correct) + review * (len(accepted) - accepted)
-    last = np.append(falling.scores[:-1] > falling.scores[1:], True)
+    last = last_of_ties(falling.scores)
     value = float(falling.scores[np.where(last, total, np.inf).argmin()])
     kept = sample.scores >= value
     shares = [sample.share(rows, confidence) for rows in (kept & ~sample.correct, ~kept)]

@@ -79,7 +79,7 @@ def look(
 ) -> dict:
     """Count the unlike images of a file, store the count, and return all counts and a bound.
 
-    A file with equal content counts once. ``bound`` is a share of images unlike the validation
+    Files with equal outputs count once. ``bound`` is a share of images unlike the validation
     images that was exceeded at some time, with confidence 1 − `FALSE_ALARMS` for all looks since
     the last acknowledged one. Looks of several processes at once are all counted.
 
@@ -100,11 +100,11 @@ def look(
         state is unchanged.
     """
     rule = Rejector.load(rejector)
-    logits, features, _ = read_new(file, rule.provenance.get("class_names") or ())
-    scores, known = rule.unlike_scores(logits, features)
+    new = read_new(file, rule.provenance.get("class_names") or ())
+    scores, known = rule.unlike_scores(new.logits, new.features)
     cut = cut_of(known)
     digest = sha256_file(rejector)
-    name = sha256_file(file)[:16]
+    name = new.digest
     before = read_state(state, digest)  # a refused state does not get a lock
     # a new file must not be acknowledged before anybody has seen its alarm
     if acknowledge and _summary(before.looks, len(known))["bound"] < most:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from helpers.checks import float_array, label_array, open_share, whole_number
+from helpers.checks import float_array, label_array, whole_number
 
 #: Correct answers to each class that count in addition to those to the validation images.
 _ADDED = 0.5
@@ -76,10 +76,8 @@ class ClassMixture:
         return scores[order][np.minimum(np.searchsorted(below, places), len(scores) - 1)]
 
 
-def class_mixture(
-    answers, labels, others, *, classes: int, level: float = 0.95, seed: int = 0
-) -> ClassMixture:
-    """Return the shares of the known classes among images without labels.
+def class_mixture(answers, labels, others, *, classes: int) -> ClassMixture:
+    """Return the shares of the known classes among images without labels, with 95 % intervals.
 
     Parameters
     ----------
@@ -89,10 +87,6 @@ def class_mixture(
         Predicted classes of the other images.
     classes : int
         Number K of classes.
-    level : float
-        Confidence of the interval, in (0, 1).
-    seed : int
-        Seed of the draws for the interval.
 
     Examples
     --------
@@ -102,7 +96,6 @@ def class_mixture(
     ([0.9, 0.1], 0.4)
     """
     whole_number("classes", classes)
-    tail = open_share("level", level)
     labels = label_array("labels", labels, classes=classes)
     answers = label_array("answers", answers, classes=classes, length=len(labels))
     others = label_array("others", np.asarray(others, np.int64), classes=classes)
@@ -115,7 +108,7 @@ def class_mixture(
     noise = 1.0
     drawn_after = [after[None]]
     if len(labels) >= _IMAGES * classes:
-        generator = np.random.default_rng(seed)
+        generator = np.random.default_rng(0)
         distances: list[float] = []
         blocks = min(_REPLICATES, 1 + _REPLICATES * classes**2 // _NUMBERS)
         for block in np.array_split(np.arange(_REPLICATES), blocks):
@@ -131,7 +124,7 @@ def class_mixture(
             changes = drawn[1] - drawn[0] - (after - before)
             distances.extend(np.abs(changes).sum(axis=1) / 2)
             drawn_after.append(drawn[1])
-        noise = float(np.quantile(distances, tail))
+        noise = float(np.quantile(distances, 0.95))
     # a distance differs from its estimate by at most the size of the noise
     low = max(0.0, moved - noise)
     high = min(1.0, moved + noise)

@@ -9,7 +9,15 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from helpers.checks import float_array, known_name, open_share
-from helpers.labelfree import PREDICTED, Estimate, counts_at_share, true_metrics
+from helpers.labelfree import (
+    PREDICTED,
+    Estimate,
+    counts_at_share,
+    jackknife_ends,
+    stack_metrics,
+    true_metrics,
+)
+from helpers.metrics.ranking import rounded_up
 from known_unknowns.without_labels.accuracy import FEWEST
 from known_unknowns.without_labels.share import share_bound
 
@@ -55,7 +63,8 @@ class MetaSets:
     @cached_property
     def truths(self) -> dict[str, np.ndarray]:
         """The metrics of `PREDICTED` for each set against all ID images, [S] each."""
-        return _stack(true_metrics(self.known, each, PREDICTED) for each in self.unknown.values())
+        rows = (true_metrics(self.known, each, PREDICTED) for each in self.unknown.values())
+        return stack_metrics(rows, PREDICTED)
 
     def mix(self, images: float, times: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the scores of mixtures of each set in turn: ID images, and images of the set."""
@@ -70,11 +79,6 @@ class MetaSets:
                     generator.choice(others, counts[0]),
                     generator.permutation(scores)[: counts[1]],
                 )
-
-
-def _stack(rows) -> dict[str, np.ndarray]:
-    rows = list(rows)
-    return {name: np.array([row[name] for row in rows]) for name in PREDICTED}
 
 
 class DetectionEstimator:
@@ -165,7 +169,8 @@ class _Constant:
 
     def __init__(self, of: DetectionEstimator, images: int):
         self.truths = of.meta.truths
-        mixed = _stack(true_metrics(*pair, PREDICTED) for pair in of.meta.mix(images, _TIMES))
+        mixtures = of.meta.mix(images, _TIMES)
+        mixed = stack_metrics((true_metrics(*pair, PREDICTED) for pair in mixtures), PREDICTED)
         self.misses = {}
         sets = len(of.meta.unknown)
         for metric, truths in self.truths.items():
@@ -202,7 +207,7 @@ class _CurveRegression:
         values, axes = np.linalg.eigh(_kernel(self.curves, self.curves))
         self.weights = {}
         self.misses = {}
-        mixed = _stack(true_metrics(*pair, PREDICTED) for pair in mixtures)
+        mixed = stack_metrics((true_metrics(*pair, PREDICTED) for pair in mixtures), PREDICTED)
         for metric in PREDICTED:
             truths = np.repeat(meta.truths[metric], times)
             self.weights[metric], missed = _ridge(values, axes, truths, self.sets)
@@ -272,13 +277,11 @@ def _jackknife_ends(left_out, misses, sets: int, level: float) -> tuple[float, f
     >>> _jackknife_ends(np.full(9, 0.5), np.arange(9) / 100, 9, 0.9)
     (0.42, 0.58)
     """
-    rank = int(np.ceil(np.round(level * (sets + 1) / sets * len(misses), 9))) if sets else 1
+    rank = rounded_up(level * (sets + 1) / sets * len(misses)) if sets else 1
     if rank > len(misses):
         return 0.0, 1.0
-    misses = np.abs(misses)
-    low = np.sort(misses - left_out)[rank - 1]
-    high = np.sort(left_out + misses)[rank - 1]
-    return float(np.clip(-low, 0, 1)), float(np.clip(high, 0, 1))
+    low, high = jackknife_ends(left_out, misses, rank)
+    return float(low), float(high)
 
 
 def _kernel(first: np.ndarray, second: np.ndarray) -> np.ndarray:

@@ -19,6 +19,7 @@ from scipy.special import betainc, betaincinv
 from helpers.checks import float_array, open_share
 from helpers.metrics import auroc
 from helpers.metrics.inputs import correct_array
+from helpers.metrics.ranking import rounded_up
 
 _PLACES = (0.01, 0.03, 0.1, 0.25, 0.5, 0.75)
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(32)
@@ -234,7 +235,7 @@ def suspected_unknown(validation, mixture, *, rate: float = 0.1) -> Selection:
     allowed = rate * np.arange(1, images + 1) / images
     passed = np.flatnonzero(ranked <= allowed * (1 + 1e-9))  # tolerance for rounding
     last = ranked[passed[-1]] if len(passed) else 0.0
-    fewest = int(np.ceil(np.round(images / rate / (len(validation) + 1), 9)))
+    fewest = rounded_up(images / rate / (len(validation) + 1))
     return Selection(p_values <= last, p_values, fewest)
 
 

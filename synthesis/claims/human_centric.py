@@ -359,26 +359,14 @@ def _reversal(metric: str) -> list[Effect]:
 
 @CLAIMS.add(
     existential=True,
-    source="Figure 2: by 27.54 points on ResNet-50",
-    check="FPR at 95 % TPR over the label-shifted sets is higher for MSP, on a ResNet that is"
-    " trained normally",
-    needs=_RESNETS,
-)
-def conventional():
-    """Judged as usual, with all ID images as known, MSP is behind GradNorm on a ResNet."""
-    return [_msp_minus_gradnorm("fpr_at_tpr", "all", worse=True)]
-
-
-@CLAIMS.add(
-    existential=True,
-    source="Figure 2: by 16.55 points on ResNet-50",
+    source="Figure 2: by 27.54 points on ResNet-50, and by 16.55 ahead",
     check="on one ResNet that is trained normally, FPR at 95 % TPR over the label-shifted sets is"
     " higher for MSP with all ID images as known, and lower with those that are answered correctly",
     needs=_RESNETS,
 )
 def correct_ones():
-    """On a ResNet, MSP is behind GradNorm with all ID images as known, and ahead with those that
-    are answered correctly.
+    """By FPR at 95 % TPR, MSP is behind GradNorm on a ResNet with all ID images as known, and ahead
+    with those that are answered correctly.
     """
     return _reversal("fpr_at_tpr")
 
@@ -391,8 +379,8 @@ def correct_ones():
     needs=_RESNETS.replace("FPR", "AUROC"),
 )
 def correct_ones_auroc():
-    """In AUROC, too, MSP is behind GradNorm with all ID images as known, and ahead with those that
-    are answered correctly.
+    """By AUROC, too, MSP is behind GradNorm on a ResNet with all ID images as known, and ahead with
+    those that are answered correctly.
     """
     return _reversal("auroc")
 
@@ -410,8 +398,8 @@ def consistent():
     others = {score: title for score, title in PAPER_METHODS.items() if score != "msp"}
     for score, title in others.items():
         wording = Wording(
-            f"{title} lowers the DER99 of MSP on each network, by at least {{size}}",
-            f"{title} raises the DER99 of MSP on a network by {{size}}",
+            f"the DER99 of {title} is below that of MSP on each network, by at least {{size}}",
+            f"the DER99 of {title} is up to {{size}} above that of MSP",
             *POINTS,
         )
         name = f"least average DER99 gained over MSP, {title}"

@@ -5,12 +5,14 @@ on near OOD in its tables, 0.034 (Deep Ensemble, CIFAR-60).  0.01 of AURC is abo
 deviation of most methods over the paper's runs.
 """
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from helpers.papers.unknown_detection import PAPER
-from helpers.papers.unknown_detection.composition import PAPER_UNION
+from helpers.papers.unknown_detection.composition import PAPER_UNION, SIZES
 from helpers.papers.unknown_detection.methods import training_of
 from helpers.papers.unknown_detection.parameters import METHODS
 from synthesis.effects import CELL, Effect, Wording, number
@@ -32,9 +34,7 @@ def derive(table: pd.DataFrame) -> pd.DataFrame:
     on others: it then depends on the sizes of the sets.
     """
     present = table["test_set"].unique()
-    titles = pd.Series({name: PAPER.test_sets[name] for name in present if name in PAPER.test_sets})
-    replaced = titles.index.isin([*PAPER.stand_ins])
-    titles = titles[~(replaced & titles.isin(titles[~replaced]))]
+    titles = _titles(present)
     words = {
         name: f"{title} in place of {PAPER.test_sets[name]}"
         for name, title in PAPER.stand_ins.items()
@@ -60,6 +60,13 @@ def derive(table: pd.DataFrame) -> pd.DataFrame:
     return named.assign(reasons=reasons)
 
 
+def _titles(present: Iterable[str]) -> pd.Series:
+    """Return the paper's names of test sets, without stand-ins whose set is present, too."""
+    titles = pd.Series({name: PAPER.test_sets[name] for name in present if name in PAPER.test_sets})
+    replaced = titles.index.isin([*PAPER.stand_ins])
+    return titles[~(replaced & titles.isin(titles[~replaced]))]
+
+
 def _doubts(named: pd.DataFrame) -> dict[tuple[str, str], tuple[Reason, ...]]:
     """Return a doubt for each cell in which the far sets disagree about Outlier Exposure."""
     far = named[(named["metric"] == "auroc") & named["test_set"].isin(_FAR)]
@@ -74,20 +81,39 @@ def _doubts(named: pd.DataFrame) -> dict[tuple[str, str], tuple[Reason, ...]]:
     return doubts
 
 
+def _far(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the AUROC against all far images together, at the paper's shares of its three sets.
+
+    The AUROC against several sets is their mean, weighted by the numbers of images.
+    """
+    titles = _titles(rows["test_set"].unique()).to_dict()
+    areas = rows[rows["metric"].eq("auroc") & ~rows["test_set"].isin(["test", "near"])]
+    far = []
+    for (data_set, *_), sets in areas.groupby([*CELL, "run", "method", "calibration"], dropna=False):
+        sizes = SIZES.get(PAPER.data_sets.get(data_set, data_set), {})
+        images = sets["test_set"].replace(titles).map(sizes)
+        sets = sets[images.notna()]
+        if len(sets) == 3:
+            weights = images.dropna()
+            area = np.average(sets["value"], weights=weights)
+            drawn = np.average(np.stack(sets["bootstrap"]), axis=0, weights=weights)
+            far.append(sets.iloc[0].to_dict() | {"value": area, "bootstrap": drawn})
+    return pd.DataFrame(far, columns=rows.columns).assign(test_set="far")
+
+
 def _with_far(printed: pd.DataFrame) -> pd.DataFrame:
-    """Return the printed numbers with the mean over the far sets of the union as test set "far".
+    """Return the printed numbers, and the AUROC against all far images.
 
     The paper does not report any number for all far images together, any mean confidence or results
     of Mahalanobis: claims about the last two lack data.
     """
-    sets = printed[~printed["test_set"].isin(["test", "near", "union", "Gaussian Noise"])]
-    identity = ["table", "data_set", "backbone", "run", "method", "calibration", "metric"]
-    far = sets.groupby(identity, as_index=False)["value"].mean().assign(test_set="far")
-    return pd.concat([printed, far.assign(bootstrap=[()] * len(far))])
+    return pd.concat([printed, _far(printed)])
 
 
 def _at_paper_shares(rows: pd.DataFrame) -> pd.DataFrame:
-    return rows[rows["test_set"] != "union"].replace({"test_set": {PAPER_UNION: "union"}})
+    pooled = rows["test_set"].eq("far") & rows["metric"].eq("auroc")
+    others = rows[~pooled & (rows["test_set"] != "union")]
+    return pd.concat([others.replace({"test_set": {PAPER_UNION: "union"}}), _far(rows)])
 
 
 CLAIMS = Claims(
@@ -169,6 +195,17 @@ def misclassification():
 def outlier_exposure_accuracy():
     """At CIFAR scale, Outlier Exposure costs accuracy."""
     return [_minus(_ACCURACY, "outlier_exposure", "baseline", "<")]
+
+
+@CLAIMS.add(
+    about="training",
+    source="Table 5",
+    scope=_is_cifar,
+    check="AURC on the ID test images is higher than the baseline's",
+)
+def outlier_exposure_misclassification():
+    """At CIFAR scale, Outlier Exposure harms the detection of misclassified images."""
+    return [_minus(_ON_TEST, "outlier_exposure", "baseline")]
 
 
 @CLAIMS.add(
@@ -285,14 +322,13 @@ def odin():
 @CLAIMS.add(
     about="training",
     source="Tables 5 and 6",
-    check="AURC is lower than the baseline's on ID test, and on the union within 0.01 of it",
+    check="AURC on ID test is lower than the baseline's, and on the union at most 0.01 lower",
 )
 def mc_dropout():
     """MC dropout helps to detect misclassified images, and not to detect unknowns."""
     return [
         _minus(_ON_TEST, "baseline", "mc_dropout"),
         _minus(_ON_UNION, "baseline", "mc_dropout", "<", 0.01),
-        _minus(_ON_UNION, "mc_dropout", "baseline", "<", 0.01),
     ]
 
 

@@ -317,4 +317,4 @@ def test_a_network_that_is_left_out_is_no_evidence():
     for low, verdict in ((1.0, "supported"), (0.3, "undecided")):
         values = table["value"].where(~of_network, low * table["value"])
         checks = claims.check(table.assign(value=values))
-        assert claims.verdicts(checks).set_index("claim")["verdict"]["open-set"] == verdict
+        assert claims.verdicts(checks).set_index("claim")["verdict"]["less-effective"] == verdict

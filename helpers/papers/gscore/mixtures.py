@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -166,7 +166,7 @@ def metrics_by_confidence(
     """Return the metrics of each test mixture with labels by confidence, float64 [S] by metric."""
     guessed = map(np.concatenate, confidence.mixtures("test", places))
     scored = map(np.concatenate, detector.mixtures("test", places))
-    return _columns(map(labelfree.confidence_metrics, guessed, scored))
+    return labelfree.stack_metrics(map(labelfree.confidence_metrics, guessed, scored), METRICS)
 
 
 def evaluate_mixtures(
@@ -204,7 +204,7 @@ def evaluate_mixtures(
         gscores.append(of_mixture)
     return Mixtures(
         images=np.array(images),
-        truths=_columns(truths),
+        truths=labelfree.stack_metrics(truths, METRICS),
         gscores={name: np.array([values[name] for values in gscores]) for name in evaluators},
     )
 
@@ -255,8 +255,3 @@ def feature_distances(model: Model, suite: Suite, half: str, places: Places) -> 
         mixed = np.concatenate([known[of_id], unknown[of_set]])
         distances.append(labelfree.frechet_distance(train, labelfree.feature_moments(mixed)))
     return np.array(distances)
-
-
-def _columns(rows: Iterable[Mapping[str, float]]) -> dict[str, np.ndarray]:
-    rows = list(rows)
-    return {metric: np.array([row[metric] for row in rows]) for metric in METRICS}

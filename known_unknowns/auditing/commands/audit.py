@@ -16,6 +16,7 @@ from known_unknowns.auditing.commands.places import (
     FAILS,
     HOLDS,
     add_out,
+    check_place,
     output_folder,
     teller,
 )
@@ -111,9 +112,21 @@ def _add_target(parser: argparse.ArgumentParser, share: dict[str, Any]) -> None:
     )
 
 
+def add_outputs(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", help="a folder of images")
+    _add_weights(parser)
+    parser.add_argument("--out", type=Path, required=True, help="file to write, as new.npz")
+
+
+def _add_weights(parser) -> None:
+    parser.add_argument("--model", help="the name of a network of timm (extra torch)")
+    parser.add_argument("--weights", metavar="FILE", help="its weights, if not the published ones")
+    parser.add_argument("--download", action="store_true", help="download the published weights")
+
+
 def _add_network(parser: argparse.ArgumentParser) -> None:
     network = parser.add_argument_group("or a network of timm and folders, instead of FILE")
-    network.add_argument("--model", help="its name (extra torch)")
+    _add_weights(network)
     network.add_argument("--validation", metavar="DIR", help="a folder for each class")
     network.add_argument("--train", metavar="DIR", help="training images, a folder for each class")
     network.add_argument(
@@ -127,7 +140,6 @@ def _add_network(parser: argparse.ArgumentParser) -> None:
     network.add_argument(
         "--classes", type=Path, help="names of the classes in the model's order, a line each"
     )
-    network.add_argument("--download", action="store_true", help="download the weights")
 
 
 def run_audit(given: argparse.Namespace) -> int:
@@ -194,6 +206,8 @@ def _of_network(given: argparse.Namespace) -> Inputs:
             "--model: the name of a network of timm expected; the audit's page shows how "
             "onnxruntime writes the outputs of an ONNX file"
         )
+    if Path(given.model).is_file():
+        raise ValueError(f"--model: the name of a network of timm; add --weights {given.model}")
     if not given.validation:
         raise ValueError("--validation: a folder with a subfolder for each class expected")
     names = []
@@ -207,12 +221,35 @@ def _of_network(given: argparse.Namespace) -> Inputs:
     return inputs_of(
         given.model,
         given.validation,
+        checkpoint=given.weights,
         train=given.train,
         ood=given.ood,
         production=given.production,
         class_names=names,
         download=given.download,
     )
+
+
+def run_outputs(given: argparse.Namespace) -> int:
+    """Write the outputs of a network for a folder of images, for accept and watch."""
+    import numpy as np
+
+    from helpers.files import atomic_path
+
+    if not given.model:
+        raise ValueError("--model: the name of a network of timm expected")
+    check_place(given.out)
+    if given.out.exists():
+        raise ValueError(f"--out: {given.out} exists already; name another file")
+    try:
+        from known_unknowns.auditing.networks import outputs_of
+    except ImportError as error:
+        raise ValueError(f"{error}; pip install '.[torch]' in the repository") from error
+    arrays = outputs_of(given.model, given.folder, given.weights, given.download)
+    with atomic_path(given.out) as temporary, temporary.open("wb") as file:
+        np.savez(file, allow_pickle=False, **arrays)
+    print(f"{given.out}: the outputs for {len(arrays['logits'])} images")
+    return HOLDS
 
 
 def _coverage_of(reviews: str) -> float:

@@ -97,11 +97,11 @@ def run_accept(given: argparse.Namespace) -> int:
     if given.check:
         guaranteed_risk(rejector)  # without a risk, watch refuses the checked answers
     names = rejector.provenance.get("class_names") or ()
-    logits, features, files = read_new(given.file, names)
-    judged = rejector.judge(logits, features, by_answer=given.by_answer)
-    judged.insert(0, "image", files)
+    new = read_new(given.file, names)
+    judged = rejector.judge(new.logits, new.features, by_answer=given.by_answer)
+    judged.insert(0, "image", new.images)
     if given.check:
-        judged = judged.assign(**draw_checked(len(judged), given.check, given.file))
+        judged = judged.assign(**draw_checked(len(judged), given.check, new.digest))
     for column in ("image", "label", "reason"):
         judged[column] = [no_formula(value) for value in judged[column]]
     if given.out is None:
@@ -141,7 +141,11 @@ def run_watch(given: argparse.Namespace) -> int:
         acknowledged=given.acknowledge,
     )
     print("\n".join([*sentences, *render("watch_finds", **seen)]))
-    return FAILS if seen["bound"] >= given.share and not given.acknowledge else HOLDS
+    alarm = seen["bound"] >= given.share and not given.acknowledge
+    if labelled := living.check_labels(given.rejector, given.file, state):
+        print("\n".join(render("checked", file=given.file.name, **labelled)))
+        alarm |= labelled["verdict"].state == "broken"
+    return FAILS if alarm else HOLDS
 
 
 def _watch_answers(given: argparse.Namespace, state: Path) -> int:

@@ -13,6 +13,7 @@ import pytest
 
 from helpers.outputs import Outputs
 from known_unknowns.auditing import Inputs, audit, findings, ranking, read_outputs, stages
+from known_unknowns.auditing.doubts import Doubt
 from known_unknowns.auditing.rejector import Rejector
 from known_unknowns.auditing.report import bars
 from tests.known_unknowns.auditing.conftest import made
@@ -135,6 +136,19 @@ def test_the_message_about_an_impossible_risk_names_the_smallest_possible_risk(i
     assert deployed.rejector.provenance["risk"] == smallest.wished
     assert audit(inputs, wish="coverage", coverage=0.9966, replicates=5).deployed == "coverage"
     assert audit(inputs, wish="coverage", coverage=0.9967, replicates=5).deployed == ""
+
+
+def test_a_guaranteed_risk_is_the_end_of_its_interval():
+    """The walk to a threshold stops at a one-sided test, which the usual interval exceeds."""
+    logits, _, labels = made(3000)
+    audited = audit(
+        read_outputs({"logits": logits / 3, "labels": labels}), risk=0.05, replicates=20
+    )
+    assert audited.threshold.risk[2] > 0.05
+    (row,) = findings.judge(audited, ["risk<=0.05"])
+    assert row["holds"] and row["high"] == 0.05
+    doubted = replace(audited, doubts=(Doubt("learnt", "", ""),))
+    assert not findings.judge(doubted, ["risk<=0.05"])[0]["holds"]
 
 
 def test_the_bound_of_a_requirement_decides(inputs):

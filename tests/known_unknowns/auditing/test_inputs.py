@@ -66,7 +66,7 @@ def test_a_table_gives_the_same_inputs_as_an_archive(arrays, tmp_path, write, ki
     assert read.grouped == 100
     bare = table.query("set == 'validation'")[[f"logit_{i}" for i in range(4)]]
     getattr(bare, f"to_{kind}")(path, index=False)
-    logits, features, files = read_new(path)
+    logits, features, files, _ = read_new(path)
     assert logits.shape == (300, 4)
     assert features is None
     assert files[1] == 1
@@ -399,11 +399,38 @@ def test_the_line_that_rewrites_a_table_leaves_its_texts(
     pd.DataFrame(columns | texts).to_csv("a.csv", index=False, **rewritten)
     with pytest.raises(ValueError, match=f"{message}.*In Python: ") as refused:
         read_outputs("a.csv")
-    line = str(refused.value).partition("In Python: ")[2].partition(", with decimal")[0]
+    line = str(refused.value).partition("In Python: ")[2]
     value_of_line(line, pandas=pd)
     read = read_outputs("a.csv")
     assert read.files[:2] == ("01é", "1")
     assert {*read.strata} == {"NA"}
+
+
+@pytest.mark.parametrize(("sep", "decimal"), [(";", ","), (";", "."), ("\t", ",")])
+def test_a_spreadsheet_may_separate_columns_by_other_signs(arrays, tmp_path, sep, decimal):
+    columns = {f"logit_{i}": arrays["logits"][:, i] for i in range(4)}
+    table = pd.DataFrame(columns | {"label": arrays["labels"], "file": 150 * ["1,5 é", "1"]})
+    table.to_csv(tmp_path / "a.csv", index=False, sep=sep, decimal=decimal)
+    read = read_outputs(tmp_path / "a.csv")
+    np.testing.assert_allclose(read.validation.logits, arrays["logits"], rtol=1e-6)
+    assert read.files[:2] == ("1,5 é", "1")
+
+
+def test_new_outputs_may_have_other_columns_and_another_order_of_classes(arrays, tmp_path):
+    classes = ["bee", "ant", "cow", "dog"]
+    probable = softmax(arrays["logits"], axis=1)
+    columns = dict(zip([f"prob_{name}" for name in classes], probable.T, strict=True))
+    table = pd.DataFrame({"id": range(300), "time": "10:00", "label": ""} | columns)
+    table.to_csv(tmp_path / "new.csv", index=False)
+    new = read_new(tmp_path / "new.csv", sorted(classes))
+    np.testing.assert_allclose(new.logits[:, 0], columns["prob_ant"])
+    assert new.labels is None
+    table.loc[:1, "label"] = ["bee ", "-1"]
+    table.to_csv(tmp_path / "new.csv", index=False)
+    assert read_new(tmp_path / "new.csv", sorted(classes)).labels.tolist()[:3] == [1, -1, -2]
+    table.rename(columns={"prob_ant": "logits_0"}).to_csv(tmp_path / "new.csv", index=False)
+    with pytest.raises(ValueError, match="did you mean 'logit_0'"):
+        read_new(tmp_path / "new.csv")
 
 
 def test_probabilities_give_the_numbers_of_their_logarithms(arrays, write):

@@ -99,15 +99,13 @@ def test_labels_are_not_lost_and_belong_to_their_images(truth, capsys):
     assert main([*command, "--force"]) == REFUSED
     assert "has labels, which would be lost" in capsys.readouterr().err
     again = "audit outputs.npz --risk 0.1 --out b --labels".split()
-    # as a spreadsheet may save it: with semicolons, or in the letters of one country
-    for saved, message in (
-        ({"sep": ";"}, "separates its columns by ';'"),
-        ({"encoding": "cp1252"}, "is no text in UTF-8"),
-    ):
-        table.replace("ant", "amé").to_csv("my audit/to_label.csv", index=False, **saved)
-        for refused in ([*command, "--force"], [*again, "my audit/to_label.csv"]):
-            assert main(refused) == REFUSED
-            assert message in capsys.readouterr().err
+    # as a spreadsheet may save it: in the letters of one country
+    table.replace("ant", "amé").to_csv("my audit/to_label.csv", index=False, encoding="cp1252")
+    for refused in ([*command, "--force"], [*again, "my audit/to_label.csv"]):
+        assert main(refused) == REFUSED
+        assert "is no text in UTF-8" in capsys.readouterr().err
+    table.to_csv("my audit/to_label.csv", index=False, sep=";")
+    assert main([*again[:-2], "c", "--labels", "my audit/to_label.csv"]) == HOLDS
     table.to_csv("my audit/to_label.csv", index=False)
     table["outputs"] = table["outputs"].iloc[::-1].to_numpy()
     table.to_csv("mixed.csv", index=False)

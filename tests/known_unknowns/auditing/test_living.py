@@ -132,7 +132,7 @@ def test_watch_has_three_states_and_an_exit_status(folder, capsys):
 
 def test_the_threshold_moves_to_the_smallest_that_is_certified(folder, capsys):
     """Below a score of 0.5, every third answer is wrong."""
-    for seed in range(4):
+    for seed in range(8):
         answered(f"{seed}.csv", lambda scores: np.where(scores < 0.5, 0.33, 0.005), seed=seed)
         status = main(["watch", "r.safetensors", f"{seed}.csv"])
     assert status == FAILS
@@ -148,6 +148,33 @@ def test_the_threshold_moves_to_the_smallest_that_is_certified(folder, capsys):
     assert "moved.safetensors is there already" in capsys.readouterr().err
 
 
+def test_labels_of_new_outputs_are_checked_answers(folder, capsys):
+    """Also names of classes in a table, of some images."""
+    generator = np.random.default_rng(0)
+    logits = generator.random((400, 3))
+    answers = logits.argmax(axis=1)
+    for wrong, status, words in ((0.0, HOLDS, "KEPT so far"), (0.3, FAILS, "BROKEN")):
+        truth = np.where(generator.random(400) < wrong, (answers + 1) % 3, answers)
+        np.savez("new.npz", logits=logits + wrong, labels=truth)
+        command = [
+            "watch",
+            "r.safetensors",
+            "new.npz",
+            "--state",
+            f"{wrong}.json",
+            "--share",
+            "0.9",
+        ]
+        assert main(command) == status
+        assert words in capsys.readouterr().out
+    table = pd.DataFrame(logits, columns=[f"logit_{number}" for number in range(3)])
+    table["label"] = np.where(np.arange(400) < 50, np.array(NAMES)[answers], "")
+    table.to_csv("new.csv", index=False)
+    assert main(["watch", "r.safetensors", "new.csv", "--share", "0.9"]) == HOLDS
+    out = capsys.readouterr().out
+    assert "NOT ENOUGH LABELS" in out and "new.csv: 0 of" in out
+
+
 def test_all_answers_certify_a_smaller_threshold(folder):
     for seed in range(6):
         answered(f"{seed}.csv", lambda scores: 0.005 + 0 * scores, seed=seed)
@@ -158,7 +185,7 @@ def test_all_answers_certify_a_smaller_threshold(folder):
 
 def test_a_table_that_cannot_be_counted_is_refused(folder, capsys):
     table = answered("a.csv", lambda scores: 0 * scores)
-    row = int(np.flatnonzero(table["check"] == "yes")[0])
+    row = int(np.flatnonzero((table["check"] == "yes") & (table["accepted"] == "True"))[0])
 
     def refused(message, **cells):
         changed = table.copy()

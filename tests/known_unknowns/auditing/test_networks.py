@@ -46,6 +46,21 @@ def network():
     return zoo.load(NAME, progress=False)
 
 
+def test_the_outputs_of_a_folder_are_judged(pets, tmp_path, capsys):
+    """A folder without subfolders is no validation set; a file of weights is no network."""
+    new = str(tmp_path / "new.npz")
+    assert main(["outputs", str(pets / "cat"), "--model", NAME, "--out", new]) == HOLDS
+    assert "the outputs for 12 images" in capsys.readouterr().out
+    arrays = np.load(new)
+    assert arrays["logits"].shape == (12, 10) and arrays["files"][0].endswith(".png")
+    assert main(["outputs", str(pets), "--model", NAME, "--out", new]) == REFUSED
+    audited = ["audit", "--model", NAME, "--validation", str(pets / "cat")]
+    assert main(audited) == REFUSED
+    assert "a subfolder for each class expected" in capsys.readouterr().err
+    assert main(["audit", "--model", new, "--validation", str(pets)]) == REFUSED
+    assert f"add --weights {new}" in capsys.readouterr().err
+
+
 def test_folders_are_shown_and_what_cannot_be_read_is_listed(network, pets, tmp_path):
     """A folder without subfolders is a set too."""
     toys = drawn(tmp_path / "toys", 5, 5)
