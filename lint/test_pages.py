@@ -10,7 +10,7 @@ import pytest
 
 from lint.reading import NOTEBOOKS, PROSE, ROOT, cells, name_of, source
 from synthesis import chapters
-from synthesis.chapters import CHAPTERS
+from synthesis.chapters import ABOUT_ALL, CHAPTERS
 
 FOLDS = {"hide-output", "hide-cell", "remove-cell", "remove-output"}
 BARS = {"hide-output", "hide-cell", "hide-input"}
@@ -26,7 +26,7 @@ each = pytest.mark.parametrize("path", NOTEBOOKS, ids=name_of)
 def test_every_chapter_has_its_notebooks():
     others = {"audit": {"audit"}, "beyond": {"without_labels"}}
     pages = {"evaluation", "findings", "leaderboard"}
-    others["synthesis"] = pages | {*CHAPTERS["synthesis"].about_all}
+    others["synthesis"] = pages | {*ABOUT_ALL}
     for paper in {*CHAPTERS, *others}:
         stems = {path.stem for path in NOTEBOOKS if path.parent.name == paper}
         assert stems == others.get(paper, {"dataset", "training", "evaluation", "figures"})
@@ -96,8 +96,8 @@ def test_an_overview_is_short_and_states_the_minutes(paper):
     text = (ROOT / "book" / f"{paper}.md").read_text(encoding="utf-8")
     words, tables = sizes(text)
     assert words <= 900 and len(tables) <= 5
-    # nine scores, and two rules without a score
-    assert all(rows <= 11 and columns <= 7 for rows, columns in tables)
+    # nine scores and two rules without a score, or the sentences of a paper
+    assert all(rows <= 12 and columns <= 7 for rows, columns in tables)
     seconds = pd.read_parquet(ROOT / "benchmarks/results/pipeline.parquet")["seconds"][paper]
     stated = re.search(r"need about (\d+) minutes? of one CPU core at tier `mini`", text)[1]
     assert abs(60 * int(stated) - seconds) <= 45
@@ -117,8 +117,8 @@ def test_a_page_is_short(path):
         tables.append((len(rows), max((len(re.findall("<t[hd]", row)) for row in rows), default=0)))
     # six since pages show their tables: five counted those beside folded ones
     assert words <= 1000 and len(tables) <= 6
-    # nine scores, and two rules without a score
-    assert all(rows <= 11 and columns <= 7 for rows, columns in tables)
+    # nine scores and two rules without a score, or the sentences of a paper
+    assert all(rows <= 12 and columns <= 7 for rows, columns in tables)
 
 
 @each

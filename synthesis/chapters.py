@@ -20,6 +20,9 @@ CHAPTERS: dict[str, Paper] = {**PAPERS, across.PAPER.name: across.PAPER}
 #: Packages with parameters and notebooks that are not chapters with claims.
 OTHERS = {"audit": "synthesis.audit", "without_labels": "synthesis.without_labels"}
 
+#: Notebooks of the synthesis about the results of all papers.
+ABOUT_ALL = ("ledger", "published")
+
 #: The chapter whose parameter files, networks and results table a package uses.
 PARAMETERS_OF = {"without_labels": "gscore"}
 

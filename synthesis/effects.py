@@ -27,6 +27,8 @@ ALL = "all"
 STRONG = 0.8
 _HOLDS = {"<": operator.lt, ">": operator.gt, ">=": operator.ge}
 CELL = ["data_set", "backbone"]
+#: Replicates of the numbers that claims and the front page compute.
+REPLICATES = 1000
 #: The sources of variation of a claim.
 SUBJECTS = ("training", "models", "families", "runs")
 _NAN = float("nan")
@@ -179,7 +181,7 @@ class Claim:
     are derived.  `about` is the source of variation: "training", "models", "families" or
     "runs".  A claim that one example proves ("depends on") is `existential`.  `names` are test sets
     without stand-ins; `departure` describes how our method differs from the paper's.  `stands_for`
-    describes the images that stand for the paper's.  `fine_tuned` says that the authors of the
+    describes the images that stand for the paper's.  `fine_tuned` states that the authors of the
     method fine-tune as well.  `any_schedule` proves that a longer training changes nothing.
     """
 

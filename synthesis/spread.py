@@ -111,7 +111,7 @@ def spreads(methods: Mapping[str, Values], others: Sequence[np.ndarray]) -> dict
 def draw(spread: Spread, position: int, draws: int) -> np.ndarray:
     """Return deviations of a mean from the true one, [draws], of a t distribution.
 
-    `position` tells means apart.
+    `position` separates means.
     """
     first = _FIRST_NETWORK if spread.group == MEMBERS else position
     standard = [_standard(first + number, draws) for number in range(len(spread.parts))]

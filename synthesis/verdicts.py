@@ -83,8 +83,8 @@ class Claims:
     (`printed_numbers.load`).
 
     The variant `decides` if a table has it, otherwise "primary".  Methods without rows of this
-    variant use "primary".  `resampled` names the units that replicates resample; `trainings` tells
-    which methods have networks of their own.  `schedules` has, by tier, the schedules that are
+    variant use "primary".  `resampled` names the units that replicates resample; `trainings` names
+    the methods that have networks of their own.  `schedules` has, by tier, the schedules that are
     shorter than the paper's; `leaks`, by tier, the data sets whose unknown classes the networks
     have learned, with a description.
     """

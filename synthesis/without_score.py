@@ -39,7 +39,7 @@ class Comparison(NamedTuple):
     scores: int
     rule: float
     msp: float
-    lowest: str  # the title of the score with the lowest mean
+    lowest: str  # the score with the lowest mean
     lowest_rate: float
     below: int  # how many scores have a lower mean than the rule
     ahead: tuple[str, ...]  # the networks on which some score has a lower rate than the rule
@@ -65,7 +65,7 @@ def compare(cases: pd.DataFrame) -> Comparison:
 
     >>> cases = pd.DataFrame({"msp": [0.3, 0.5], "knn": [0.2, 0.7], REJECT: 0.4}, ["a", "b"])
     >>> compare(cases).lowest, compare(cases).below, compare(cases).ahead
-    ('MSP', 0, ('a',))
+    ('msp', 0, ('a',))
     """
     of_scores = cases[[name for name in METHODS if name in cases]]
     means = 100 * of_scores.mean()
@@ -77,7 +77,7 @@ def compare(cases: pd.DataFrame) -> Comparison:
         scores=of_scores.shape[1],
         rule=rule,
         msp=float(means["msp"]),
-        lowest=METHODS[lowest],
+        lowest=lowest,
         lowest_rate=float(means[lowest]),
         below=int((means < rule).sum()),
         ahead=tuple(cases.index[ahead]),
@@ -92,7 +92,7 @@ def overview() -> pd.DataFrame:
         lines[title, tables.METRICS[metric]] = {
             REJECT: f"{compared.rule:.1f}",
             "MSP": f"{compared.msp:.1f}",
-            "best score": f"{compared.lowest}, {compared.lowest_rate:.1f}",
+            "best score": f"{METHODS[compared.lowest]}, {compared.lowest_rate:.1f}",
             "scores below the rule": f"{compared.below} of {compared.scores}",
             "networks with such a score": f"{len(compared.ahead)} of {compared.networks}",
         }

@@ -13,5 +13,4 @@ PAPER = Paper(
     heading="Synthesis",
     networks_of="unknown_detection",
     package=__name__,
-    about_all=("ledger", "published"),
 )

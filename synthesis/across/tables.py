@@ -32,8 +32,8 @@ def headline() -> Table:
     counts = counts.melt("tier", var_name="verdict", value_name="claims")
     counts["tier"] = categories(counts["tier"], {PUBLISHED: "the papers' own numbers"})
     caption = (
-        f"Claims of {judged['paper'].nunique()} papers, by what the committed results of each tier "
-        "say to them, and the papers' own printed numbers. “No data”: not run at this tier, or "
+        f"Verdicts on the claims of {judged['paper'].nunique()} papers by the committed results of "
+        "each tier, and by the papers' own printed numbers. “No data”: not run at this tier, or "
         "nothing printed."
     )
     text = counts.assign(text=counts["claims"].astype(str))

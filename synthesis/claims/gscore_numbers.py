@@ -24,11 +24,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pandas as pd
 
-from helpers.metrics.bootstrap import REPLICATES
 from helpers.metrics.correlation import spearman
 from helpers.papers.gscore.errors import CONSTANT, constant_errors, set_errors
 from helpers.papers.gscore.parameters import DETECTORS
-from synthesis.effects import refuse_duplicates
+from synthesis.effects import REPLICATES, refuse_duplicates
 from synthesis.reasons import Kind, Reason
 
 #: The `backbone` of derived numbers over several networks.

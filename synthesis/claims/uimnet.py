@@ -163,13 +163,7 @@ def _differences(numbers: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
     yield _ENSEMBLE, _mean(_at(gained, measure=""))
     scaled = _at(numbers, spectral=FREE, variant="ensemble", calibration="after")
     yield _SCALED, _mean(_at(scaled - after, measure=""))
-    recommended = _at(ensemble, algorithm="erm"), _at(before, algorithm="mimo")
-    every = [_at(kind, algorithm=name) for kind in (before, ensemble) for name in ("erm", *_OTHERS)]
-    for name, own in zip(_RECOMMENDED, recommended, strict=True):
-        lags = pd.concat([(other - own).dropna() for other in every])
-        groups = lags.groupby(level=lags.index.names)
-        behind = groups.max()[groups.size() == len(every)]
-        yield f"{_BEST} {name}", pd.concat([_at(behind, measure=kind) for kind in ("", "entropy")])
+    yield from _behind_the_best(before, ensemble)
     gains = _at(gained, measure="entropy")
     for algorithm in ("erm", *_OTHERS):
         name = f"{ALGORITHMS[algorithm]} {_ENSEMBLE}"
@@ -221,6 +215,19 @@ def _against_erm(before: pd.DataFrame, after: pd.DataFrame) -> Iterator[tuple[st
         gain = _at(numbers, algorithm=algorithm) - _at(numbers, algorithm="erm")
         gain = gain[gain.index.isin(metrics, level="metric")]
         yield f"{ALGORITHMS[algorithm]} minus ERM", gain.dropna()
+
+
+def _behind_the_best(
+    single: pd.DataFrame, ensemble: pd.DataFrame
+) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield how far the two recommended alternatives are behind the best one."""
+    every = [_at(kind, algorithm=name) for kind in (single, ensemble) for name in ("erm", *_OTHERS)]
+    recommended = _at(ensemble, algorithm="erm"), _at(single, algorithm="mimo")
+    for name, numbers in zip(_RECOMMENDED, recommended, strict=True):
+        lags = pd.concat([(other - numbers).dropna() for other in every])
+        groups = lags.groupby(level=lags.index.names)
+        behind = groups.max()[groups.size() == len(every)]
+        yield f"{_BEST} {name}", pd.concat([_at(behind, measure=kind) for kind in ("", "entropy")])
 
 
 def _lag_of_rbf(numbers: pd.DataFrame) -> pd.DataFrame:
@@ -308,8 +315,8 @@ def two_best():
     for name, (metric, margin) in itertools.product(
         _RECOMMENDED, {"accuracy": 0.01, "auroc": 0.02, "out_as_out": 0.02}.items()
     ):
-        place = f"in {_TITLES[metric]}, {name} is {{size}}"
-        wording = Wording(f"{place} behind the best", f"{place} ahead of the best", *POINTS)
+        start = f"in {_TITLES[metric]}, {name} is {{size}}"
+        wording = Wording(f"{start} behind the best", f"{start} ahead of the best", *POINTS)
         yield _change(metric, f"{_BEST} {name}", "<", margin, wording=wording)
 
 

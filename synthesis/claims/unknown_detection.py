@@ -89,7 +89,8 @@ def _far(rows: pd.DataFrame) -> pd.DataFrame:
     titles = _titles(rows["test_set"].unique()).to_dict()
     areas = rows[rows["metric"].eq("auroc") & ~rows["test_set"].isin(["test", "near"])]
     far = []
-    for (data_set, *_), sets in areas.groupby([*CELL, "run", "method", "calibration"], dropna=False):
+    keys = [*CELL, "run", "method", "calibration"]
+    for (data_set, *_), sets in areas.groupby(keys, dropna=False):
         sizes = SIZES.get(PAPER.data_sets.get(data_set, data_set), {})
         images = sets["test_set"].replace(titles).map(sizes)
         sets = sets[images.notna()]

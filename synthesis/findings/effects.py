@@ -150,6 +150,7 @@ def better_than_msp(read: Read) -> Numbers:
         "networks": strict.networks,
         "scores": strict.scores,
         "rule": strict.rule,
+        "best": strict.lowest,
         "lowest": strict.lowest_rate,
         "loose": loose.lowest_rate,
         "below": loose.below,

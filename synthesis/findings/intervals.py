@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import stdtrit
 
 from helpers.metrics.correlation import spearman
 from helpers.tables.table import number
@@ -66,9 +67,7 @@ def over_both(
     >>> f"{over_both(2.0, 1 / 3, 3):.1f}"
     '2.0 [−0.5, 4.5]'
     """
-    from scipy import stats  # here, since it takes long to import
-
-    half = stats.t.ppf(_ENDS[1], runs - 1) * np.sqrt(variance + np.var(replicates))
+    half = stdtrit(runs - 1, _ENDS[1]) * np.sqrt(variance + np.var(replicates))
     return Interval(float(value), float(value - half), float(value + half))
 
 

@@ -4,11 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.metrics.bootstrap import REPLICATES
 from helpers.papers.gscore.parameters import DETECTORS
 from synthesis.claims.gscore import CLAIMS
 from synthesis.claims.gscore_numbers import derive
-from synthesis.effects import Verdict
+from synthesis.effects import REPLICATES, Verdict
 from tests.synthesis.claim_tables import UDE, verdicts
 from tests.synthesis.claim_tables import gscore as made_up
 
