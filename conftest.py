@@ -1,6 +1,6 @@
 """Have a test's or a notebook's process that dies reported with the signal that ended it.
 
-pytest-xdist says of its workers that they crashed, and nbval waits for its kernels' answers for
+pytest-xdist reports of its workers that they crashed, and nbval waits for its kernels' answers for
 half an hour, whether they are alive or not.  What the pipeline has executed needs no kernel.
 """
 

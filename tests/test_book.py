@@ -144,13 +144,6 @@ def test_build(small_book, runs, capsys, tmp_path, monkeypatch):
     assert (page.parent / download).read_bytes() == executed.read_bytes()
 
 
-def test_a_checkout_that_cannot_be_written_is_told_so(tmp_path, monkeypatch):
-    monkeypatch.setattr(book, "ROOT", tmp_path)
-    (tmp_path / "runs").touch()  # root may write in any folder
-    with pytest.raises(SystemExit, match=r"runs/mini: cannot be written .* copy .* to a folder"):
-        book.main(["mini", "--preview"])
-
-
 def test_a_missing_notebook_is_named_with_the_command_that_makes_it(small_book, runs):
     (runs / "openset_calibration" / "dataset.ipynb").unlink()
     with pytest.raises(SystemExit, match=r"dataset\.ipynb.*make run TIER=mini"):

@@ -17,7 +17,6 @@ from helpers import data
 from helpers.networks import zoo
 from helpers.papers.unknown_detection.parameters import Parameters
 from helpers.papers.unknown_detection.roles import draw_known, superclasses_of
-from synthesis.chapters import load
 
 NETWORK = "densenet100.dice_cifar100"
 DRAWS = 4000
@@ -51,8 +50,7 @@ def median_draw(accuracies: np.ndarray) -> int:
 def main() -> None:
     """Print the chosen seed, and the seeds of the committed draws with their quantiles."""
     argparse.ArgumentParser(description=__doc__.partition("\n")[0]).parse_args()
-    parameters = load("unknown_detection", "small", root=ROOT)
-    assert isinstance(parameters, Parameters)
+    parameters = Parameters.at_tier("unknown_detection", "small", root=ROOT)
     images = data.load(parameters.data_set, "test")
     logits = zoo.load(NETWORK).outputs(images).logits
     number = {name: label for label, name in enumerate(images.class_names)}

@@ -15,7 +15,6 @@ from step import ROOT
 from helpers.papers.unknown_detection import experiment, per_image
 from helpers.papers.unknown_detection.parameters import Parameters
 from helpers.tables import results
-from synthesis.chapters import load
 from synthesis.spread import WITHOUT_RUN
 
 TABLE = ROOT / "results" / "small" / "unknown_detection.parquet"
@@ -28,8 +27,7 @@ def main() -> None:
     table = table[table["variant"] != WITHOUT_RUN]
     whole = table[(table["method"] == "ensemble") & (table["variant"] == "primary")]
     kept = {*zip(whole["test_set"], whole["metric"], strict=True)}
-    parameters = load("unknown_detection", "small", root=ROOT)
-    assert isinstance(parameters, Parameters)
+    parameters = Parameters.at_tier("unknown_detection", "small")
     far = [*parameters.far]
     records = []
     networks = []

@@ -22,7 +22,6 @@ from helpers.papers.uimnet.parameters import Parameters
 from helpers.papers.uimnet.roles import DomainSplit
 from helpers.training import finished_networks
 from helpers.training.fitted import Fitted, fit
-from synthesis.chapters import load
 
 PAPER = "uimnet"
 TIER = "small"
@@ -34,8 +33,7 @@ MORE = 0.5
 def main() -> None:
     """Train the networks and write the table."""
     argparse.ArgumentParser(description=__doc__.partition("\n")[0]).parse_args()
-    parameters = load(PAPER, TIER, root=ROOT)
-    assert isinstance(parameters, Parameters)
+    parameters = Parameters.at_tier(PAPER, TIER)
     folder = ROOT / f"results/{TIER}/networks/{PAPER}"
     records = []
     for data_seed, split in experiment.roles(parameters).items():

@@ -8,8 +8,8 @@
     python workflow/make_packs.py photographs imagenet             # to train on; see below
 
 Packs are written to the folder DATA_ROOT (default: data/) or --root; only --force replaces a pack.
-A pack of photographs is for training: `helpers.data.photograph_packs` says what it changes.  After
-an interruption, the same command continues it.
+A pack of photographs is for training: `helpers.data.photograph_packs` states what it changes.
+After an interruption, the same command continues it.
 """
 
 import argparse

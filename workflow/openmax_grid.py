@@ -30,7 +30,6 @@ from helpers.scores.openmax import openmax_answer
 from helpers.tables import results
 from helpers.training.batches import batches_of
 from helpers.training.fitted import Fitted
-from synthesis.chapters import load
 
 WEIGHTS = {"falling weights": OpenMax, "flat weights": FlatOpenMax}
 PLAIN = "plain statistics"
@@ -40,8 +39,7 @@ OUT = ROOT / "results" / "small" / "unknown_detection-openmax.parquet"
 
 def main() -> None:
     """Write the rows of all baselines."""
-    parameters = load("unknown_detection", "small", root=ROOT)
-    assert isinstance(parameters, Parameters)
+    parameters = Parameters.at_tier("unknown_detection", "small")
     roles = experiment.roles(parameters)
     records = []
     content = {"parameters": parameters.decisive(), "roles": run.digests(roles)}

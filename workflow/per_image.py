@@ -13,7 +13,6 @@ from step import ROOT
 from helpers.papers import run
 from helpers.papers.unknown_detection import experiment, methods, per_image
 from helpers.papers.unknown_detection.parameters import Parameters
-from synthesis.chapters import load
 
 #: SVHN and the letters that stood for it before, so that tables with either can be computed.
 FAR = {"svhn": {"images": 4000}, "chars74k_natural": {}, "caltech_background": {}, "dtd_subset": {}}
@@ -25,10 +24,9 @@ def main() -> None:
     parser.add_argument("tier")
     tier = parser.parse_args().tier
     try:
-        parameters = load("unknown_detection", tier, root=ROOT, far=FAR)
+        parameters = Parameters.at_tier("unknown_detection", tier, far=FAR)
     except ValueError as error:
         parser.error(str(error))
-    assert isinstance(parameters, Parameters)
     folder = ROOT / "results" / tier / "per_image" / parameters.paper
     folder.mkdir(parents=True, exist_ok=True)
     roles = experiment.roles(parameters)

@@ -21,15 +21,13 @@ from helpers.checks import file_name, known_name
 from helpers.papers import PAPERS, run
 from helpers.papers.parameters import Parameters, tiers
 from pictures import FAMILIES
-from synthesis.chapters import CHAPTERS, PARAMETERS_OF, load, package_of
+from synthesis.chapters import ABOUT_ALL, CHAPTERS, PARAMETERS_OF, load, package_of
 
 #: The notebooks of a chapter, in order; other notebooks are independent, or about all chapters.
 CHAPTER = ("dataset", "training", "evaluation", "figures")
 _BEFORE = {"training": PART, "evaluation": "training", "figures": "evaluation"}
 #: The folder of notebooks that extend the papers and use the parameters of one paper.
 BEYOND = "beyond"
-#: Notebooks that read the results of all papers.
-ABOUT_ALL = tuple(kind for paper in CHAPTERS.values() for kind in paper.about_all)
 
 
 def papers(tier: str) -> list[str]:

@@ -23,7 +23,6 @@ from helpers.data.listing import Listing
 from helpers.files import atomic_folder, atomic_path, data_root
 from helpers.papers import REHEARSAL, content_of
 from helpers.papers.human_centric.parameters import Parameters
-from synthesis.chapters import load
 
 SIZES = content_of(__file__, "rehearse")
 #: The chapter with published networks.
@@ -122,8 +121,7 @@ def packs(root: Path) -> None:
 
 def networks(root: Path) -> None:
     """Write the weights of the tier's pretrained networks to the chapter's folder."""
-    parameters = load(JUDGED, REHEARSAL)
-    assert isinstance(parameters, Parameters)
+    parameters = Parameters.at_tier(JUDGED, REHEARSAL)
     for name in parameters.names:
         path = root / "weights" / f"{name}.safetensors"
         if not path.exists():

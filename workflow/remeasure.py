@@ -23,7 +23,6 @@ from helpers.papers.uimnet.parameters import Parameters
 from helpers.tables import results
 from helpers.training import finished_networks
 from helpers.training.fitted import fit
-from synthesis.chapters import load
 
 PAPER = "uimnet"
 
@@ -37,10 +36,9 @@ def main() -> None:
     path = ROOT / "results" / arguments.tier / f"{PAPER}.parquet"
     try:
         table = results.read(path)
-        parameters = load(PAPER, arguments.tier, root=ROOT, measures=[arguments.measure])
+        parameters = Parameters.at_tier(PAPER, arguments.tier, measures=[arguments.measure])
     except (ValueError, OSError) as error:
         parser.error(str(error))
-    assert isinstance(parameters, Parameters)
     results.write(replaced(table, pd.concat(list(tables(parameters)))), path)
     print(path)
 

@@ -120,7 +120,7 @@ def pack_splits(path: str | os.PathLike) -> list[str]:
 
 
 def jpeg_files(path: Path, split: str) -> tuple[list[bytes], dict[str, list]]:
-    """Return the JPEG files of a split as they are, and what the pack says of each: author, page.
+    """Return the JPEG files of a split as they are, and the facts of each: author, page.
 
     Both are empty if the pack has sheets.
     """

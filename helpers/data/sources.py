@@ -126,8 +126,8 @@ def torchvision_set(
     split: str,
     root: Path,
     *,
-    size: int | None = None,
-    download: bool = False,
+    size: int | None,
+    download: bool,
 ) -> Images:
     """Read a data set through torchvision, which keeps its files in `root`.
 

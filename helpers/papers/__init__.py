@@ -59,7 +59,6 @@ class Paper:
     beside: str = ""  # function of `tables` that selects rows to compare; "": the primary variant
     metrics: Sequence[str] = ()  # functions of `helpers.metrics` that the paper reports
     networks_of: str = ""  # the paper whose trained networks are used
-    about_all: Sequence[str] = ()  # the chapter's notebooks about the results of all papers
     package: str = ""  # of its modules; by default the folder of its name here
 
     def __post_init__(self):

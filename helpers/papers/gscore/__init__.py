@@ -1,7 +1,7 @@
 """*Unsupervised Evaluation of Out-of-distribution Detection*.
 
 Zhang, Deng and Zheng (2023): a regression over many sets of unknown images predicts from the
-scores of a mixture without labels how well a detector tells its images apart.
+scores of a mixture without labels how well a detector separates its images.
 """
 
 from helpers.papers import Paper, content_of

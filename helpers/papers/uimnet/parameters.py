@@ -25,15 +25,10 @@ def _form(name: str) -> str:
 Form = Annotated[str, AfterValidator(_form)]
 
 
-def zero_or_at_least(least: int) -> AfterValidator:
-    """Return the check of a number: 0, or at least `least`."""
-
-    def check(value: int) -> int:
-        if value and value < least:
-            raise ValueError(f"0 or at least {least} expected, got {value}")
-        return value
-
-    return AfterValidator(check)
+def _not_one(value: int) -> int:
+    if value == 1:
+        raise ValueError(f"0 or at least 2 expected, got {value}")
+    return value
 
 
 class Parameters(parameters.Parameters):
@@ -73,7 +68,8 @@ class Parameters(parameters.Parameters):
     score_arguments: dict[Score, Changes]
     passes: Count  # of MC-Dropout
     tta_copies: Count  # of an image, augmented
-    tta_images: Annotated[int, Field(ge=0), zero_or_at_least(2)] = 0  # of each set; 0 takes all
+    # of each set; 0 takes all
+    tta_images: Annotated[int, Field(ge=0), AfterValidator(_not_one)] = 0
     jacobian_images: Annotated[int, Field(ge=2)]  # of each set with a Jacobian, spread over it
     keep: Share  # of the in-domain validation images
     bins: Count  # of the ECE

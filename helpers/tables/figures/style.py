@@ -104,7 +104,7 @@ def new_axes(figsize: tuple[float, float]) -> Axes:
     return plt.subplots(figsize=figsize, layout="constrained")[1]
 
 
-def axes_grid(rows: int, columns: int, height: float, width: float = 6, **shape) -> np.ndarray:
+def axes_grid(rows: int, columns: int, height: float, width: float, **shape) -> np.ndarray:
     """Return the Axes of a new figure in rows and columns, even if that is one."""
     shape |= {"figsize": (width, height), "layout": "constrained", "squeeze": False}
     return plt.subplots(rows, columns, **shape)[1]
