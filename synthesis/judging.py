@@ -254,7 +254,7 @@ def measured(line, effect: Effect) -> str:
             other = opposite.format(size=shown(-sign, each.size, ends, words.unit))
             seconds.append(f"by the {each.name}, {other}")
         else:
-            seconds.append(f"by the {each.name} {shown(sign, each.size, ends)}")
+            seconds.append(f"{shown(sign, each.size, ends)} by the {each.name}")
     printed = ""
     if sign * line.printed < 0 and not plain:
         printed = f", {opposite.format(size=in_unit(abs(line.printed)) + words.unit)}"

@@ -71,9 +71,10 @@ def contents() -> dict:
 
 
 def chapter(paper: str) -> dict:
-    """Return the contents of the chapter of a paper: its overview and its notebooks."""
-    sections = [{"file": f"notebooks/{paper}/{name}"} for name in notebooks_of(paper)]
-    return {"file": f"book/{paper}", "sections": sections}
+    """Return the contents of a paper's chapter: overview, notebooks, and notes for reviewers."""
+    files = [f"notebooks/{paper}/{name}" for name in notebooks_of(paper)]
+    files.append(f"book/fidelity_{paper}")
+    return {"file": f"book/{paper}", "sections": [{"file": file} for file in files]}
 
 
 def assemble(tree: Path, runs: Path, tier: str) -> None:

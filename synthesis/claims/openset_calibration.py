@@ -29,10 +29,10 @@ _POINTS = (" points", 100, 1)
 
 #: Variants that the paper's text allows as well; a verdict must be the same with each.
 _READINGS = {
-    "one threshold": "one fixed threshold",
+    "one threshold": "fixed threshold of 0.9",
     "half": "threshold of one half",
     "moving decision": "decision after scaling",
-    "known confidence": "known classes' confidence",
+    "known confidence": "confidence among the known classes",
     "normalised": "normalised probabilities",
 }
 

@@ -51,7 +51,8 @@ assert beside["stand_ins"].unique().tolist() == ["digits for MNIST, resnet8 for 
 text = readme.details()
 assert "| a | 0.75" in text and "B is more accurate than A." in text
 (part,) = (part for part in book.contents()["parts"] if part["caption"] == "The papers")
-sections = [{"file": "notebooks/toy/evaluation"}, {"file": "notebooks/toy/figures"}]
+files = ["notebooks/toy/evaluation", "notebooks/toy/figures", "book/fidelity_toy"]
+sections = [{"file": file} for file in files]
 assert part["chapters"][-1] == {"file": "book/toy", "sections": sections}
 """
 
