@@ -6,8 +6,8 @@ come back to the tool, and with one job for each network, three causes, groups a
 score of the rejector, and simulations of whole audits; the limit of `synthesis` rose by 200 tokens
 when ensembles were compared with their members network by network, and that of the tests by 2,700
 with the formulas of the corruptions and the defaults of the objectives.  Then `synthesis` rose by
-740 with three more sentences of the papers and the areas at the paper's shares; `known_unknowns` by
-900 and the tests by 900 with labels of new outputs, outputs of a folder, and tables of
+800 with three more sentences of the papers and the areas at the paper's shares; `known_unknowns` by
+1,240 and the tests by 1,060 with labels of new outputs, outputs of a folder, and tables of
 spreadsheets.
 """
 
@@ -39,12 +39,12 @@ class Limit(NamedTuple):
 LINES = 60
 LIMITS = {
     "helpers": Limit(142_900, 10, 1),
-    "synthesis": Limit(51_300, 10.8, 1),
-    "known_unknowns": Limit(62_160, 9.5, 1),
-    "workflow": Limit(28_250, 10.4, 1),
+    "synthesis": Limit(51_360, 10.8, 1),
+    "known_unknowns": Limit(62_490, 9.5, 1),
+    "workflow": Limit(28_310, 10.4, 1),
     "pictures": Limit(15_640, 14.5, 1),
     "benchmarks": Limit(10_700, 10.8, 1),
-    "tests": Limit(199_100, 12.5, 4.5),
+    "tests": Limit(199_270, 12.5, 4.5),
 }
 #: The checks of this folder are tests.
 FOLDERS = {"tests": ("tests", "lint")}

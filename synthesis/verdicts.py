@@ -34,7 +34,8 @@ class Second:
     """Second numbers that must agree before an effect is supported or contradicted.
 
     They are of a `variant`, if a table has it; an effect without numbers of this variant is decided
-    by the deciding variant alone, unless a number is of a test set that `needs` it.  Or `compute`
+    by the deciding variant alone, unless a number is of a test set that `needs` it.  If `methods`
+    are named, it changes only these, and all other methods have the deciding rows.  Or `compute`
     returns them from the deciding rows; an effect that then lacks numbers is undecided, unless
     these numbers have no `intervals`.
     """
@@ -42,6 +43,7 @@ class Second:
     name: str
     variant: str = ""
     needs: str = ""
+    methods: tuple[str, ...] = ()
     compute: Callable[[pd.DataFrame], pd.DataFrame] | None = None
     intervals: bool = True
 
@@ -50,6 +52,9 @@ class Second:
         if self.compute:
             return self.compute(deciding)
         rows = table[table["variant"] == self.variant]
+        if self.methods and len(rows):
+            others = deciding[~deciding["method"].isin(self.methods)]
+            rows = pd.concat([others, rows[rows["method"].isin(self.methods)]])
         return rows if usual and len(rows) else None
 
     def agree(self, judged: Judged, other: Judged) -> Judged:

@@ -22,6 +22,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from background import Entry, commit_of, entries_of, listed, status, train_all
 from step import ROOT, VISIBLE, end_with_parent, gpus
@@ -44,6 +45,10 @@ CODE = (
     ":(exclude)known_unknowns/bench/packs",
 )
 SECONDS = 60.0  # between two writings of the results
+#: Seconds between the starts of two queues: the memory of a machine may grow as it is used.
+_BETWEEN = 0.5
+#: A line that ends with an error if PyTorch cannot use the GPU.
+_CHECK = "import torch; print(torch.__version__, torch.ones(1).cuda().device)"
 STATE = "state"
 RESULTS = "results"
 
@@ -57,8 +62,7 @@ def pack(folder: Path, only: Sequence[str]) -> None:
     writer = parcels.Writer()
     commit = commit_of("HEAD")
     networks: set[str] = set()
-    # checkpoints, and the networks that a training extends
-    needed = ["networks/*.partial", "diverged/*.json"]
+    needed = []  # the networks that a training extends
     for entry, parameters, part, roles in unfinished(only):
         writer.add(entry.values, roles)
         backbone = part.identity["backbone"]
@@ -74,7 +78,8 @@ def pack(folder: Path, only: Sequence[str]) -> None:
     (folder / "networks").mkdir()
     for name in networks & zoo_records.records().keys():
         shutil.copy(zoo_records.find(name).locate(), folder / "networks")
-    parcels.write_shards(cache_root(), folder, STATE, patterns=dict.fromkeys(needed))
+    patterns = dict.fromkeys([*needed, "networks/*.partial", "diverged/*.json"])
+    parcels.write_shards(cache_root(), folder, STATE, patterns=patterns)
     write_code(folder, commit)
     for file in sorted(folder.glob("*.*")):
         print(f"{file} {file.stat().st_size / 1e6:.1f} MB")
@@ -119,17 +124,15 @@ def unfinished(only: Sequence[str]) -> Iterator[tuple[Entry, Any, run.Part, Any]
 
 def is_trained(parameters, part: run.Part, roles) -> bool:
     """Return whether all networks of a part exist."""
-    os.environ["TRAINING"] = "refused"
     try:
-        run.experiment_of(parameters).models(parameters, part, roles)
+        with patch.dict(os.environ, TRAINING="refused"):
+            run.experiment_of(parameters).models(parameters, part, roles)
         return True
     except MissingError:
         return False
-    finally:
-        del os.environ["TRAINING"]
 
 
-def train(folder: Path, processes: int, minutes: int, results: Path) -> None:
+def train(folder: Path, processes: int, minutes: float, results: Path) -> None:
     """Train the networks of a parcel until all are finished or the minutes are over."""
     os.environ["PARCEL"] = str(folder.resolve())
     os.environ["NETWORK_ROOT"] = str(folder.resolve() / "networks")
@@ -156,6 +159,8 @@ def train(folder: Path, processes: int, minutes: int, results: Path) -> None:
     environment = os.environ | {"QUEUE": str(os.getpid())}
     cards = gpus()
     print(f"GPUs that nvidia-smi lists: {len(cards)}", flush=True)
+    if cards and subprocess.run([sys.executable, "-c", _CHECK]).returncode:
+        sys.exit("PyTorch cannot use the GPU; nothing is trained")
     queues = []
     written = start
     try:
@@ -165,6 +170,7 @@ def train(folder: Path, processes: int, minutes: int, results: Path) -> None:
             queues.append(
                 subprocess.Popen([sys.executable, script, "queue", folder], env=environment)
             )
+            time.sleep(_BETWEEN)
         while any(queue.poll() is None for queue in queues) and time.time() < start + 60 * minutes:
             time.sleep(1)
             if time.time() >= written + SECONDS:
@@ -218,7 +224,8 @@ def main() -> None:
     elif given.command == "run":
         # as at the end of the minutes: write the results, end the trainings
         signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
-        train(given.folder, given.processes, given.minutes, given.results)
+        minutes = given.minutes - time.process_time() / 60  # the imports count
+        train(given.folder, given.processes, minutes, given.results)
     elif given.command == "collect":
         collect(given.folder)
     else:

@@ -39,6 +39,7 @@ KEPT = (
     "diverged/*.json",
     "networks/*.safetensors",
     "networks/*.partial",
+    "queue/*.log",
 )
 
 

@@ -34,6 +34,8 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 #: Largest number of classes for which the best order is computed.
 ORDERED = 2_000
 _ROWS = ("before", "after", "negated")
+#: Share of training images among the validation images that changes no number much.
+FEW = 0.01
 _INVALID = {"learnt", "shifted", "negated", "renumbered", "reordered"}
 
 
@@ -210,6 +212,8 @@ def _of_copies(inputs: Inputs) -> Iterator[Doubt]:
         if name == "copies":
             clear |= named_twice
         rows = np.flatnonzero(clear)
+        if name == "learnt" and len(rows) < FEW * len(part):
+            name = "few_learnt"
         if len(rows):
             if inputs.files:
                 named = _named([inputs.files[row] for row in rows])

@@ -275,7 +275,7 @@ def _numbers(audit: Estimates, required: Requirement) -> list[tuple[float, float
         if threshold is None:
             return [NOTHING]
         value, low, high = getattr(threshold, name)
-        if name == threshold.wish == "risk" and not threshold.unknown:
+        if name == threshold.wish == "risk":
             high = min(high, threshold.wished)  # which is guaranteed
         return [(value, low, high)]
     if name == "coverage_at_risk":

@@ -296,7 +296,7 @@ def _group(
 
 
 class New(NamedTuple):
-    """New outputs for a rejector: logits or probabilities, features, names, and labels, if any.
+    """New outputs for a rejector: logits or probabilities, features, names, and labels, if read.
 
     A label is −1 for an image of no class, and −2 without a label.
     """
@@ -308,12 +308,16 @@ class New(NamedTuple):
 
     @property
     def digest(self) -> str:
-        """The name of the outputs, which does not depend on the kind of file."""
-        return blake2b(np.float32(self.logits).tobytes(), digest_size=8).hexdigest()
+        """A name of the outputs and their images, which does not depend on the kind of file."""
+        arrays = [np.float32(array) for array in (self.logits, self.features) if array is not None]
+        content = b"".join([*(array.tobytes() for array in arrays), repr(self.images).encode()])
+        return blake2b(content, digest_size=8).hexdigest()
 
 
-def read_new(path: str | os.PathLike, class_names: Sequence[str] = ()) -> New:
-    """Read new outputs, each row of the file, in order.
+def read_new(
+    path: str | os.PathLike, class_names: Sequence[str] = (), *, labelled: bool = False
+) -> New:
+    """Read new outputs, each row of the file, in order; its labels only if `labelled`.
 
     `class_names` are of the rejector; columns with these names may have another order.
 
@@ -339,25 +343,26 @@ def read_new(path: str | os.PathLike, class_names: Sequence[str] = ()) -> New:
         checked.logits(given, logits, given)
     names = checked.column(arrays, "class_names", logits.shape[1])
     expected = list(class_names)
-    numbered = expected == list(map(str, range(len(expected))))
-    order = np.arange(logits.shape[1])
-    if names is not None and not numbered and sorted(names) == sorted(expected):
+    labels = None
+    if labelled and some is not None:
+        named = np.array(expected) if names is None else names
+        truth = {"production_labels": some, "class_names": named}
+        labels = checked.some_labels(truth, logits, given)
+    if names is not None and sorted(names) == sorted(expected):
         order = np.array([names.tolist().index(name) for name in expected])
-    elif names is not None and not numbered:
+        logits = logits[:, order]
+        if labels is not None:
+            labels = np.where(labels < 0, labels, order.argsort()[labels])
+    elif names is not None and expected != list(map(str, range(len(expected)))):
         raise ValueError(
             f"class_names: {', '.join(expected[:8])} expected, in the order of the audit, got "
             f"{', '.join(names[:8])}"
         )
-    logits = logits[:, order]
     features = None
     if "features" in arrays:
         features = checked.matrix(arrays, "features", length=len(logits))
     files = checked.column(arrays, "files", len(logits))
     images = list(range(len(logits))) if files is None else files.tolist()
-    labels = None
-    if some is not None:
-        named = {"production_labels": some, "class_names": np.array(expected)}
-        labels = checked.some_labels(named, logits, given)
     return New(logits, features, images, labels)
 
 

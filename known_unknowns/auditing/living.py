@@ -20,7 +20,7 @@ from helpers.files import sha256_file
 from known_unknowns import few_labels
 from known_unknowns.auditing.checked import NO_CLASS, NOT_LABELLED, without_mark
 from known_unknowns.auditing.inputs import read_new
-from known_unknowns.auditing.reading import read_labels
+from known_unknowns.auditing.reading import read_labels, separator_of
 from known_unknowns.auditing.rejector import Rejector
 from known_unknowns.auditing.units import of_unit
 from known_unknowns.auditing.watching import changed, read_state
@@ -53,7 +53,7 @@ def has_answers(path: Path) -> bool:
     if path.suffix.lower() != ".csv" or not path.is_file():
         return False
     with path.open(encoding="utf-8-sig", newline="", errors="replace") as file:
-        header = next(csv.reader(file), [])
+        header = next(csv.reader(file, delimiter=separator_of(path)), [])
     return {*COLUMNS} <= {*header}
 
 
@@ -87,10 +87,12 @@ def check_labels(rejector: str | os.PathLike, file: Path, state: Path) -> dict |
     evidence.
     """
     rule = Rejector.load(rejector)
-    new = read_new(file, rule.provenance.get("class_names") or ())
+    new = read_new(file, rule.provenance.get("class_names") or (), labelled=True)
     if new.labels is None or "risk" not in rule.provenance:
         return None
     known = new.labels != NOT_LABELLED
+    if not known.any():
+        return None
     scores = rule.score_samples(new.logits, new.features)
     wrong = new.logits.argmax(axis=1) != new.labels
     return _evidence(rejector, rule, state, new.digest, scores[known], wrong[known])
@@ -218,7 +220,7 @@ def _score(row: dict[str, str], path: Path) -> float:
     """Return the score in a row."""
     if row["accepted"].strip().lower() in ("true", "false"):
         with contextlib.suppress(ValueError):
-            return float(row["score"])
+            return float(row["score"].replace(",", "."))
     raise ValueError(
         f"{path}: True or False as accepted and a number as score expected, got "
         f"{row['accepted']!r} and {row['score']!r}; {_KEEP}"

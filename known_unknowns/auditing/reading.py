@@ -15,7 +15,7 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Sequence
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,6 +37,9 @@ _OF_IMAGES = {"file": "files", "group": "groups", "stratum": "strata"}
 TEXTS = {"set", "label", *_OF_IMAGES}
 #: Array, and a pattern of its columns: STEM_0, STEM_1 ...
 _STEMS = {"logits": "logit", "probabilities": "prob|proba|probability", "features": "feature"}
+_OUTPUTS = re.compile(rf"({'|'.join(_STEMS.values())})(_.+)?", re.DOTALL)
+#: Similarity of the names of two columns, of which one is a slip.
+_NEAR = 0.8
 _LISTS = {"logits": "logit_", "probabilities": "prob_", "features": "feature_"}
 #: Two parts of messages about labels of several classes.
 MULTI_LABEL = "one class for each image expected"
@@ -183,7 +186,7 @@ def _read_table(path: Path) -> pd.DataFrame:
     import pandas as pd
 
     kind = path.suffix.lower()
-    separator = _separator(path) if kind == ".csv" else ""
+    separator = separator_of(path) if kind == ".csv" else ""
     try:
         table = _read_csv(path, separator) if separator else _read_parquet(path)
     except ImportError as error:
@@ -220,14 +223,18 @@ def _read_csv(path: Path, separator: str) -> pd.DataFrame:
     with path.open(encoding="utf-8-sig", newline="") as file:
         rows = filter(None, csv.reader(file, delimiter=separator))
         header = next(rows, [])
-        first = next(rows, [])
+        numbers = [column for column, name in enumerate(header) if _OUTPUTS.fullmatch(name)]
+        cells = [
+            row[place] for row in islice(rows, _FIRST) for place in numbers if place < len(row)
+        ]
+        comma = separator != "," and any(map(_DECIMAL.fullmatch, cells))
     _check_header(header)
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)
         return pd.read_csv(
             path,
             sep=separator,
-            decimal="," if any(map(_DECIMAL.fullmatch, first)) else ".",
+            decimal="," if comma else ".",
             encoding="utf-8-sig",
             dtype=dict.fromkeys(TEXTS & {*header}, str),
             keep_default_na=False,
@@ -286,11 +293,12 @@ def _check_columns(path: Path) -> list[str]:
     return [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
 
 
-#: A number of countries whose decimal point is a comma.
+#: Number of rows that show whether the decimal point is a comma, as in `_DECIMAL`.
+_FIRST = 100
 _DECIMAL = re.compile(r"-?\d*,\d+([eE][-+]?\d+)?")
 
 
-def _separator(path: Path) -> str:
+def separator_of(path: Path) -> str:
     """Return what separates the columns: a semicolon or a tab if the first line has no comma.
 
     A table in UTF-16 is refused.
@@ -362,12 +370,13 @@ def _all_rows(table: pd.DataFrame) -> pd.DataFrame:
             f"set: new outputs of one set expected, got {len(sets)} sets ({', '.join(sets[:8])}); "
             "write each set to a separate file"
         )
-    outputs = re.compile(rf"({'|'.join(_STEMS.values())})(_.+)?", re.DOTALL)
     options = ["logit_0", "prob_0", "feature_0", *TEXTS]
+    if not any(map(_OUTPUTS.fullmatch, table)):
+        return table  # whose columns are in the message about the missing outputs
     others = [
         name
         for name in table
-        if not (outputs.fullmatch(name) or difflib.get_close_matches(name, options, n=1))
+        if not (_OUTPUTS.fullmatch(name) or difflib.get_close_matches(name, options, 1, _NEAR))
     ]
     return table.drop(columns=["set", "label", "group", "stratum", *others], errors="ignore")
 
@@ -502,7 +511,7 @@ def _missing(column: str, rows: int, total: int, where: str) -> ValueError:
 
 def read_labels(path: Path) -> list[dict[str, str]]:
     """Return the rows of a small table that somebody has filled in, each cell as text."""
-    separator = _separator(path)
+    separator = separator_of(path)
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             rows = list(csv.DictReader(file, restval="", delimiter=separator))

@@ -450,6 +450,10 @@ def guarantee(measured: Measurement) -> Guarantee:
         replace(sample, ood=measured.hard), settings.unknown_share, seed=settings.seed
     )
     thresholds, deployed = _thresholds(measured, mixture)
+    if doubts.invalid(measured.doubts):
+        deployed = ""
+        problem = "the validation images are not valid"
+        thresholds = {name: row.without_value(problem) for name, row in thresholds.items()}
     threshold = thresholds.get(deployed)
     accepted = sample.scores >= (threshold.value if threshold else np.inf)
     each_answer = partial(

@@ -48,6 +48,10 @@ class Threshold:
     unknown: float = 0.0
     conditional: float = np.nan
 
+    def without_value(self, problem: str) -> Threshold:
+        """Return the target with a problem and no threshold."""
+        return Threshold(self.wish, self.wished, problem=problem)
+
 
 @dataclass(frozen=True)
 class Sample:

@@ -154,7 +154,7 @@ def run_audit(given: argparse.Namespace) -> int:
 
     REQUIRE: NAME>=NUMBER or NAME<=NUMBER, as "accuracy>=0.9" or "auroc:pets>=0.8"; names are
     accuracy, coverage, coverage_at_risk_0.05, risk, ece, ece_scaled, aurc, auroc and fpr95.  A
-    requirement holds if it holds for the whole 95 % interval.
+    requirement holds if it holds for the whole 95 % interval; a risk, if it is guaranteed.
 
     Exit status: 0, 1 if a requirement does not hold, 2 if the usage or the file is wrong.
     """
@@ -194,8 +194,9 @@ def _gathered(given: argparse.Namespace) -> Inputs:
         return _of_network(given)
     from known_unknowns.auditing.inputs import read_outputs
 
-    if any((given.validation, given.train, given.ood, given.production, given.classes)):
-        raise ValueError("a folder or --classes: only with --model; FILE has arrays for these")
+    folders = given.validation, given.train, given.ood, given.production
+    if any((*folders, given.classes, given.weights, given.download)):
+        raise ValueError("a folder, --classes, --weights, --download: only with --model")
     return read_outputs(given.file, treat_as=given.treat_as)
 
 
@@ -239,15 +240,15 @@ def run_outputs(given: argparse.Namespace) -> int:
     if not given.model:
         raise ValueError("--model: the name of a network of timm expected")
     check_place(given.out)
-    if given.out.exists():
-        raise ValueError(f"--out: {given.out} exists already; name another file")
+    if given.out.exists() or given.out.suffix != ".npz":
+        raise ValueError(f"--out: {given.out}: the name of a new file expected, as new.npz")
     try:
         from known_unknowns.auditing.networks import outputs_of
     except ImportError as error:
         raise ValueError(f"{error}; pip install '.[torch]' in the repository") from error
     arrays = outputs_of(given.model, given.folder, given.weights, given.download)
     with atomic_path(given.out) as temporary, temporary.open("wb") as file:
-        np.savez(file, allow_pickle=False, **arrays)
+        np.savez(file, **arrays)  # type: ignore[arg-type]
     print(f"{given.out}: the outputs for {len(arrays['logits'])} images")
     return HOLDS
 

@@ -126,9 +126,11 @@ def run_watch(given: argparse.Namespace) -> int:
     state = given.state or given.rejector.with_suffix(".watch.json")
     if living.has_answers(given.file):
         return _watch_answers(given, state)
-    if given.move_to:
+    labelled = living.check_labels(given.rejector, given.file, state)
+    if given.move_to and not labelled:
         raise ValueError(
-            "--move-to: a table of accept --check expected, with the column truth filled in"
+            "--move-to: a table of accept --check expected, with the column truth filled in, or "
+            "outputs with labels"
         )
     seen = look(given.rejector, given.file, state, most=given.share, acknowledge=given.acknowledge)
     sentences = render(
@@ -142,20 +144,24 @@ def run_watch(given: argparse.Namespace) -> int:
     )
     print("\n".join([*sentences, *render("watch_finds", **seen)]))
     alarm = seen["bound"] >= given.share and not given.acknowledge
-    if labelled := living.check_labels(given.rejector, given.file, state):
-        print("\n".join(render("checked", file=given.file.name, **labelled)))
-        alarm |= labelled["verdict"].state == "broken"
-    return FAILS if alarm else HOLDS
+    answered = _report_answers(given, state, labelled) if labelled else HOLDS
+    return FAILS if alarm else answered
 
 
 def _watch_answers(given: argparse.Namespace, state: Path) -> int:
     """Print what checked answers say about the guarantee; return `FAILS` if it is broken."""
     from known_unknowns.auditing import living
-    from known_unknowns.auditing.sentences import render
 
     if given.acknowledge:
         raise ValueError("--acknowledge: only for new outputs; a broken guarantee stays broken")
-    seen = living.check_answers(given.rejector, given.file, state)
+    return _report_answers(given, state, living.check_answers(given.rejector, given.file, state))
+
+
+def _report_answers(given: argparse.Namespace, state: Path, seen: dict) -> int:
+    """Print the evidence of checked answers, and write a rejector with --move-to."""
+    from known_unknowns.auditing import living
+    from known_unknowns.auditing.sentences import render
+
     print("\n".join(render("checked", file=given.file.name, **seen)))
     if not given.move_to:
         return FAILS if seen["verdict"].state == "broken" else HOLDS

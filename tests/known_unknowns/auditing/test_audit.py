@@ -255,6 +255,12 @@ def rare(n=4000):
     return Inputs("a toy", Outputs(logits, np.empty((n, 0)), labels), ("many", "few"))
 
 
+def by_chance(inputs):
+    part = inputs.validation
+    labels = np.random.default_rng(0).permutation(part.labels)
+    return replace(inputs, validation=Outputs(part.logits, part.features, labels))
+
+
 def moved(inputs):
     features = inputs.production.features + 1.5 * np.eye(6, dtype=np.float32)[5]
     return replace(inputs, production=replace(inputs.production, features=features), ood={})
@@ -266,7 +272,7 @@ CHANGES = {
     "twins": twins,
     "no unknown images": partial(replace, ood={}),
     "twins of correct answers": lambda inputs: twins(labelled(inputs, 0), 300),
-    "wrong labels, no head": partial(labelled, step=1, head=None),
+    "labels by chance, no head": lambda inputs: by_chance(replace(inputs, head=None)),
     "six times the logits": partial(scaled, factor=6),
     "no level of the logits": partial(replace, level=False),
     "moved": moved,

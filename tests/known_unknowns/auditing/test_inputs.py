@@ -406,14 +406,14 @@ def test_the_line_that_rewrites_a_table_leaves_its_texts(
     assert {*read.strata} == {"NA"}
 
 
-@pytest.mark.parametrize(("sep", "decimal"), [(";", ","), (";", "."), ("\t", ",")])
+@pytest.mark.parametrize(("sep", "decimal"), [(";", ","), (";", "."), ("\t", ","), (",", ".")])
 def test_a_spreadsheet_may_separate_columns_by_other_signs(arrays, tmp_path, sep, decimal):
     columns = {f"logit_{i}": arrays["logits"][:, i] for i in range(4)}
-    table = pd.DataFrame(columns | {"label": arrays["labels"], "file": 150 * ["1,5 é", "1"]})
+    table = pd.DataFrame(columns | {"label": arrays["labels"], "file": 150 * ["1,5", "é"]})
     table.to_csv(tmp_path / "a.csv", index=False, sep=sep, decimal=decimal)
     read = read_outputs(tmp_path / "a.csv")
     np.testing.assert_allclose(read.validation.logits, arrays["logits"], rtol=1e-6)
-    assert read.files[:2] == ("1,5 é", "1")
+    assert read.files[:2] == ("1,5", "é")
 
 
 def test_new_outputs_may_have_other_columns_and_another_order_of_classes(arrays, tmp_path):
@@ -422,12 +422,14 @@ def test_new_outputs_may_have_other_columns_and_another_order_of_classes(arrays,
     columns = dict(zip([f"prob_{name}" for name in classes], probable.T, strict=True))
     table = pd.DataFrame({"id": range(300), "time": "10:00", "label": ""} | columns)
     table.to_csv(tmp_path / "new.csv", index=False)
-    new = read_new(tmp_path / "new.csv", sorted(classes))
+    new = read_new(tmp_path / "new.csv", sorted(classes), labelled=True)
     np.testing.assert_allclose(new.logits[:, 0], columns["prob_ant"])
     assert new.labels is None
-    table.loc[:1, "label"] = ["bee ", "-1"]
-    table.to_csv(tmp_path / "new.csv", index=False)
-    assert read_new(tmp_path / "new.csv", sorted(classes)).labels.tolist()[:3] == [1, -1, -2]
+    for labels in (["bee ", "-1"], ["0", "-1"]):  # the file's bee is class 1 of the audit
+        table.loc[:1, "label"] = labels
+        table.to_csv(tmp_path / "new.csv", index=False)
+        new = read_new(tmp_path / "new.csv", sorted(classes), labelled=True)
+        assert new.labels.tolist()[:3] == [1, -1, -2]
     table.rename(columns={"prob_ant": "logits_0"}).to_csv(tmp_path / "new.csv", index=False)
     with pytest.raises(ValueError, match="did you mean 'logit_0'"):
         read_new(tmp_path / "new.csv")

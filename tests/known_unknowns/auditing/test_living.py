@@ -199,7 +199,7 @@ def test_a_table_that_cannot_be_counted_is_refused(folder, capsys):
     refused("truth is empty for 1 of 100 images with check = yes", truth="")
     refused("one of 3 classes (ant, bee, cow …) or -1 expected as truth, got 'cat'", truth="cat")
     refused("the answers of another rejector", score="-5")
-    refused("a number as score expected, got 'True' and '0,5'", score="0,5", accepted="True")
+    refused("a number as score expected, got 'True' and 'half'", score="half", accepted="True")
     refused("got 'WAHR' and", accepted="WAHR")
     refused("100 rows of one draw with check = yes expected, got 99", check="")
     refused("all rows of one draw", draw="")

@@ -24,6 +24,17 @@ def test_openmax_is_tested_if_it_rejects_about_as_much_as_the_threshold(share, v
         assert f"OpenMax refuses {100 * share:.1f} % of the images, the threshold 8." in words
 
 
+def test_each_open_point_of_the_paper_binds():
+    """A reading changes one method, and is compared with the other methods as they are."""
+    table = made_up(REJECTED, spread=0.0005)
+    opened = table[table["method"] == "open-set"].assign(variant="half")
+    after = opened["metric"].eq("ece") & opened["calibration"].eq("after")
+    easier = opened.assign(value=opened["value"].mask(after, 0.02))
+    by_claim = verdicts("openset_calibration", pd.concat([table, easier], ignore_index=True))
+    left_open = {claim for claim, verdict in by_claim.items() if verdict == "undecided"}
+    assert left_open == {"open-set", "less-effective", "families"}
+
+
 def test_the_matched_tail_judges_openmax_and_the_primary_variant_the_other_methods():
     table = made_up(REJECTED | {(OPENMAX, "after", "rejected"): 0.003}, spread=0.0005)
     rows = table[table["method"] == OPENMAX].assign(variant="matched tail")
