@@ -7,7 +7,7 @@ score of the rejector, and simulations of whole audits; the limit of `synthesis`
 when ensembles were compared with their members network by network, and that of the tests by 2,700
 with the formulas of the corruptions and the defaults of the objectives.  Then `synthesis` rose by
 800 with three more sentences of the papers and the areas at the paper's shares; `known_unknowns` by
-1,240 and the tests by 1,060 with labels of new outputs, outputs of a folder, and tables of
+1,240 and the tests by 1,150 with labels of new outputs, outputs of a folder, and tables of
 spreadsheets.
 """
 
@@ -44,7 +44,7 @@ LIMITS = {
     "workflow": Limit(28_310, 10.4, 1),
     "pictures": Limit(15_640, 14.5, 1),
     "benchmarks": Limit(10_700, 10.8, 1),
-    "tests": Limit(199_270, 12.5, 4.5),
+    "tests": Limit(199_350, 12.5, 4.5),
 }
 #: The checks of this folder are tests.
 FOLDERS = {"tests": ("tests", "lint")}

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from helpers import data
+from helpers import checkpoints, data
 from helpers.files import cache_root, project_root
 from helpers.networks import backbones
 from helpers.networks.inference import compute
@@ -34,6 +34,16 @@ def test_a_committed_network_classifies_the_embedded_images():
     half.write_bytes(b"half")
     path = NAMES["openset_calibration/cifar10-resnet20-0-closed-set"]
     assert accuracy(path, data.load("cifar10_mini", "test")) == 0.852
+
+
+def test_stored_outputs_are_of_the_committed_networks():
+    """A new export in the place of another needs new outputs on the held-out images."""
+    files = [*project_root().glob("results/*/networks/*/held_out/*.safetensors")]
+    assert len(files) > 30
+    for file in files:
+        tensors, _ = finished_networks.load(file.parents[1] / file.name)
+        _, about = checkpoints.load(file, framework="np")
+        assert about["network"] == checkpoints.digest(tensors), file
 
 
 @pytest.mark.skipif(not PACKS, reason="DATA_ROOT is not set")
