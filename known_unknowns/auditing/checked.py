@@ -344,7 +344,7 @@ def some_labels(arrays: Mapping[str, np.ndarray], logits: np.ndarray, given: str
         known = {*arrays.get("class_names", ())}
         values = np.where(np.isin(values, [*known]), values, np.char.strip(values))
         unknown = np.isin(values, [*{"-1", "-1.0"} - known])
-        empty = np.isin(values, ["", "-2", "-2.0"])
+        empty = np.isin(values, [*{"", "-2", "-2.0"} - known])
     else:
         unknown = values == NO_CLASS
         empty = values == NOT_LABELLED

@@ -346,8 +346,14 @@ def read_new(
     labels = None
     if labelled and some is not None:
         named = np.array(expected) if names is None else names
-        truth = {"production_labels": some, "class_names": named}
-        labels = checked.some_labels(truth, logits, given)
+        if some.dtype.kind in "iu" and all(map(str.isdecimal, named.tolist())):
+            some = some.astype(str)  # names of classes, if all are names
+        try:
+            truth = {"production_labels": some, "class_names": named}
+            labels = checked.some_labels(truth, logits, given)
+        except ValueError as error:
+            message = str(error).replace("production_labels", "labels")
+            raise ValueError(f"{message}; write -1 for an image of no class") from error
     if names is not None and sorted(names) == sorted(expected):
         order = np.array([names.tolist().index(name) for name in expected])
         logits = logits[:, order]

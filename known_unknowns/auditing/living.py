@@ -77,28 +77,28 @@ def check_answers(rejector: str | os.PathLike, file: Path, state: Path) -> dict:
     """
     rule = Rejector.load(rejector)
     guaranteed_risk(rule)
-    return _evidence(rejector, rule, state, *_read_answers(file, rule))
+    return store_draw(rejector, rule, state, *_read_answers(file, rule))
 
 
-def check_labels(rejector: str | os.PathLike, file: Path, state: Path) -> dict | None:
-    """Store the errors of labelled new images as those of `check_answers`; None without labels.
+def labelled_draw(rule: Rejector, file: Path) -> tuple[str, np.ndarray, np.ndarray] | None:
+    """Return the name, scores and errors of the labelled new images, which count as a random draw.
 
-    The labelled images count as a random draw.  A rejector without a guaranteed risk has no
-    evidence.
+    None without labels, and for a rejector without a guaranteed risk.
     """
-    rule = Rejector.load(rejector)
+    if "risk" not in rule.provenance:
+        return None
     new = read_new(file, rule.provenance.get("class_names") or (), labelled=True)
-    if new.labels is None or "risk" not in rule.provenance:
+    if new.labels is None:
         return None
     known = new.labels != NOT_LABELLED
     if not known.any():
         return None
     scores = rule.score_samples(new.logits, new.features)
     wrong = new.logits.argmax(axis=1) != new.labels
-    return _evidence(rejector, rule, state, new.digest, scores[known], wrong[known])
+    return new.digest, scores[known], wrong[known]
 
 
-def _evidence(
+def store_draw(
     rejector: str | os.PathLike,
     rule: Rejector,
     state: Path,

@@ -304,7 +304,7 @@ def separator_of(path: Path) -> str:
     A table in UTF-16 is refused.
     """
     with path.open("rb") as file:
-        line = file.readline()
+        line = next((line for line in file if line.strip()), b"")
     encoding = "encoding='utf-16'"
     if line.startswith((b"\xff\xfe", b"\xfe\xff")):
         remedy = f"UTF-8 expected. In Python: {_rewritten(path, encoding)}"

@@ -450,10 +450,11 @@ def guarantee(measured: Measurement) -> Guarantee:
         replace(sample, ood=measured.hard), settings.unknown_share, seed=settings.seed
     )
     thresholds, deployed = _thresholds(measured, mixture)
-    if doubts.invalid(measured.doubts):
+    valid = not doubts.invalid(measured.doubts)
+    if not valid:
         deployed = ""
         problem = "the validation images are not valid"
-        thresholds = {name: row.without_value(problem) for name, row in thresholds.items()}
+        thresholds = {row.wish: row.without_value(problem) for row in thresholds.values()}
     threshold = thresholds.get(deployed)
     accepted = sample.scores >= (threshold.value if threshold else np.inf)
     each_answer = partial(
@@ -464,7 +465,7 @@ def guarantee(measured: Measurement) -> Guarantee:
     )
     needed_by_stratum = 0
     of_strata: list[Guaranteed] = []
-    if inputs.strata is not None:
+    if inputs.strata is not None and valid:
         kinds, numbers = np.unique(inputs.strata, return_inverse=True)
         needed_by_stratum, of_strata = each_answer(
             numbers[measured.measuring], list(map(str, kinds))
@@ -482,7 +483,7 @@ def guarantee(measured: Measurement) -> Guarantee:
             threshold.wished if threshold and threshold.wish == "risk" else 1.0,
             inputs.groups,
         ),
-        answers=of_answers,
+        answers=[row if valid else Guaranteed(*row[:2]) for row in of_answers],
         images_needed_by_answer=needed_by_answer,
         strata=of_strata,
         images_needed_by_stratum=needed_by_stratum,
@@ -573,7 +574,7 @@ def estimate(guaranteed: Guarantee) -> Estimates:
         seen = labelled.unknown
         to_state = min(0.99, round(seen.high + 0.005, 2)) if seen.value else None
     more = doubts.doubt_share(looked.rest[0], settings.unknown_share, inputs.unit)
-    if not guaranteed.takes_share:
+    if not guaranteed.takes_share or doubts.invalid(guaranteed.doubts):
         to_state = None
         more = ()
     unlabelled = replace(

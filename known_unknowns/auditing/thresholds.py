@@ -380,9 +380,9 @@ class Guaranteed(NamedTuple):
 
     name: str
     images: int
-    value: float
-    coverage: float
-    bound: float
+    value: float = np.nan
+    coverage: float = np.nan
+    bound: float = np.nan
 
 
 def by_answer(

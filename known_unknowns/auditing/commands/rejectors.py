@@ -118,6 +118,7 @@ def run_watch(given: argparse.Namespace) -> int:
     """Print the count of a look and the bound; return `FAILS` for an alarm."""
     from helpers.checks import open_share
     from known_unknowns.auditing import living
+    from known_unknowns.auditing.rejector import Rejector
     from known_unknowns.auditing.sentences import render
     from known_unknowns.auditing.watching import CHANCE, FALSE_ALARMS, look
 
@@ -126,8 +127,10 @@ def run_watch(given: argparse.Namespace) -> int:
     state = given.state or given.rejector.with_suffix(".watch.json")
     if living.has_answers(given.file):
         return _watch_answers(given, state)
-    labelled = living.check_labels(given.rejector, given.file, state)
-    if given.move_to and not labelled:
+    rule = Rejector.load(given.rejector)
+    draw = living.labelled_draw(rule, given.file)
+    if given.move_to and not draw:
+        living.guaranteed_risk(rule)
         raise ValueError(
             "--move-to: a table of accept --check expected, with the column truth filled in, or "
             "outputs with labels"
@@ -144,7 +147,10 @@ def run_watch(given: argparse.Namespace) -> int:
     )
     print("\n".join([*sentences, *render("watch_finds", **seen)]))
     alarm = seen["bound"] >= given.share and not given.acknowledge
-    answered = _report_answers(given, state, labelled) if labelled else HOLDS
+    answered = HOLDS
+    if draw:
+        evidence = living.store_draw(given.rejector, rule, state, *draw)
+        answered = _report_answers(given, state, evidence)
     return FAILS if alarm else answered
 
 

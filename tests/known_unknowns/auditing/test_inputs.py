@@ -430,6 +430,10 @@ def test_new_outputs_may_have_other_columns_and_another_order_of_classes(arrays,
         table.to_csv(tmp_path / "new.csv", index=False)
         new = read_new(tmp_path / "new.csv", sorted(classes), labelled=True)
         assert new.labels.tolist()[:3] == [1, -1, -2]
+    numbers = {"logits": probable, "labels": np.array([2, -1, -2] * 100)}  # 2 is a name
+    np.savez(tmp_path / "new.npz", **numbers)
+    new = read_new(tmp_path / "new.npz", ["1", "2", "3", "4"], labelled=True)
+    assert new.labels.tolist()[:3] == [1, -1, -2]
     table.rename(columns={"prob_ant": "logits_0"}).to_csv(tmp_path / "new.csv", index=False)
     with pytest.raises(ValueError, match="did you mean 'logit_0'"):
         read_new(tmp_path / "new.csv")

@@ -173,6 +173,13 @@ def test_labels_of_new_outputs_are_checked_answers(folder, capsys):
     assert main(["watch", "r.safetensors", "new.csv", "--share", "0.9"]) == HOLDS
     out = capsys.readouterr().out
     assert "NOT ENOUGH LABELS" in out and "new.csv: 0 of" in out
+    # a refused command stores nothing
+    refused = ["watch", "r.safetensors", "new.csv", "--state", "x.json", "--acknowledge"]
+    assert main(refused) == REFUSED and not (folder / "x.json").exists()
+    table["label"] = "lion"
+    table.to_csv("new.csv", index=False)
+    assert main(["watch", "r.safetensors", "new.csv"]) == REFUSED
+    assert "labels: names of 3 classes expected, got 'lion'" in capsys.readouterr().err
 
 
 def test_all_answers_certify_a_smaller_threshold(folder):
