@@ -262,7 +262,7 @@ def measured(line, effect: Effect) -> str:
         printed = f" {in_unit(sign * line.printed)}"
     needs = ""
     if line.margin or plain:
-        needs = f"{_NEEDS[relation]} {number(words.factor * sign * line.margin, 'g')}"
+        needs = f"{_NEEDS[relation]} {in_unit(sign * line.margin, 'g')}"
     return render(
         "measured.md",
         line=line,

@@ -5,7 +5,7 @@ An audit assumes correct labels and independent draws; the report begins with ev
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -36,7 +36,8 @@ ORDERED = 2_000
 _ROWS = ("before", "after", "negated")
 #: Share of training images among the validation images that changes no number much.
 FEW = 0.01
-_INVALID = {"learnt", "shifted", "negated", "renumbered", "reordered"}
+#: Doubts that make the numbers and guarantees of an audit invalid.
+INVALID = {"learnt", "shifted", "negated", "renumbered", "reordered"}
 
 
 class Doubt(NamedTuple):
@@ -48,11 +49,6 @@ class Doubt(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.sentence} {self.advice}"
-
-
-def invalid(doubts: Iterable[Doubt]) -> bool:
-    """Return whether a doubt makes the numbers and guarantees of an audit invalid."""
-    return not _INVALID.isdisjoint(doubt.name for doubt in doubts)
 
 
 def _doubt(name: str, unit: str, **numbers) -> Doubt:

@@ -18,7 +18,6 @@ import pandas as pd
 
 from helpers.checks import known_name
 from known_unknowns import guarantees
-from known_unknowns.auditing.doubts import invalid
 from known_unknowns.auditing.inputs import LEAST
 from known_unknowns.auditing.labelling import TABLE
 from known_unknowns.auditing.ranking import COMPARED, demands
@@ -126,7 +125,7 @@ def facts(audit: Audit) -> dict:
         "again": [row for row in confirmed if row["metric"] == "aurc"][-1],
         "hardest": min(areas, key=lambda row: row["value"], default=None),
         "worst": max(accepted, key=accepted.__getitem__, default=""),
-        "invalid": invalid(audit.doubts),
+        "invalid": not audit.valid,
         "worse_answers": sorted(beyond, key=lambda row: -row.wrong[0]),
         "nearly_all": (
             deployed is not None
@@ -246,7 +245,6 @@ def judge(audit: Estimates, requirements: Sequence[str]) -> list[dict]:
     is NaN.
     """
     judged = []
-    valid = not invalid(audit.doubts)
     for text in requirements:
         required = read_requirement(text, audit.inputs.ood)
         numbers = _numbers(audit, required)
@@ -257,7 +255,7 @@ def judge(audit: Estimates, requirements: Sequence[str]) -> list[dict]:
             value, low, high = max(numbers, key=lambda number: number[2])
             holds = high <= required.limit
         row = {"requirement": text.strip(), "value": float(value)}
-        row |= {"low": float(low), "high": float(high), "holds": bool(holds and valid)}
+        row |= {"low": float(low), "high": float(high), "holds": bool(holds and audit.valid)}
         judged.append(row)
     return judged
 

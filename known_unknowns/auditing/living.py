@@ -19,7 +19,7 @@ import numpy as np
 from helpers.files import sha256_file
 from known_unknowns import few_labels
 from known_unknowns.auditing.checked import NO_CLASS, NOT_LABELLED, without_mark
-from known_unknowns.auditing.inputs import read_new
+from known_unknowns.auditing.inputs import New
 from known_unknowns.auditing.reading import read_labels, separator_of
 from known_unknowns.auditing.rejector import Rejector
 from known_unknowns.auditing.units import of_unit
@@ -53,7 +53,8 @@ def has_answers(path: Path) -> bool:
     if path.suffix.lower() != ".csv" or not path.is_file():
         return False
     with path.open(encoding="utf-8-sig", newline="", errors="replace") as file:
-        header = next(csv.reader(file, delimiter=separator_of(path)), [])
+        rows = filter(None, csv.reader(file, delimiter=separator_of(path)))
+        header = next(rows, [])
     return {*COLUMNS} <= {*header}
 
 
@@ -80,14 +81,11 @@ def check_answers(rejector: str | os.PathLike, file: Path, state: Path) -> dict:
     return store_draw(rejector, rule, state, *_read_answers(file, rule))
 
 
-def labelled_draw(rule: Rejector, file: Path) -> tuple[str, np.ndarray, np.ndarray] | None:
+def labelled_draw(rule: Rejector, new: New) -> tuple[str, np.ndarray, np.ndarray] | None:
     """Return the name, scores and errors of the labelled new images, which count as a random draw.
 
-    None without labels, and for a rejector without a guaranteed risk.
+    None without labels.
     """
-    if "risk" not in rule.provenance:
-        return None
-    new = read_new(file, rule.provenance.get("class_names") or (), labelled=True)
     if new.labels is None:
         return None
     known = new.labels != NOT_LABELLED

@@ -176,7 +176,7 @@ def inputs_of(
     model: str,
     validation: str,
     *,
-    checkpoint: str | None = "",
+    checkpoint: str | None = None,
     train: str | None = None,
     ood: Sequence[str] = (),
     production: str | None = None,

@@ -107,6 +107,11 @@ class Choice:
     detector: Score | None  # another score for images unlike the validation images
     hardest: list[str]  # the set that the score detects worst, if there are sets
 
+    @property
+    def valid(self) -> bool:
+        """Whether no doubt makes the numbers and guarantees invalid."""
+        return doubts.INVALID.isdisjoint(doubt.name for doubt in self.doubts)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Measurement(Choice):
@@ -450,8 +455,7 @@ def guarantee(measured: Measurement) -> Guarantee:
         replace(sample, ood=measured.hard), settings.unknown_share, seed=settings.seed
     )
     thresholds, deployed = _thresholds(measured, mixture)
-    valid = not doubts.invalid(measured.doubts)
-    if not valid:
+    if not measured.valid:
         deployed = ""
         problem = "the validation images are not valid"
         thresholds = {row.wish: row.without_value(problem) for row in thresholds.values()}
@@ -465,7 +469,7 @@ def guarantee(measured: Measurement) -> Guarantee:
     )
     needed_by_stratum = 0
     of_strata: list[Guaranteed] = []
-    if inputs.strata is not None and valid:
+    if inputs.strata is not None and measured.valid:
         kinds, numbers = np.unique(inputs.strata, return_inverse=True)
         needed_by_stratum, of_strata = each_answer(
             numbers[measured.measuring], list(map(str, kinds))
@@ -483,7 +487,7 @@ def guarantee(measured: Measurement) -> Guarantee:
             threshold.wished if threshold and threshold.wish == "risk" else 1.0,
             inputs.groups,
         ),
-        answers=[row if valid else Guaranteed(*row[:2]) for row in of_answers],
+        answers=[row if measured.valid else Guaranteed(*row[:2]) for row in of_answers],
         images_needed_by_answer=needed_by_answer,
         strata=of_strata,
         images_needed_by_stratum=needed_by_stratum,
@@ -574,7 +578,7 @@ def estimate(guaranteed: Guarantee) -> Estimates:
         seen = labelled.unknown
         to_state = min(0.99, round(seen.high + 0.005, 2)) if seen.value else None
     more = doubts.doubt_share(looked.rest[0], settings.unknown_share, inputs.unit)
-    if not guaranteed.takes_share or doubts.invalid(guaranteed.doubts):
+    if not guaranteed.takes_share or not guaranteed.valid:
         to_state = None
         more = ()
     unlabelled = replace(

@@ -25,7 +25,7 @@ from scipy.special import betaincinv
 
 from helpers.files import atomic_path, check_no_device, locked, sha256_file
 from known_unknowns import few_labels
-from known_unknowns.auditing.inputs import read_new
+from known_unknowns.auditing.inputs import New
 from known_unknowns.auditing.rejector import Rejector
 
 #: Share of the known images that are unlike by chance.
@@ -71,22 +71,25 @@ def evidence(unlike, images, known: int, shares=SHARES) -> np.ndarray:
 
 def look(
     rejector: str | os.PathLike,
-    file: Path,
+    rule: Rejector,
+    new: New,
     state: Path,
     *,
     most: float = 0.02,
     acknowledge: bool = False,
 ) -> dict:
-    """Count the unlike images of a file, store the count, and return all counts and a bound.
+    """Count the unlike images of new outputs, store the count, and return all counts and a bound.
 
-    Files with equal outputs count once. ``bound`` is a share of images unlike the validation
+    Equal outputs count once. ``bound`` is a share of images unlike the validation
     images that was exceeded at some time, with confidence 1 − `FALSE_ALARMS` for all looks since
     the last acknowledged one. Looks of several processes at once are all counted.
 
     Parameters
     ----------
-    rejector, file, state : path
-        Rejector with scores of known images, new outputs, and the stored counts.
+    rejector, state : path
+        Rejector with scores of known images, and the stored counts.
+    rule, new
+        The loaded rejector, and the new outputs.
     most : float
         Share of unlike images without alarm.
     acknowledge : bool
@@ -99,12 +102,9 @@ def look(
         acknowledge, or a state that belongs to another rejector, is damaged or is no state. The
         state is unchanged.
     """
-    rule = Rejector.load(rejector)
-    new = read_new(file, rule.provenance.get("class_names") or ())
     scores, known = rule.unlike_scores(new.logits, new.features)
     cut = cut_of(known)
     digest = sha256_file(rejector)
-    name = new.digest
     before = read_state(state, digest)  # a refused state does not get a lock
     # a new file must not be acknowledged before anybody has seen its alarm
     if acknowledge and _summary(before.looks, len(known))["bound"] < most:
@@ -113,6 +113,7 @@ def look(
         )
     with changed(state, digest) as stored:
         found = [int((scores < cut).sum()), len(scores)]
+        name = new.digest
         counts = stored.acknowledged.get(name) or stored.looks.setdefault(name, found)
         seen = {"unlike": counts[0], "images": counts[1], "unit": rule.unit}
         seen |= _summary(stored.looks, len(known))

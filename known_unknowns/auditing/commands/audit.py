@@ -9,7 +9,9 @@ import shutil
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from known_unknowns.auditing.commands.places import (
@@ -215,11 +217,7 @@ def _of_network(given: argparse.Namespace) -> Inputs:
     if given.classes is not None:
         lines = given.classes.read_text(encoding="utf-8-sig").splitlines()
         names = [line.strip() for line in lines if line.strip()]
-    try:
-        from known_unknowns.auditing.networks import inputs_of
-    except ImportError as error:
-        raise ValueError(f"{error}; pip install '.[torch]' in the repository") from error
-    return inputs_of(
+    return _networks().inputs_of(
         given.model,
         given.validation,
         checkpoint=given.weights,
@@ -229,6 +227,14 @@ def _of_network(given: argparse.Namespace) -> Inputs:
         class_names=names,
         download=given.download,
     )
+
+
+def _networks() -> ModuleType:
+    """Return the module that runs networks, which needs PyTorch."""
+    try:
+        return import_module("known_unknowns.auditing.networks")
+    except ImportError as error:
+        raise ValueError(f"{error}; pip install '.[torch]' in the repository") from error
 
 
 def run_outputs(given: argparse.Namespace) -> int:
@@ -242,11 +248,7 @@ def run_outputs(given: argparse.Namespace) -> int:
     check_place(given.out)
     if given.out.exists() or given.out.suffix != ".npz":
         raise ValueError(f"--out: {given.out}: the name of a new file expected, as new.npz")
-    try:
-        from known_unknowns.auditing.networks import outputs_of
-    except ImportError as error:
-        raise ValueError(f"{error}; pip install '.[torch]' in the repository") from error
-    arrays = outputs_of(given.model, given.folder, given.weights, given.download)
+    arrays = _networks().outputs_of(given.model, given.folder, given.weights, given.download)
     with atomic_path(given.out) as temporary, temporary.open("wb") as file:
         np.savez(file, **arrays)  # type: ignore[arg-type]
     print(f"{given.out}: the outputs for {len(arrays['logits'])} images")

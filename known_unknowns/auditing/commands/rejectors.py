@@ -118,6 +118,7 @@ def run_watch(given: argparse.Namespace) -> int:
     """Print the count of a look and the bound; return `FAILS` for an alarm."""
     from helpers.checks import open_share
     from known_unknowns.auditing import living
+    from known_unknowns.auditing.inputs import read_new
     from known_unknowns.auditing.rejector import Rejector
     from known_unknowns.auditing.sentences import render
     from known_unknowns.auditing.watching import CHANCE, FALSE_ALARMS, look
@@ -128,14 +129,18 @@ def run_watch(given: argparse.Namespace) -> int:
     if living.has_answers(given.file):
         return _watch_answers(given, state)
     rule = Rejector.load(given.rejector)
-    draw = living.labelled_draw(rule, given.file)
+    names = rule.provenance.get("class_names") or ()
+    # labels are evidence about a guaranteed risk alone
+    new = read_new(given.file, names, labelled="risk" in rule.provenance)
+    draw = living.labelled_draw(rule, new)
     if given.move_to and not draw:
         living.guaranteed_risk(rule)
         raise ValueError(
             "--move-to: a table of accept --check expected, with the column truth filled in, or "
             "outputs with labels"
         )
-    seen = look(given.rejector, given.file, state, most=given.share, acknowledge=given.acknowledge)
+    options = {"most": given.share, "acknowledge": given.acknowledge}
+    seen = look(given.rejector, rule, new, state, **options)
     sentences = render(
         "watched",
         file=given.file.name,

@@ -156,16 +156,8 @@ def test_labels_of_new_outputs_are_checked_answers(folder, capsys):
     for wrong, status, words in ((0.0, HOLDS, "KEPT so far"), (0.3, FAILS, "BROKEN")):
         truth = np.where(generator.random(400) < wrong, (answers + 1) % 3, answers)
         np.savez("new.npz", logits=logits + wrong, labels=truth)
-        command = [
-            "watch",
-            "r.safetensors",
-            "new.npz",
-            "--state",
-            f"{wrong}.json",
-            "--share",
-            "0.9",
-        ]
-        assert main(command) == status
+        command = f"watch r.safetensors new.npz --share 0.9 --state {wrong}.json"
+        assert main(command.split()) == status
         assert words in capsys.readouterr().out
     table = pd.DataFrame(logits, columns=[f"logit_{number}" for number in range(3)])
     table["label"] = np.where(np.arange(400) < 50, np.array(NAMES)[answers], "")
