@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections.abc import Collection, Iterator
 from pathlib import Path
+from typing import Any
 
 LONGEST_SOCKET = 103  #: bytes of a socket's path on macOS; Linux allows 107
 
@@ -34,6 +35,18 @@ def folder(variable: str, default: str) -> Path:
     'data'
     """
     return project_root() / Path(os.environ.get(variable) or default).expanduser()
+
+
+def content_of(module: str, name: str = "") -> Any:
+    """Return the content of the file ``NAME.yaml`` next to a module, given by its ``__file__``.
+
+    By default the file has the module's name.
+    """
+    import yaml  # here, because most importers of this module read no such file
+
+    file = Path(module).with_name(f"{name or Path(module).stem}.yaml")
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the first one is faster
+    return yaml.load(file.read_text(encoding="utf-8"), loader)
 
 
 def data_root() -> Path:

@@ -1,4 +1,4 @@
-"""Four names, which are stable: `audit`, `Rejector`, `bench` and `check_score`.
+"""Names that are stable: `audit`, `Rejector`, `bench`, `check_score`, `metrics` and `Outputs`.
 
 >>> import numpy as np
 >>> import known_unknowns
@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING
 from helpers import __version__ as __version__
 
 if TYPE_CHECKING:
+    from helpers import metrics as metrics
+    from helpers.outputs import Outputs as Outputs
     from known_unknowns.auditing.auditing import audit as audit
     from known_unknowns.auditing.rejector import Rejector as Rejector
     from known_unknowns.bench import bench as bench
@@ -30,19 +32,21 @@ if TYPE_CHECKING:
 LOOK = Path(__file__).with_name("look.mplstyle")
 
 _MODULES = {
+    "Outputs": "known_unknowns.scores",
     "Rejector": "known_unknowns.auditing",
     "audit": "known_unknowns.auditing",
     "check_score": "known_unknowns.checks",
 }
-__all__ = ["Rejector", "audit", "bench", "check_score"]
+_PACKAGES = {"bench": "known_unknowns.bench", "metrics": "helpers.metrics"}
+__all__ = ["Outputs", "Rejector", "audit", "bench", "check_score", "metrics"]
 
 
 if not TYPE_CHECKING:  # a wrong name is then an error for a type checker
 
     def __getattr__(name):
         """Import a name at its first use."""
-        if name == "bench":  # a module that can be called
-            return importlib.import_module("known_unknowns.bench")
+        if name in _PACKAGES:
+            return importlib.import_module(_PACKAGES[name])
         if name in _MODULES:
             return getattr(importlib.import_module(_MODULES[name]), name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -18,10 +18,22 @@ from typing import TypeGuard
 import numpy as np
 
 from helpers.outputs import Outputs
+from helpers.scores import create
 from helpers.scores.base import BlockwiseScore, register
+from helpers.scores.calibration import fit_temperature, softmax
 from helpers.scores.info import Info
 
-__all__ = ["BlockwiseScore", "Info", "of_function", "register", "score"]
+__all__ = [
+    "BlockwiseScore",
+    "Info",
+    "Outputs",
+    "create",
+    "fit_temperature",
+    "of_function",
+    "register",
+    "score",
+    "softmax",
+]
 
 #: Names of the arguments of a function that is a score.
 ARGUMENTS = ("logits", "features")

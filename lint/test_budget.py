@@ -8,7 +8,8 @@ when ensembles were compared with their members network by network, and that of 
 with the formulas of the corruptions and the defaults of the objectives.  Then `synthesis` rose by
 800 with three more sentences of the papers and the areas at the paper's shares; `known_unknowns` by
 1,390 and the tests by 1,300 with labels of new outputs, outputs of a folder, and tables of
-spreadsheets.
+spreadsheets.  `workflow` rose by 290 with folders whose images change and with palettes that keep
+small markers; `helpers` fell by 600, and `synthesis` by 160.
 """
 
 import ast
@@ -38,13 +39,13 @@ class Limit(NamedTuple):
 #: Lines of code of a function; ruff limits its complexity (`pyproject.toml`).
 LINES = 60
 LIMITS = {
-    "helpers": Limit(142_900, 10, 1),
-    "synthesis": Limit(51_360, 10.8, 1),
-    "known_unknowns": Limit(62_640, 9.5, 1),
-    "workflow": Limit(28_310, 10.4, 1),
+    "helpers": Limit(142_300, 10, 1),
+    "synthesis": Limit(51_200, 10.8, 1),
+    "known_unknowns": Limit(62_700, 9.5, 1),
+    "workflow": Limit(28_600, 10.4, 1),
     "pictures": Limit(15_640, 14.5, 1),
     "benchmarks": Limit(10_700, 10.8, 1),
-    "tests": Limit(199_500, 12.5, 4.5),
+    "tests": Limit(199_800, 12.5, 4.5),
 }
 #: The checks of this folder are tests.
 FOLDERS = {"tests": ("tests", "lint")}

@@ -17,15 +17,14 @@ from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
 from helpers import data, scores
-from helpers.files import project_root
+from helpers.files import content_of, project_root
 from helpers.metrics.bootstrap import resample_weights
-from helpers.papers import content_of
 from helpers.tables.figures.style import RED
 from known_unknowns.bench import FeaturePack, values_on
 from synthesis.effects import REPLICATES
 
 PICTURE = project_root() / "book" / "_static" / "front.png"
-SETS, SCORES, KINDS, WORDS, _TITLE, _TEXT = content_of(__file__, "front").values()
+SETS, SCORES, KINDS, WORDS, _TITLE, _TEXT = content_of(__file__).values()
 KEEP = 0.95
 _KEY = "numbers"  # of the picture's metadata
 _FONT: Any = {"font.family": "DejaVu Sans", "font.size": 13, "savefig.bbox": "standard"}

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from synthesis.verdicts import Claims
 
 #: The value of ``tier`` if a claim is checked on its paper's own printed numbers.
-PUBLISHED = "published"
+PRINTED = "printed"
 
 COLUMNS = (
     "paper", "claim", "text", "source", "check", "needs", "tier", "verdict", "decided_by", "effect",
@@ -90,7 +90,7 @@ def ledger(
     >>> judged = ledger(PAPERS, {}, ["mini"])
     >>> closed = judged[judged["claim"] == "closed-set"]
     >>> closed[["tier", "verdict", "note"]].to_numpy(str).tolist()
-    [['mini', 'no data', 'no results of this tier'], ['published', 'supported', '']]
+    [['mini', 'no data', 'no results of this tier'], ['printed', 'supported', '']]
     """
     for tier, name in tables:
         known_name("tier", tier, tiers)
@@ -98,7 +98,7 @@ def ledger(
     rows = []
     for name in papers:
         claims = load_claims(name)
-        for tier in [*tiers, PUBLISHED]:
+        for tier in [*tiers, PRINTED]:
             shared = _place(name) | {"paper": name, "tier": tier}
             entries = _entries(claims, tables.get((tier, name)), tier)
             rows += [row | shared for row in entries]
@@ -115,9 +115,9 @@ def with_committed(
     computed = {tier for tier, _ in tables}
     new = [ledger(PAPERS, tables, tiers).query("tier in @computed")] if tables else []
     committed = stored()
-    committed = committed[committed["tier"].isin({*tiers, PUBLISHED} - computed)]
+    committed = committed[committed["tier"].isin({*tiers, PRINTED} - computed)]
     rows = pd.concat([*new, committed])
-    order = [*PAPERS, *tiers, PUBLISHED].index
+    order = [*PAPERS, *tiers, PRINTED].index
     return rows.sort_values(
         ["paper", "tier"], key=lambda column: column.map(order), ignore_index=True, kind="stable"
     )
@@ -178,8 +178,8 @@ def _place(paper: str) -> dict[str, str]:
 
 def _entries(claims: Claims, table: pd.DataFrame | None, tier: str) -> Iterator[dict[str, Any]]:
     """Yield a row of the ledger for each claim of a paper, by its numbers at one tier."""
-    printed = tier == PUBLISHED
-    checks = published_checks(claims) if printed else None
+    printed = tier == PRINTED
+    checks = printed_checks(claims) if printed else None
     if table is not None:
         checks = claims.check(table)
     if checks is None:
@@ -204,9 +204,9 @@ def _of_claim(claim: Claim) -> dict[str, Any]:
 
 
 @functools.cache
-def published_checks(claims: Claims) -> pd.DataFrame | None:
+def printed_checks(claims: Claims) -> pd.DataFrame | None:
     """Return a paper's claims checked on its own printed numbers, or None if unavailable."""
-    return claims.check_published()
+    return claims.check_printed()
 
 
 def models(effect: pd.Series) -> str:

@@ -20,7 +20,7 @@ from synthesis.claims import load_claims
 from synthesis.effects import ALL, SETTLED, Verdict
 from synthesis.figures import decisive_effects, tally_bars
 from synthesis.judging import measured
-from synthesis.ledger import PUBLISHED, published_checks, read, tally, with_committed
+from synthesis.ledger import PRINTED, printed_checks, read, tally, with_committed
 from synthesis.reasons import Kind, Note
 from synthesis.rendering import render
 
@@ -47,7 +47,7 @@ def largest(claims: pd.DataFrame) -> pd.DataFrame:
     with numbers that cannot test it; tiers without numbers are last.  The new column
     ``printed`` is the effect by the paper's numbers, NaN without such numbers.
     """
-    claims = claims[claims["tier"] != PUBLISHED].reset_index(drop=True)
+    claims = claims[claims["tier"] != PRINTED].reset_index(drop=True)
     kind = claims["verdict"].map({Verdict.NO_DATA: 0, Verdict.NOT_TESTABLE: 1}).fillna(2)
     order = len(claims) * kind + claims.index.to_series().where(kind > 0, -claims.index)
     lines = claims.loc[order.groupby([claims["paper"], claims["claim"]], sort=False).idxmax()]
@@ -56,7 +56,7 @@ def largest(claims: pd.DataFrame) -> pd.DataFrame:
 
 def _printed(line) -> float:
     """Return the effect by the paper's numbers on the data sets of our table, or else on all."""
-    if (checks := published_checks(load_claims(line.paper))) is None:
+    if (checks := printed_checks(load_claims(line.paper))) is None:
         return float("nan")
     rows = checks[(checks["claim"] == line.claim) & (checks["check"] == line.decided_by)]
     ours = _data_sets(project_root() / "results" / line.tier / f"{line.paper}.parquet")
@@ -111,7 +111,7 @@ def main_claims(claims: pd.DataFrame, chapter: str) -> str:
         if parts := evidence(line):
             words = "{measured} (`{tier}`: {scale}){missing}".format(tier=line.tier, **parts)
         others = claims[(claims["paper"] == line.paper) & (claims["claim"] == line.claim)]
-        others = others[(others["tier"] != PUBLISHED) & (others["verdict"] != line.verdict)]
+        others = others[(others["tier"] != PRINTED) & (others["verdict"] != line.verdict)]
         others = others[others["verdict"].isin(SETTLED)]
         for verdict_there, tiers in others.groupby("verdict", sort=False)["tier"]:
             verdict += f"; {verdict_there} at " + ", ".join(f"`{tier}`" for tier in tiers)

@@ -10,8 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from helpers.files import project_root
-from helpers.papers import content_of
+from helpers.files import content_of, project_root
 from synthesis.effects import CELL, Claim, Judged, Verdict
 from synthesis.reasons import Kind, Note, Reason
 
@@ -34,7 +33,7 @@ LONG_ENOUGH = 0.01
 MOST_BEHIND = 0.02
 
 #: Why a tier tests no claim.
-_TESTS_NO_CLAIM = content_of(__file__, "preconditions")
+_TESTS_NO_CLAIM = content_of(__file__)
 
 FINE_TUNED = "networks are fine-tuned in this way, not trained from scratch"
 
@@ -92,16 +91,14 @@ class Conditions:
     """Facts about the networks of a results table and about its tier.
 
     `unlearnt` and `behind` are the results of the functions of this name.  `short` describes a
-    schedule that is too short, and `leaks`, by data set, images of unknown classes
-    in the training data.  Printed numbers are without a tier, and preconditions do not apply to
-    them.
+    schedule that is too short.  Printed numbers are without a tier, and preconditions do not apply
+    to them.
     """
 
     tier: str = ""
     unlearnt: Mapping[tuple[str, str], Reason] = field(default_factory=dict)
     behind: Mapping[tuple[str, str, str], Reason] = field(default_factory=dict)
     short: str = ""
-    leaks: Mapping[str, str] = field(default_factory=dict)
 
 
 def unlearnt(table: pd.DataFrame) -> dict[tuple[str, str], Reason]:
@@ -178,10 +175,6 @@ def prevent(numbers: pd.DataFrame, claim: Claim, conditions: Conditions) -> pd.D
     """Return the numbers of a claim with the reasons why they cannot test it at their tier."""
     if not conditions.tier:
         return numbers
-    if conditions.leaks:
-        found = map(conditions.leaks.get, numbers["data_set"].tolist())
-        leaks = [_untestable(text) if text else None for text in found]
-        numbers = numbers.assign(reasons=_added(numbers["reasons"], leaks))
     texts = [_TESTS_NO_CLAIM.get(conditions.tier, ""), claim.departure]
     if "training" in claim.about:
         if conditions.tier != "pretrained":

@@ -90,8 +90,7 @@ class Claims:
     The variant `decides` if a table has it, otherwise "primary".  Methods without rows of this
     variant use "primary".  `resampled` names the units that replicates resample; `trainings` names
     the methods that have networks of their own.  `schedules` has, by tier, the schedules that are
-    shorter than the paper's; `leaks`, by tier, the data sets whose unknown classes the networks
-    have learned, with a description.
+    shorter than the paper's.
     """
 
     paper: str
@@ -103,7 +102,6 @@ class Claims:
     trainings: Trainings | None = None
     printed: Callable[[pd.DataFrame], pd.DataFrame] | None = None
     schedules: Mapping[str, Schedule] = field(default_factory=dict)
-    leaks: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     main: str = ""  # the main claim
     settled_by: str = ""  # evidence that would settle the main claim
     heading: str = "The paper's sentences"  # above the claims on the paper's page
@@ -164,7 +162,7 @@ class Claims:
                 judged = _agree(second, judged, others)
         return as_table(judged)
 
-    def check_published(self) -> pd.DataFrame | None:
+    def check_printed(self) -> pd.DataFrame | None:
         """Return the effects by the paper's own printed numbers; None if unavailable.
 
         They are without intervals.  An effect in the paper's text keeps its printed value.
@@ -211,7 +209,6 @@ class Claims:
             preconditions.unlearnt(table),
             preconditions.behind(table, printed),
             schedule.short if schedule else "",
-            self.leaks.get(tier, {}),
         )
 
     def _judge(

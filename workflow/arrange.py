@@ -17,10 +17,9 @@ from helpers.checks import known_name
 from helpers.data import class_lists, corruptions
 from helpers.data.cards import card_of
 from helpers.data.directories import is_image
-from helpers.files import atomic_folder, data_root
-from helpers.papers import content_of
+from helpers.files import atomic_folder, content_of, data_root
 
-LAYOUTS = content_of(__file__, "arrange")
+LAYOUTS = content_of(__file__)
 
 
 def inside(path: Path, *folders: str) -> Path:

@@ -67,7 +67,7 @@ def install(folder: Path) -> None:
 
 
 def main() -> None:
-    """Check that demo, audit, accept and bench work, beside files of the user with usual names."""
+    """Check that the commands and a page's code work, beside a user's files with usual names."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         tool = ("-m", "known_unknowns")
@@ -103,6 +103,8 @@ def main() -> None:
         (folder / "my_score.py").write_text(score, encoding="utf-8")
         report = run(*tool, "bench", "my_score.py", "--packs", "packs", folder=folder)
         assert "my_score, near images: AUROC" in report
+        page = (ROOT / "book" / "which_tool.md").read_text(encoding="utf-8")
+        run("-c", "".join(re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S)), folder=folder)
     print("the tool works with the packages that it declares")
 
 

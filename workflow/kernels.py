@@ -5,7 +5,7 @@ import sys
 from collections import deque
 from pathlib import Path
 
-import yaml
+from helpers.files import content_of
 
 # with this package, jsonschema builds a grammar of addresses in two seconds, and notebooks do not
 # use addresses; without the package, jsonschema skips the grammar
@@ -19,7 +19,7 @@ ARGUMENTS = [
 sys.modules.update({UNUSED: None})  # type: ignore[dict-item]  # here too
 #: The tag of the cell that papermill adds.
 INJECTED = "injected-parameters"
-ADVICE = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+ADVICE = content_of(__file__)
 
 
 def ending(status: int | None) -> str:

@@ -12,9 +12,9 @@ import numpy as np
 from PIL import Image
 
 from helpers.data import Images, class_lists
-from helpers.papers import content_of
+from helpers.files import content_of
 
-PACKAGE, FILES, SHA256 = content_of(__file__, "npm_cifar10").values()
+PACKAGE, FILES, SHA256 = content_of(__file__).values()
 CLASS_NAMES = class_lists.names_of("cifar10")
 
 

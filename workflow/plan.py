@@ -16,8 +16,9 @@ import pandas as pd
 import yaml
 from step import NETWORK, PART, ROOT, Step
 
-from helpers import data, modules
+from helpers import cache, data, modules
 from helpers.checks import file_name, known_name
+from helpers.data.directories import list_images
 from helpers.papers import PAPERS, run
 from helpers.papers.parameters import Parameters, tiers
 from pictures import FAMILIES
@@ -93,6 +94,15 @@ def missing_of(step: Step) -> dict[str, str]:
         except FileNotFoundError as error:
             messages[name] = str(error)
     return messages
+
+
+@functools.cache
+def images_of(name: str) -> str:
+    """Return a key of the images in the folder of ``folder:PATH``: their names, sizes and times."""
+    folder = Path(name.removeprefix("folder:")).expanduser()
+    images = list_images(folder) if folder.is_dir() else []
+    files = {image: (folder / image).stat() for image in images}
+    return cache.key(**{image: [file.st_size, file.st_mtime_ns] for image, file in files.items()})
 
 
 def steps_of(tier: str, paper: str) -> list[Step]:
@@ -221,12 +231,13 @@ def for_snakemake(steps: Mapping[str, Step]) -> dict[str, Step]:
     priority = priorities(steps)
     ready = {}
     for name, step in steps.items():
-        missing = missing_of(step)
+        # the step runs again when a set appears or disappears, and when images in a folder change
+        causes: dict = {"missing": [*missing_of(step)]}
+        causes |= {name: images_of(name) for name in step.data_sets if name.startswith("folder:")}
         ready[name] = replace(
             step,
             reads=(*code_of(step), *packs_of(step), *tables_of(step)),
-            # without folders: the step runs again when a folder appears or disappears
-            settings=step.settings | ({"missing": [*missing]} if missing else {}),
+            settings=step.settings | causes,
             priority=priority[name],
             resources=resources_of(step),
         )

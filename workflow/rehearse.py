@@ -20,11 +20,11 @@ from helpers.data import ImageStream, corruptions, write_pack
 from helpers.data.cards import card_of
 from helpers.data.class_lists import names_of, wnids_of
 from helpers.data.listing import Listing
-from helpers.files import atomic_folder, atomic_path, data_root
-from helpers.papers import REHEARSAL, content_of
+from helpers.files import atomic_folder, atomic_path, content_of, data_root
+from helpers.papers import REHEARSAL
 from helpers.papers.human_centric.parameters import Parameters
 
-SIZES = content_of(__file__, "rehearse")
+SIZES = content_of(__file__)
 #: The chapter with published networks.
 JUDGED = "human_centric"
 

@@ -19,7 +19,6 @@ from pathlib import Path
 import forks
 import jobs
 import pandas as pd
-import yaml
 from make_data import advice, is_automatic, refusal
 from plan import for_snakemake, missing_of, needs_of, papers, plan, with_needs
 from snakemake.cli import main as snakemake
@@ -27,7 +26,7 @@ from step import GPUS, NETWORK, PART, ROOT, Step, gpus, kind_of, make_folder, wr
 
 from helpers.checks import known_name
 from helpers.data.stream import processors
-from helpers.files import locked
+from helpers.files import content_of, locked
 from helpers.papers import REHEARSAL, run
 from helpers.papers.parameters import tiers
 
@@ -81,8 +80,7 @@ def failures(steps: Mapping[str, Step], runs: Path) -> list[str]:
     Scores that the tier expects to fail, by expected.yaml, are left out.  Any missing result of a
     rehearsal is an error.
     """
-    text = Path(__file__).with_name("expected.yaml").read_text("utf-8")
-    expected = yaml.safe_load(text).get(runs.name, {})
+    expected = content_of(__file__, "expected").get(runs.name, {})
     lines = [f"{name}: {outcome}" for name, outcome in jobs.failures(steps, runs).items()]
     for step in steps.values():
         for path in filter(Path.exists, map(runs.joinpath, step.makes)):

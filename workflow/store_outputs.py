@@ -96,27 +96,46 @@ def few_colours(png: bytes, shown: int | None = None) -> bytes:
     sample = picture.resize([size // 4 + 1 for size in picture.size], Image.Resampling.NEAREST)
     for colours in (16, 32, 64, 256):
         # colours that are too few for a sixteenth of the pixels are too few for all
-        if _differences(sample, colours)[0] <= 4:
-            share, few = _differences(picture, colours)[::2]
-            if share <= 1:
-                break
+        if _share_changed(sample, _with_frequent(sample, colours)) > 4 * _FEW:
+            continue
+        few = _with_frequent(picture, colours)
+        if _share_changed(picture, few) <= _FEW:
+            break
     else:
         if shown and shown < picture.width:
             picture = picture.reduce(picture.width // shown)
-        _, mean, few = _differences(picture, 256)
-        few = few if mean <= 1 else picture
+        few = picture.quantize(256, dither=Image.Dither.NONE)
+        if _changes(picture, few).mean() > _SLIGHT:
+            few = picture
     few.save(file := io.BytesIO(), "PNG", optimize=True, dpi=dots)
     return min(file.getvalue(), png, key=len)
 
 
-def _differences(picture: Image.Image, colours: int) -> tuple[float, float, Image.Image]:
-    """Return the share of changed pixels and the mean change, of those allowed, and the picture.
+def _with_frequent(picture: Image.Image, colours: int) -> Image.Image:
+    """Return a picture with a palette of its most frequent colours that differ visibly.
 
-    The picture has a palette of `colours`.
+    A marker keeps its colour, which a palette of mean colours would mix with its neighbours'.
     """
-    few = picture.quantize(colours, dither=Image.Dither.NONE)
-    changed = np.asarray(ImageChops.difference(picture, few.convert("RGB"))).max(axis=2)
-    return (changed > _VISIBLE).mean() / _FEW, changed.mean() / _SLIGHT, few
+    palette = np.empty((0, 3), int)
+    counted: list = picture.getcolors(picture.width * picture.height) or []
+    for _, colour in sorted(counted, reverse=True):
+        if (np.abs(palette - colour).max(axis=1) > _VISIBLE).all():
+            palette = np.vstack([palette, colour])
+        if len(palette) == colours:
+            break
+    holder = Image.new("P", (1, 1))
+    holder.putpalette(palette.astype(np.uint8).tobytes())
+    return picture.quantize(palette=holder, dither=Image.Dither.NONE)
+
+
+def _share_changed(picture: Image.Image, few: Image.Image) -> float:
+    """Return the share of the pixels that another palette changes visibly."""
+    return (_changes(picture, few) > _VISIBLE).mean()
+
+
+def _changes(picture: Image.Image, few: Image.Image) -> np.ndarray:
+    """Return the largest change of each pixel by another palette, in levels of a colour."""
+    return np.asarray(ImageChops.difference(picture, few.convert("RGB"))).max(axis=2)
 
 
 if __name__ == "__main__":

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import pictures
 from helpers.checks import known_name
+from helpers.files import content_of
 
 #: The two rules of slices, in words.
 FIRST = "the first images of each class"
@@ -99,10 +99,7 @@ def cards() -> tuple[Card, ...]:
     >>> [card.name for card in cards()][:3]
     ['cifar10_mini', 'cifar100_mini', 'crypto_icons_mini']
     """
-    import yaml  # here, because most importers of this module use no cards
-
-    text = Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
-    entries = yaml.load(text, yaml.CSafeLoader)
+    entries = content_of(__file__)
     whole = {fields["name"]: fields for fields in entries if "slice_of" not in fields}
     written = [
         Card(**_slice(fields, whole[fields["slice_of"]]) if "slice_of" in fields else fields)

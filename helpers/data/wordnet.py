@@ -161,9 +161,7 @@ def _unpack() -> Path:
     if not folder.is_dir():
         try:
             with atomic_folder(folder) as temporary, tarfile.open(ARCHIVE) as archive:
-                # Python 3.11 before 3.11.4 has no filters; the archive is part of this package
-                archive.extraction_filter = getattr(tarfile, "data_filter", None)
-                archive.extractall(temporary)
+                archive.extractall(temporary, filter="data")
         except OSError:
             if not folder.is_dir():  # else another process was quicker
                 raise

@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from helpers.checks import known_name
+from helpers.files import content_of
 
 #: Possible kinds of an argument of a metric.
 KINDS = {
@@ -68,7 +68,4 @@ class MetricInfo:
 @functools.cache
 def read() -> list[MetricInfo]:
     """Return the records of all metrics, in the order of the book's page."""
-    import yaml  # here, because computing works without records
-
-    text = Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
-    return [MetricInfo(**record) for record in yaml.load(text, yaml.CSafeLoader)]
+    return [MetricInfo(**record) for record in content_of(__file__)]

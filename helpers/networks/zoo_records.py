@@ -14,11 +14,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import yaml
-
 from helpers.checks import known_name
 from helpers.data.class_lists import names_of, wnids_of
-from helpers.files import network_root, sha256_file
+from helpers.files import content_of, network_root, sha256_file
 
 if TYPE_CHECKING:
     import torch
@@ -158,9 +156,8 @@ def records() -> dict[str, Published]:
     >>> records()["resnet20.akamaster_cifar10"].accuracy
     91.73
     """
-    text = Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
     networks = {}
-    for author, common in yaml.safe_load(text).items():
+    for author, common in content_of(__file__).items():
         for name, facts in common.pop("networks").items():
             networks[name] = _record(name, author, common | facts)
     return networks

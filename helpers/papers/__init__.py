@@ -14,7 +14,7 @@ import yaml
 
 from helpers.files import project_root
 
-__all__ = ["PAPERS", "REHEARSAL", "TIERS", "Paper", "content_of", "load"]
+__all__ = ["PAPERS", "REHEARSAL", "TIERS", "Paper", "load"]
 
 #: From the smallest to the largest; ``pretrained`` evaluates published networks.
 TIERS = ("mini", "small", "pretrained", "paper")
@@ -28,12 +28,6 @@ def __getattr__(name: str) -> object:
     if name == "load":
         return import_module(f"{__name__}.parameters").load
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def content_of(module: str, name: str) -> dict[str, Any]:
-    """Return the content of the file ``NAME.yaml`` next to a module, given by its ``__file__``."""
-    text = Path(module).with_name(f"{name}.yaml").read_text(encoding="utf-8")
-    return yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 
 def _module(name: str) -> property:

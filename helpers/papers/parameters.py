@@ -20,10 +20,10 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from helpers.checks import file_name, known_name
 from helpers.data import class_lists
-from helpers.files import project_root
+from helpers.files import content_of, project_root
 from helpers.networks import timm_weights, zoo_records
 from helpers.networks.recipe import Recipe
-from helpers.papers import PAPERS, content_of
+from helpers.papers import PAPERS
 from helpers.training import search
 
 _EXPECTED = content_of(__file__, "messages")
@@ -108,12 +108,6 @@ Distance = Annotated[str, one_of("distance", ("euclidean", "euclidean_cosine"))]
 Tier = Annotated[str, one_of("tier", tiers)]
 #: Fields of a `Recipe` and their new values.
 Changes = dict[str, Any]
-
-
-class Strict(BaseModel):
-    """A model without unknown fields, conversions or changes."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, protected_namespaces=())
 
 
 class Parameters(BaseModel):

@@ -51,7 +51,8 @@ Draw = Callable[[str, int], np.ndarray]
 _NO_IMAGES = 1
 #: The name of the network of a part that trains a single one.
 ALONE = "0"
-_ERROR = re.compile(r"\w+(Error|Exception|Warning): ")
+#: The name of an exception's class, before its message.
+_ERROR = re.compile(r"[A-Z]\w+: ")
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,10 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-import yaml
-
 from helpers.checks import known_name
+from helpers.files import content_of
 
 if TYPE_CHECKING:
     from helpers.networks.model import Model
@@ -59,8 +57,7 @@ class Info:
 
 @functools.cache
 def _records() -> dict[str, Info]:
-    text = Path(__file__).with_name("records.yaml").read_text(encoding="utf-8")
-    content = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    content = content_of(__file__, "records")
     records = {}
     for name, values in content["records"].items():
         key = values.pop("source")

@@ -6,7 +6,6 @@ import numpy as np
 
 from helpers.scores.base import BlockwiseScore, recorded, rowwise_product, valid_percentile
 from helpers.scores.energy import log_sum_exp
-from helpers.scores.percentiles import percentile_of_features
 
 
 @recorded("react")
@@ -27,7 +26,8 @@ class ReAct(BlockwiseScore):
         self.percentile = valid_percentile(percentile)
 
     def _learn(self, train_outputs, head):
-        self.threshold = percentile_of_features(train_outputs, self.percentile)
+        features = train_outputs.features
+        self.threshold = np.percentile(features, self.percentile, method="inverted_cdf")
         self.head = head
 
     def _scores(self, block):

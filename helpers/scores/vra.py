@@ -6,7 +6,6 @@ import numpy as np
 
 from helpers.scores.base import BlockwiseScore, recorded, rowwise_product
 from helpers.scores.energy import log_sum_exp
-from helpers.scores.percentiles import percentiles_by_feature
 
 
 @recorded("vra")
@@ -33,7 +32,8 @@ class VariationalRectifiedActivation(BlockwiseScore):
         self.high = high
 
     def _learn(self, train_outputs, head):
-        self.thresholds = percentiles_by_feature(train_outputs, [self.low, self.high])
+        both = [self.low, self.high]
+        self.thresholds = np.percentile(train_outputs.features, both, 0, method="inverted_cdf")
         self.head = head
 
     def _scores(self, block):

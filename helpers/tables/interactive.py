@@ -13,9 +13,9 @@ from pathlib import Path
 import itables
 import itables.options
 import pandas as pd
-import yaml
 from IPython.display import HTML
 
+from helpers.files import content_of
 from helpers.tables.table import ABSENT, MINUS
 
 # Tables of `itables` wait for a module of this name. Each table of a page has the bundle of
@@ -24,7 +24,7 @@ _MODULE = f"_itables_{itables.__version__.replace('.', '_').replace('-', '_')}"
 _LOADER = Path(__file__).with_suffix(".html").read_text(encoding="utf-8")
 # the name of a script, where the loader needs its content
 _UNPACKED = re.compile(r'unpacked\("(\.css|\.js)"\)')
-_OPTIONS = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+_OPTIONS = content_of(__file__)
 
 
 def interactive(

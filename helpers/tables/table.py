@@ -11,11 +11,10 @@ from functools import partial
 from pathlib import Path
 
 import pandas as pd
-import yaml
 from pandas.io.formats.style import Styler
 
 from helpers.checks import known_name
-from helpers.files import atomic_path
+from helpers.files import atomic_path, content_of
 
 PLUS_MINUS = "\N{PLUS-MINUS SIGN}"
 MINUS = "\N{MINUS SIGN}"
@@ -23,7 +22,7 @@ ABSENT = "\N{EN DASH}"
 UP = "\N{UPWARDS ARROW}"
 DOWN = "\N{DOWNWARDS ARROW}"
 #: The ``layout`` in CSS, texts by ``latex``, and ``marks`` of each language.
-_LOOK = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+_LOOK = content_of(__file__)
 # Lines, identifiers and classes of cells: no rule needs them, and they would double the page.
 _BULK = re.compile(r'\n\s+(?=<t[dh]\b)|(?<=<t[dh]) id="\S*"| class="(?:data|row_h)[^"]*" ?')
 _CODE = re.compile(r"`([^`]+)`")  # of a caption, which is Markdown

@@ -137,7 +137,7 @@ def moved(rejector: str | os.PathLike, state: Path) -> Rejector:
     tables = read_state(state, sha256_file(rejector)).checked.values()
     value = _certified(rule, tables)
     if value is None:
-        raise ValueError("--move-to: the checked answers certify no threshold yet; check more")
+        raise ValueError("the checked answers certify no threshold")
     labels = sum(len(wrong) for _, wrong in tables)
     promise = (
         f"At most {100 * risk:g} % of accepted images are misclassified or of no known class, for "

@@ -322,7 +322,8 @@ def _fit_temperature(
             f"logits: a scale from 1e-9 to 1e9 expected, got a temperature of {temperature:.3g}; "
             f"divide the logits of all groups by {temperature:.3g}"
         )
-    reasons = [re.split(": |, ", str(warning.message))[1] for warning in caught]
+    texts = "\n".join(str(warning.message) for warning in caught)  # NumPy may warn, too
+    reasons = re.findall("^fit_temperature: (.*), so", texts, re.M)
     logits = validation.logits.astype(np.float64)
     if not _needs_temperature(logits, validation.labels, groups):
         temperature = 1.0

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 import pandas as pd
-import yaml
+
+from helpers.files import content_of
 
 _TABLE = pd.read_csv(
     Path(__file__).with_name("measures.csv"), index_col="name", keep_default_na=False
@@ -16,4 +17,4 @@ MEASURES = {row.Index: row for row in _TABLE.itertuples(name="Measure")}
 COMPARED = [*_TABLE[_TABLE["compared"] > 0].sort_values("compared").index]
 
 #: Titles of the training algorithms of all chapters, by name.
-ALGORITHMS = yaml.safe_load(Path(__file__).with_name("algorithms.yaml").read_text("utf-8"))
+ALGORITHMS = content_of(__file__, "algorithms")

@@ -10,7 +10,7 @@ from helpers.papers import TIERS
 from helpers.tables import results
 from helpers.tables.table import Table, categories, single
 from synthesis.across.measures import ALGORITHMS, COMPARED, MEASURES
-from synthesis.ledger import PUBLISHED, tally, with_committed
+from synthesis.ledger import PRINTED, tally, with_committed
 from synthesis.spread import lengths
 
 #: The kinds of methods that the measures rank, with their titles.
@@ -30,7 +30,7 @@ def headline() -> Table:
     counts = tally(judged := with_committed({}, TIERS)).groupby(level="tier", sort=False).sum()
     counts = counts[counts.drop(columns="no data").any(axis=1)].reset_index()
     counts = counts.melt("tier", var_name="verdict", value_name="claims")
-    counts["tier"] = categories(counts["tier"], {PUBLISHED: "the papers' own numbers"})
+    counts["tier"] = categories(counts["tier"], {PRINTED: "the papers' own numbers"})
     caption = (
         f"Verdicts on the claims of {judged['paper'].nunique()} papers by the committed results of "
         "each tier, and by the papers' own printed numbers. “No data”: not run at this tier, or "

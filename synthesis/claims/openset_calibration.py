@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.papers.openset_calibration.tables import MATCHED, OPENMAX
-from synthesis.effects import CELL, Effect, Number, Wording, combine, number, on_data_set
+from synthesis.effects import CELL, POINTS, Effect, Number, Wording, combine, number, on_data_set
 from synthesis.reasons import Kind, Reason
 from synthesis.verdicts import Claims, Second, index_numbers
 
@@ -23,9 +23,6 @@ OTHER_FAMILIES = "all other families"
 
 #: Largest distance of an almost perfect ECE from its floor.
 MOST_ABOVE_FLOOR = 0.02
-
-#: Unit, factor and digits of effects in sentences.
-_POINTS = (" points", 100, 1)
 
 #: Variants that the paper's text allows as well; a verdict must be the same with each.
 _READINGS = {
@@ -129,7 +126,7 @@ def _with_floor(printed: pd.DataFrame) -> pd.DataFrame:
 CLAIMS = Claims(
     "openset_calibration",
     main="open-set",
-    settled_by="more families of networks, and SVHN",
+    settled_by="five splits of a network of a fourth family",
     derive=derive,
     decides=MATCHED,
     seconds=(
@@ -149,7 +146,7 @@ def _fall(kind: str) -> Effect:
     wording = Wording(
         f"temperature scaling lowers the {kind} ECE by {{size}}",
         f"temperature scaling raises the {kind} ECE by {{size}}",
-        *_POINTS,
+        *POINTS,
     )
     before = number("ece", kind, calibration="before")
     return Effect(
@@ -162,7 +159,7 @@ def _above_floor(kind: str, relation: str, margin: float) -> Effect:
     wording = Wording(
         f"after scaling, the {kind} ECE is {{size}} above its floor",
         f"after scaling, the {kind} ECE is {{size}} below its floor",
-        *_POINTS,
+        *POINTS,
     )
     difference = _after("ece", kind) - _after("ece_floor", kind)
     name = f"{kind} ECE after scaling, above the floor"
@@ -206,7 +203,7 @@ def less_effective():
     wording = Wording(
         "the share of the ECE that scaling removes is {size} larger closed-set than open-set",
         "the share of the ECE that scaling removes is {size} smaller closed-set than open-set",
-        *_POINTS,
+        *POINTS,
     )
     return [Effect(name, _removed(CLOSED) - _removed(OPEN), ">", 0.1, wording=wording)]
 
@@ -229,7 +226,7 @@ def openmax():
         wording = Wording(
             f"OpenMax raises the open-set {title} by {{size}}",
             f"OpenMax lowers the open-set {title} by {{size}}",
-            *_POINTS,
+            *POINTS,
         )
         gain = _after(metric, OPENMAX) - _after(metric, OPEN)
         yield Effect(name, gain, relation, 0, wording=wording)

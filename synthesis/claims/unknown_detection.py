@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.papers.unknown_detection import PAPER
-from helpers.papers.unknown_detection.composition import PAPER_UNION, SIZES
+from helpers.papers.unknown_detection.composition import PAPER_UNION, sizes_of
 from helpers.papers.unknown_detection.methods import training_of
 from helpers.papers.unknown_detection.parameters import METHODS
 from synthesis.effects import CELL, Effect, Wording, number
@@ -91,8 +91,7 @@ def _far(rows: pd.DataFrame) -> pd.DataFrame:
     far = []
     keys = [*CELL, "run", "method", "calibration"]
     for (data_set, *_), sets in areas.groupby(keys, dropna=False):
-        sizes = SIZES.get(PAPER.data_sets.get(data_set, data_set), {})
-        images = sets["test_set"].replace(titles).map(sizes)
+        images = sets["test_set"].replace(titles).map(sizes_of(data_set))
         sets = sets[images.notna()]
         if len(sets) == 3:
             weights = images.dropna()

@@ -13,8 +13,7 @@ import pandas as pd
 
 from helpers import scores
 from helpers.checks import known_name
-from helpers.files import project_root
-from helpers.papers import content_of
+from helpers.files import content_of, project_root
 from helpers.papers.uimnet import names
 from synthesis import front
 from synthesis.across.measures import ALGORITHMS

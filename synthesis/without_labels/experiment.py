@@ -10,13 +10,12 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import yaml
 
 from helpers import scores
+from helpers.files import content_of
 from helpers.labelfree import PREDICTED, counts_at_share, draw_places, true_metrics
 from helpers.networks.model import Model, Network
 from helpers.papers.gscore.experiment import divide, models, parts, roles
@@ -37,7 +36,7 @@ __all__ = ["models", "outputs", "parts", "roles", "rows"]
 #: The protocol of every detector.
 DRAWN = "share drawn"
 #: Names of sets by kind.  The protocol "share drawn, new KIND" learns from all other sets.
-KINDS = yaml.safe_load(Path(__file__).with_name("kinds.yaml").read_text(encoding="utf-8"))
+KINDS = content_of(__file__, "kinds")
 ESTIMATORS = ("constant", "curve_regression")
 #: Largest expected share of known images on a list.
 RATE = 0.1

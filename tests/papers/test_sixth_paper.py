@@ -44,8 +44,8 @@ results.write(table, readme.RESULTS / "mini" / "toy.parquet")
 ledger.write()
 found = openings.judge("results", "mini").query("verdict != 'no data'")
 toy = found[found["paper"] == "toy"].set_index("tier")
-assert toy["verdict"].map(str).to_dict() == {"mini": "not testable", "published": "supported"}
-assert toy["effect"].round(2).to_dict() == {"mini": 0.12, "published": 0.01}
+assert toy["verdict"].map(str).to_dict() == {"mini": "not testable", "printed": "supported"}
+assert toy["effect"].round(2).to_dict() == {"mini": 0.12, "printed": 0.01}
 beside = counterparts(PAPERS, {("mini", "toy"): table})
 assert beside["stand_ins"].unique().tolist() == ["digits for MNIST, resnet8 for LeNet"]
 text = readme.details()

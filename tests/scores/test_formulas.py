@@ -9,7 +9,6 @@ import helpers.scores
 from helpers.outputs import Head, Outputs
 from helpers.scores import bank, relation
 from helpers.scores.bank import Bank, draw
-from helpers.scores.percentiles import percentiles_by_feature
 from helpers.scores.vim import principal_dimensions
 from tests.mistakes import beside
 
@@ -148,19 +147,6 @@ def test_directions_of_little_variance_count_but_not_rounding_errors():
     usual, small, none = values("mahalanobis", outputs(features, head, labels), test)
     assert usual - small == pytest.approx(10**2, rel=0.1)
     assert none == pytest.approx(usual, abs=0.1)
-
-
-@pytest.mark.parametrize("pooled", [False, True])
-@pytest.mark.parametrize("images", [1, 7, 5000])
-def test_percentiles_are_exact_over_several_blocks(images, pooled):
-    """Values have both signs and many zeros; NumPy sorts a copy of all values."""
-    features = np.random.default_rng(1).normal(size=(images, 7)) ** 9
-    features[::3] = np.maximum(features[::3], 0)
-    test = Outputs(np.zeros((images, 2)), features, np.zeros(images, int))
-    shares = [0, 0.001, 33.3, 50, 95, 100]
-    axis = None if pooled else 0
-    expected = np.percentile(test.features, shares, axis=axis, method="inverted_cdf")
-    assert (percentiles_by_feature(test, shares, pooled=pooled).ravel() == expected.ravel()).all()
 
 
 def problem(n, seed=0, width=12, classes=5):

@@ -98,7 +98,7 @@ def test_derived_numbers_by_hand(paper):
 
 @pytest.mark.parametrize(("paper", "data_set", "effect", "expected"), PRINTED)
 def test_the_papers_own_tables(paper, data_set, effect, expected):
-    checks = load_claims(paper).check_published()
+    checks = load_claims(paper).check_printed()
     assert checks[["low", "high"]].isna().all().all()
     effects = checks.groupby(["data_set", "check"])["effect"].first()
     assert effects[data_set, effect] == pytest.approx(expected, abs=1e-4)

@@ -12,7 +12,7 @@ from helpers.papers import PAPERS
 from helpers.scores.calibration import softmax
 from synthesis import front, openings
 from synthesis.effects import Effect, Reading, Verdict, Wording, number
-from synthesis.ledger import PUBLISHED, ledger
+from synthesis.ledger import PRINTED, ledger
 from synthesis.reasons import Kind, Note, Reason, remark
 from tests.mistakes import beside
 
@@ -40,7 +40,7 @@ def test_a_finding_is_of_the_largest_tier_with_data(judged):
     lines = openings.findings(judged).set_index("paper")
     line = lines.loc["openset_calibration"]
     assert line["tier"] == "small" and line["verdict"] == Verdict.CONTRADICTED
-    printed = judged[(judged["tier"] == PUBLISHED) & (judged["claim"] == "open-set")]
+    printed = judged[(judged["tier"] == PRINTED) & (judged["claim"] == "open-set")]
     assert printed["decided_by"].item() == line["decided_by"]
     # the three printed tables of CIFAR-10, as our results of this tier; the others are of SVHN
     assert line["printed"] == approx((0.116 + 0.088 + 0.098) / 3) != printed["effect"].item()

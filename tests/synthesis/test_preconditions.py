@@ -79,17 +79,6 @@ def test_a_tier_that_shows_methods_gives_no_verdict(gain, decided, tier):
 
 
 @pytest.mark.parametrize(("gain", "decided"), GAINS)
-def test_a_data_set_whose_unknown_classes_were_learned_is_left_out(gain, decided):
-    """And the others decide, whatever its numbers say; alone, it tests nothing."""
-    claims = replace(CLAIMS, leaks={"toy": {"e": "networks of e know them"}})
-    leaking = made_up({"a8": 0.9}, -gain).assign(data_set="e")
-    assert verdict(leaking, claims) == "not testable"
-    both = pd.concat([made_up({"a8": 0.9}, gain), leaking])
-    assert verdict(both) == "undecided" and verdict(both, claims) == decided
-    assert claims.check(both)["note"].map(str).str.contains("left out since not testable, e").any()
-
-
-@pytest.mark.parametrize(("gain", "decided"), GAINS)
 def test_fine_tuning_blocks_no_sentence_about_what_its_authors_fine_tune(gain, decided):
     """Nor one about an example, which it may support, and whose note says so."""
     table = made_up({"a8": 0.9}, gain, tier="pretrained")

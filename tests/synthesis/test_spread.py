@@ -160,6 +160,21 @@ def test_five_runs_of_each_training_settle_the_main_claim(ahead, expected):
     assert main_verdict(claims, table) == expected
 
 
+@pytest.mark.parametrize("like", ["resnet20", ""])
+def test_a_fourth_family_settles_that_scaling_leaves_a_gap(like):
+    """If it is like the ResNet of the committed three; if scaling does not help it, no verdict."""
+    claims = load_claims("openset_calibration")
+    table = results.read(project_root() / "results/small/openset_calibration.parquet")
+    fourth = table[table["backbone"] == (like or "resnet20")].assign(backbone="vgg16")
+    if not like:
+        before = fourth["calibration"].replace("after", "before")
+        fourth = fourth[fourth["calibration"] == before]
+        fourth = pd.concat([fourth, fourth.assign(calibration="after")], ignore_index=True)
+    assert claims.settled_by == "five splits of a network of a fourth family"
+    more = pd.concat([table, fourth], ignore_index=True)
+    assert main_verdict(claims, more) == ("supported" if like else "undecided")
+
+
 @pytest.mark.parametrize(("ahead", "expected"), [(False, "supported"), (True, "undecided")])
 def test_several_families_with_both_thresholds_settle_that_no_score_is_consistently_better(
     ahead, expected

@@ -2,6 +2,7 @@
 
 import functools
 import json
+import os
 import re
 import subprocess
 import sys
@@ -109,13 +110,35 @@ def test_a_set_that_can_be_missing_is_told_and_any_other_refused(root):
     assert set(ready.settings["missing"]) == lacking  # so that it runs again when one has come
     for name in lacking:
         (root / name).mkdir()
-    assert "missing" not in plan.for_snakemake({step.name: step})[step.name].settings
+    assert plan.for_snakemake({step.name: step})[step.name].settings["missing"] == []
     (root / "imagenet").rmdir()
     with pytest.raises(FileNotFoundError, match="data set 'imagenet': no folder"):
         plan.packs_of(step)
     with pytest.raises(ValueError, match="unknown data set 'plcaes'; did you mean 'places'"):
         plan.missing_of(replace(step, spared=("plcaes",)))
     assert plan.steps_of("paper", "unknown_detection")[0].spared == ()
+
+
+def test_a_step_runs_again_when_an_image_of_a_folder_changes(tmp_path):
+    """Snakemake compares the values of a step, and no file of a folder with images."""
+    name = f"folder:{tmp_path}/wood"
+    step = plan.Step(f"{PAPER}/part/0", "", {}, settings={"tier": "mini"}, data_sets=(name,))
+
+    def causes():
+        plan.images_of.cache_clear()
+        return plan.for_snakemake({step.name: step})[step.name].settings[name]
+
+    seen = {causes()}  # without the folder
+    image = tmp_path / "wood" / "oak" / "1.png"
+    image.parent.mkdir(parents=True)
+    for content in ("a", "ab"):
+        image.write_text(content)
+        seen.add(causes())
+    os.utime(image, (0, 0))
+    seen.add(causes())
+    assert len(seen) == 4
+    (tmp_path / "wood" / "notes.txt").touch()
+    assert causes() in seen
 
 
 def test_a_pack_in_the_repository_is_named_without_the_folder_of_the_clone(root, monkeypatch):

@@ -44,6 +44,20 @@ def test_a_picture_with_fewer_colours_keeps_its_dots_per_inch():
     assert picture.mode == "P" and round(picture.info["dpi"][0]) == 96
 
 
+def test_small_markers_of_a_chart_keep_their_colours():
+    """Grey lines and letters take most of the pixels, and markers less than half a per cent."""
+    chart = np.full((400, 600, 3), 255, np.uint8)
+    chart[::40] = np.linspace(0, 255, 600)[:, None]
+    markers = [(213, 94, 0), (222, 143, 5), (1, 115, 178), (128, 128, 128)]
+    for number, colour in enumerate(markers):
+        chart[5:13, 20 * number : 20 * number + 8] = colour
+    Image.fromarray(chart).save(file := io.BytesIO(), "PNG")
+    small = Image.open(io.BytesIO(store_outputs.few_colours(file.getvalue())))
+    assert small.mode == "P"
+    colours = np.asarray(small.convert("RGB"))[6, 2:80:20].astype(int)
+    assert np.abs(colours - markers).max() <= 12
+
+
 def test_a_photograph_has_the_pixels_that_the_page_shows_and_a_chart_twice_as_many():
     """With twice as many, the photographs of all notebooks would be five megabytes larger."""
     colours = np.random.default_rng(0).integers(0, 256, (40, 60, 3), np.uint8)

@@ -32,6 +32,7 @@ from helpers.checks import known_name
 from helpers.data.corruptions import blur, digital, noise, weather
 from helpers.data.images import Images
 from helpers.data.pixels import image_shape
+from helpers.files import content_of
 from pictures.base import to_bytes
 
 _FUNCTIONS = {
@@ -59,8 +60,7 @@ _BLOCK_VALUES = 2**20  # values worked on at once: bounds the memory, and does n
 @functools.cache
 def parameters() -> dict[str, dict[int, list]]:
     """Return the parameters by corruption and size: a list with an entry for each severity."""
-    text = Path(__file__).with_name("parameters.yaml").read_text(encoding="utf-8")
-    return yaml.safe_load(text)
+    return content_of(__file__, "parameters")
 
 
 def nearest_size(side: int) -> int:

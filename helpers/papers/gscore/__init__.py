@@ -4,6 +4,7 @@ Zhang, Deng and Zheng (2023): a regression over many sets of unknown images pred
 scores of a mixture without labels how well a detector separates its images.
 """
 
-from helpers.papers import Paper, content_of
+from helpers.files import content_of
+from helpers.papers import Paper
 
 PAPER = Paper(**content_of(__file__, "paper"))

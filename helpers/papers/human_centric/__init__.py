@@ -3,6 +3,7 @@
 Scores are compared by the errors of the answers that they accept, over many networks.
 """
 
-from helpers.papers import Paper, content_of
+from helpers.files import content_of
+from helpers.papers import Paper
 
 PAPER = Paper(**content_of(__file__, "paper"))

@@ -7,8 +7,9 @@ from typing import Annotated, ClassVar, NamedTuple, Self
 from pydantic import Field, model_validator
 
 from helpers.checks import known_name
+from helpers.files import content_of
 from helpers.networks.recipe import Recipe
-from helpers.papers import content_of, parameters
+from helpers.papers import parameters
 from helpers.papers.parameters import Changes, Count, DataSet, Name, Repeats, check_classes, one_of
 
 TEXTS = content_of(__file__, "tables")

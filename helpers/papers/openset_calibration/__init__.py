@@ -4,6 +4,7 @@ Are probabilities calibrated, after temperature scaling and with OpenMax, if tes
 unknown classes?
 """
 
-from helpers.papers import Paper, content_of
+from helpers.files import content_of
+from helpers.papers import Paper
 
 PAPER = Paper(**content_of(__file__, "paper"))

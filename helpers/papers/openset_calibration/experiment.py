@@ -15,8 +15,8 @@ import numpy as np
 from helpers import metrics
 from helpers.checks import known_name
 from helpers.data import Images
+from helpers.files import content_of
 from helpers.outputs import Outputs
-from helpers.papers import content_of
 from helpers.papers.learnt_distances import arrays_of, learnt_distances
 from helpers.papers.openset_calibration.parameters import Parameters
 from helpers.papers.openset_calibration.roles import SETTINGS, Split, roles

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from helpers.papers import content_of
+from helpers.files import content_of
 from helpers.papers.openset_calibration import PAPER
 from helpers.tables import comparisons, printed_numbers
 from helpers.tables.table import Table, categories, numbers

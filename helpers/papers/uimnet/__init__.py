@@ -5,6 +5,7 @@ in-domain classes.  The likelihood of held-out images chooses a trial.  `trials`
 networks, `experiment` chooses and measures, `names` has the records of algorithms and measures.
 """
 
-from helpers.papers import Paper, content_of
+from helpers.files import content_of
+from helpers.papers import Paper
 
 PAPER = Paper(**content_of(__file__, "paper"))

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from helpers.checks import known_name
+from helpers.files import content_of
 from helpers.networks.recipe import SPECTRAL_FORMS
-from helpers.papers import content_of
 
 TEXTS = content_of(__file__, "tables")
 FREE = "none"  # of spectral normalisation

@@ -4,6 +4,7 @@ Kim, Koo and Hwang (2023): nine methods rank correctly classified ID test images
 misclassified, near-OOD and far-OOD images.  `methods` has their records, `detectors` makes them.
 """
 
-from helpers.papers import Paper, content_of
+from helpers.files import content_of
+from helpers.papers import Paper
 
 PAPER = Paper(**content_of(__file__, "paper"))

@@ -22,6 +22,15 @@ PAPER_UNION = "paper_union"
 _FINE = 50  # weight of an image with the paper's weight; other weights are rounded
 
 
+def sizes_of(data_set: str) -> dict[str, int]:
+    """Return the paper's numbers of images by test set; none for a data set that it lacks.
+
+    >>> sizes_of("cifar100") == SIZES[PAPER.data_sets["cifar100"]], sizes_of("mnist")
+    (True, {})
+    """
+    return SIZES.get(PAPER.data_sets.get(data_set, data_set), {})
+
+
 def counts(images: Mapping[str, int], data_set: str) -> dict[str, int] | None:
     """Return how often an image of each test set counts, so that the union has the paper's shares.
 
@@ -32,8 +41,8 @@ def counts(images: Mapping[str, int], data_set: str) -> dict[str, int] | None:
     >>> counts({"test": 2000, "near": 6000, "svhn": 4000, "mazes": 6000}, "cifar100")
     {'test': 100, 'near': 50, 'svhn': 68, 'mazes': 68}
     """
-    paper = SIZES.get(PAPER.data_sets.get(data_set, ""))
-    if paper is None:
+    paper = sizes_of(data_set)
+    if not paper:
         return None
     far = [name for name in images if name not in ("test", "near")]
     titles = [PAPER.test_sets.get(name, name) for name in far]
@@ -42,7 +51,7 @@ def counts(images: Mapping[str, int], data_set: str) -> dict[str, int] | None:
         shares = [paper[title] for title in titles]
     else:
         shares = [images[name] for name in far]
-    sizes = {"test": paper["test"], "near": paper["near"]}
+    sizes: dict[str, float] = {"test": paper["test"], "near": paper["near"]}
     for name, share in zip(far, shares, strict=True):
         sizes[name] = total * share / sum(shares)
     return {name: max(1, round(_FINE * sizes[name] / size)) for name, size in images.items()}
@@ -82,7 +91,7 @@ def with_excess(table: pd.DataFrame) -> pd.DataFrame:
         known = accuracy["images"]
         total = record["images"]
         if record["test_set"] == PAPER_UNION:
-            paper = SIZES[PAPER.data_sets.get(record["data_set"], record["data_set"])]
+            paper = sizes_of(record["data_set"])
             known = paper["test"]
             total = sum(paper.values())
         shares = np.append(accuracy["value"], accuracy["bootstrap"])

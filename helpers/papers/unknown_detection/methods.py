@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from helpers.checks import known_name
+from helpers.files import content_of
 from helpers.networks.recipe import OBJECTIVES
-from helpers.papers import content_of
 
 TEXTS = content_of(__file__, "tables")
 #: The variant by the authors' code: their OpenMax, and their rule for every false positive rate.

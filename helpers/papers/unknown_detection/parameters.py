@@ -2,7 +2,15 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    model_validator,
+)
 
 from helpers.checks import known_name
 from helpers.data.cards import find
@@ -19,12 +27,14 @@ METHODS = {name: method.title for name, method in methods.NINE.items()}
 Method = Annotated[str, AfterValidator(methods.checked)]
 
 
-class FarSet(parameters.Strict):
+class FarSet(BaseModel):
     """The images of a far-OOD set, if they are not its split ``test``."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     images: Count | None = None  # at most
     splits: Annotated[list[str], Field(min_length=1)] | None = None  # that are joined
-    keep: list[str] = []  # noqa: RUF012 - classes that stay, although WordNet finds their names
+    keep: list[str] = []
 
 
 class BenchmarkParameters(parameters.Parameters):

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from pathlib import Path
 from zlib import crc32
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import yaml
 from matplotlib.axes import Axes
 from matplotlib_inline import backend_inline
+
+from helpers.files import content_of
 
 # seaborn's palette "colorblind"
 PALETTE = (
@@ -27,7 +27,7 @@ MARKERS = "oXs^Dv<P>*"
 LINES = ("-", "--", ":", "-.")
 # the palette with its pale colours at the end
 _CURVES = (*PALETTE[:6], "#222222", PALETTE[7], PALETTE[9], PALETTE[6])
-_DATA = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+_DATA = content_of(__file__)
 _NAMES = " ".join(_DATA["methods"]).replace("_", "").split()
 _PLACES = {name: number for number, name in enumerate(_NAMES)}
 

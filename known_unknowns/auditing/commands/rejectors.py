@@ -66,18 +66,18 @@ def _check_rejector(given: argparse.Namespace) -> None:
         raise ValueError(f"{given.rejector} is no rejector; {expected}")
 
 
-def _check_file(given: argparse.Namespace) -> None:
+def _check_file(given: argparse.Namespace, out: Path, option: str) -> None:
     """Refuse to replace a file without --force; never replace an input."""
     from helpers.files import check_no_device
 
-    out = given.out
     check_place(out)
     check_no_device(out)
     for path, content in ((given.rejector, "the rejector"), (given.file, "the new outputs")):
         if out.exists() and path.exists() and out.samefile(path):
-            raise ValueError(f"--out: {out} holds {content}; name another file")
-    if not given.force and (out.exists() or out.is_symlink()):
-        raise ValueError(f"--out: {out} is there already; name another file, or add --force")
+            raise ValueError(f"{option}: {out} holds {content}; name another file")
+    if not getattr(given, "force", False) and (out.exists() or out.is_symlink()):
+        remedy = "name another file" + ", or add --force" * hasattr(given, "force")
+        raise ValueError(f"{option}: {out} is there already; {remedy}")
 
 
 def run_accept(given: argparse.Namespace) -> int:
@@ -90,7 +90,7 @@ def run_accept(given: argparse.Namespace) -> int:
 
     _check_rejector(given)
     if given.out is not None:
-        _check_file(given)
+        _check_file(given, given.out, "--out")
     if given.check and given.by_answer:
         raise ValueError("--check: it tests the common threshold; leave out --by-answer")
     rejector = Rejector.load(given.rejector)
@@ -125,6 +125,8 @@ def run_watch(given: argparse.Namespace) -> int:
 
     open_share("share", given.share)
     _check_rejector(given)
+    if given.move_to:
+        _check_file(given, given.move_to, "--move-to")
     state = given.state or given.rejector.with_suffix(".watch.json")
     if living.has_answers(given.file):
         return _watch_answers(given, state)
@@ -176,9 +178,9 @@ def _report_answers(given: argparse.Namespace, state: Path, seen: dict) -> int:
     print("\n".join(render("checked", file=given.file.name, **seen)))
     if not given.move_to:
         return FAILS if seen["verdict"].state == "broken" else HOLDS
-    given.out = given.move_to
-    given.force = False
-    _check_file(given)
+    if not seen["movable"]:
+        print("--move-to: no rejector, since these answers certify no threshold yet; check more")
+        return FAILS
     moved = living.moved(given.rejector, state)
     moved.save(given.move_to)
     title = moved.score.info.title

@@ -128,6 +128,9 @@ def test_watch_has_three_states_and_an_exit_status(folder, capsys):
     assert "BROKEN: at some time, more than 5 %" in capsys.readouterr().out
     answered("9.csv", lambda scores: 0 * scores, seed=9)
     assert main(["watch", "r.safetensors", "9.csv"]) == FAILS  # it stays broken
+    alone = "watch r.safetensors 7.csv --state alone.json --move-to m.safetensors"
+    assert main(alone.split()) == FAILS and not (folder / "m.safetensors").exists()
+    assert "these answers certify no threshold yet" in capsys.readouterr().out
 
 
 def test_the_threshold_moves_to_the_smallest_that_is_certified(folder, capsys):
@@ -144,8 +147,13 @@ def test_the_threshold_moves_to_the_smallest_that_is_certified(folder, capsys):
     assert 0.4 < moved.threshold < 0.6 and moved.by_answer is None
     assert "At most 5 % of accepted images" in moved.provenance["promise"]
     assert "this keeps" in capsys.readouterr().out
-    assert main(["watch", "r.safetensors", "3.csv", "--move-to", "moved.safetensors"]) == REFUSED
-    assert "moved.safetensors is there already" in capsys.readouterr().err
+    # a refused command counts no answers
+    answered("8.csv", lambda scores: 0 * scores, seed=8)
+    before = (folder / "r.watch.json").read_bytes()
+    assert main(["watch", "r.safetensors", "8.csv", "--move-to", "moved.safetensors"]) == REFUSED
+    refusal = "--move-to: moved.safetensors is there already; name another file\n"
+    assert refusal in capsys.readouterr().err
+    assert (folder / "r.watch.json").read_bytes() == before
 
 
 def test_labels_of_new_outputs_are_checked_answers(folder, capsys):
