@@ -136,7 +136,7 @@ def of_validation(audited: Audit, law: Law) -> Iterator[tuple[str, float]]:
         threshold = audited.thresholds.get(name)
         if threshold and not threshold.problem:
             risk = law.risk(threshold.value)
-            yield name, risk if name == "average" else risk > threshold.wished
+            yield name, risk if name == "average" else risk > threshold.target_value
     risks = [
         law.risk_of(answer, row.value)
         for answer, row in enumerate(audited.answers)
@@ -150,7 +150,7 @@ def of_validation(audited: Audit, law: Law) -> Iterator[tuple[str, float]]:
             for answer, row in enumerate(audited.classes)
             if row.beyond
         ]
-        yield "worse answers", min(worse, default=1) <= audited.threshold.wished
+        yield "worse answers", min(worse, default=1) <= audited.threshold.target_value
     threshold = audited.thresholds["coverage"]
     coverage = (law.scores >= threshold.value).mean()
     yield "rejected", 1 - coverage
@@ -204,9 +204,9 @@ def of_new(audited: Audit, law: Law, labels: np.ndarray) -> Iterator[tuple[str, 
         yield "accepted", right[kept].mean() < seen.accepted[0]
     if seen.labelled.risk:
         yield "labelled risk", is_outside(risk, *seen.labelled.risk[1:3])
-    promise = seen.labelled.promise
-    if promise and promise.state != "open":
-        yield "verdict", (promise.state == "broken") == (risk <= threshold.wished)
+    guarantee = seen.labelled.guarantee
+    if guarantee and guarantee.state != "open":
+        yield "verdict", (guarantee.state == "broken") == (risk <= threshold.target_value)
 
 
 def is_outside(value: float, low: float, high: float) -> bool:

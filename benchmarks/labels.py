@@ -17,7 +17,7 @@ import pandas as pd
 from benchmarks.guarantees import NETWORKS
 from helpers.scores.calibration import confidences, fit_temperature
 from known_unknowns.bench.feature_packs import EMBEDDED, FeaturePack
-from known_unknowns.few_labels import ERROR, labelled_share, promise_evidence
+from known_unknowns.few_labels import ERROR, guarantee_evidence, labelled_share
 from known_unknowns.guarantees import clopper_pearson
 
 INTERVALS = Path(__file__).with_name("results") / "labels.csv"
@@ -26,7 +26,7 @@ SHARES = (0, 0.01, 0.05, 0.2, 0.5, 0.8)
 SIZES = ((60, 200), (60, 1000), (60, 3000), (200, 3000))
 DRAWS = 700
 METHODS = ("exact", "PPI++", "ours")
-PROMISED = 0.05
+GUARANTEED = 0.05
 RISKS = (0.01, 0.02, 0.03, 0.05, 0.08, 0.118, 0.2)
 RUNS = 500
 LABELS = 3000
@@ -76,22 +76,22 @@ def intervals() -> pd.DataFrame:
 
 
 def mapie(wrong: np.ndarray) -> float:
-    """Return the labels until MAPIE finds that the promise is broken, with an error of 5 %."""
+    """Return the labels until MAPIE finds that the guarantee is broken, with an error of 5 %."""
     from mapie.exchangeability_testing import RiskMonitoring
 
-    monitor = RiskMonitoring("accuracy", test_level=2 * ERROR, threshold=PROMISED, warn=False)
+    monitor = RiskMonitoring("accuracy", test_level=2 * ERROR, threshold=GUARANTEED, warn=False)
     monitor.update(np.zeros(len(wrong), int), wrong.astype(int))
-    above = monitor.online_risk_lower_bound_sequence_history > PROMISED
+    above = monitor.online_risk_lower_bound_sequence_history > GUARANTEED
     return 1 + above.argmax() if above.any() else np.inf
 
 
 def decisions() -> pd.DataFrame:
-    """Return, for each risk, how often a promise is decided, and the median number of labels."""
+    """Return, for each risk, how often a guarantee is decided, and the median number of labels."""
     rows = []
     for risk in RISKS:
         wrong = np.random.default_rng(0).random((LABELS, RUNS)) < risk
         found = []
-        for log in promise_evidence(wrong, 1, PROMISED):
+        for log in guarantee_evidence(wrong, 1, GUARANTEED):
             above = log >= np.log(1 / ERROR)
             found.append(np.where(above.any(axis=0), 1 + above.argmax(axis=0), np.inf))
         found.append(np.array([mapie(run) for run in wrong.T[:FEWER]]))

@@ -1,4 +1,4 @@
-r"""Numbers from a few labels of new images, and a promise that such labels keep or break.
+r"""Numbers from a few labels of new images, and a guarantee that such labels keep or break.
 
 The images with a label must be a random draw from the new images.
 """
@@ -14,11 +14,11 @@ from helpers.checks import float_array, open_share
 from helpers.metrics.inputs import correct_array
 from known_unknowns.guarantees import beta_interval
 
-#: Probability of a wrong decision about a promise, at any time.
+#: Probability of a wrong decision about a guarantee, at any time.
 ERROR = 0.05
 #: Largest number of labels that is computed for a decision.
 MOST_LABELS = 100_000
-#: Odds of the alternative risks, as multiples of the odds of the promised risk.
+#: Odds of the alternative risks, as multiples of the odds of the guaranteed risk.
 _WORSE = np.array([1.3, 1.6, 2.0, 3.0, 5.0])
 _BETTER = np.array([0.8, 0.65, 0.5, 0.3, 0.1])
 #: Weight of the first label as the start of a larger risk; later starts share the rest.
@@ -123,11 +123,11 @@ def evidence(events, trials, null, others, starts) -> np.ndarray:
     return np.array(after)
 
 
-def promise_evidence(wrong, labels, risk: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the logarithms of the evidence against and for a promised risk after each look.
+def guarantee_evidence(wrong, labels, risk: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the logarithms of the evidence against and for a guaranteed risk after each look.
 
     The evidence against it finds a risk that becomes too large at any look; the evidence for it is
-    for all looks together.  Parameters are as in `check_promise`, of shapes [T, ...].
+    for all looks together.  Parameters are as in `check_guarantee`, of shapes [T, ...].
     """
     open_share("risk", risk)
     looks = len(wrong)
@@ -138,8 +138,8 @@ def promise_evidence(wrong, labels, risk: float) -> tuple[np.ndarray, np.ndarray
     return against[..., 0], support[..., 0]
 
 
-class Promise(NamedTuple):
-    """The evidence of labels of accepted answers about a promised risk.
+class Guarantee(NamedTuple):
+    """The evidence of labels of accepted answers about a guaranteed risk.
 
     `state` is ``broken``, ``kept`` or ``open``; each of the first two is false with a probability
     of at most `ERROR`, however often one looks.  `more` is the number of further labels until a
@@ -152,37 +152,37 @@ class Promise(NamedTuple):
     more: int | None
 
 
-def check_promise(wrong, labels, risk: float, *, expected: float | None = None) -> Promise:
-    """Return the state of a promised risk.
+def check_guarantee(wrong, labels, risk: float, *, expected: float | None = None) -> Guarantee:
+    """Return the state of a guaranteed risk.
 
     Parameters
     ----------
     wrong, labels : array_like of int, shape [T]
         Numbers of wrong accepted answers and of labelled accepted answers at each look.
     risk : float
-        The promised risk.
+        The guaranteed risk.
     expected : float, optional
         Risk in the audit, for the number of labels to expect.
 
     Examples
     --------
-    >>> check_promise([1] * 20, [50] * 20, 0.05).state, check_promise([8] * 2, [50] * 2, 0.05).state
-    ('kept', 'broken')
-    >>> check_promise([1], [40], 0.05)
-    Promise(state='open', wrong=1, labels=40, more=453)
+    >>> [check_guarantee([wrong] * 20, [50] * 20, 0.05).state for wrong in (1, 8)]
+    ['kept', 'broken']
+    >>> check_guarantee([1], [40], 0.05)
+    Guarantee(state='open', wrong=1, labels=40, more=453)
     """
     wrong = np.asarray(wrong)
     labels = np.asarray(labels)
     least = np.log(1 / ERROR)
-    against, support = promise_evidence(wrong, labels, risk)
+    against, support = guarantee_evidence(wrong, labels, risk)
     errors = int(wrong.sum())
     total = int(labels.sum())
     if (against >= least).any():
-        return Promise("broken", errors, total, 0)
+        return Guarantee("broken", errors, total, 0)
     if support[-1] >= least:
-        return Promise("kept", errors, total, 0)
+        return Guarantee("kept", errors, total, 0)
     share = (errors + _PRIOR * (risk / 2 if expected is None else expected)) / (total + _PRIOR)
-    return Promise("open", errors, total, _labels_until(share, risk, errors, total))
+    return Guarantee("open", errors, total, _labels_until(share, risk, errors, total))
 
 
 def _risks(risk: float, factors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -192,7 +192,7 @@ def _risks(risk: float, factors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _labels_until(share: float, risk: float, wrong: int, labels: int) -> int | None:
-    """Return how many further labels with this share of errors decide about a promised risk."""
+    """Return how many further labels with this share of errors decide about a guaranteed risk."""
     more = np.unique(np.geomspace(1, MOST_LABELS, 400).astype(int))
     factors = _WORSE if share > risk else _BETTER
     null, others = _risks(risk, factors)

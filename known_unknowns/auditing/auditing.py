@@ -65,7 +65,7 @@ class Audit(stages.Estimates):
     hard : dict of str to ndarray
         The set that the chosen score separates worst from ID images, on the choosing halves, and
         its scores.  A guarantee for a share of unknown images is for this set.
-    promised_on : Sample
+    guaranteed_on : Sample
         Images behind the guarantee of a risk.
     classes, answers, strata : list of OfClass, list of Guaranteed, list of Guaranteed
         Accuracy and risk of each class, and the guarantee of each answer and stratum.
@@ -120,7 +120,7 @@ class Audit(stages.Estimates):
 def audit(
     inputs: Inputs | Mapping[str, np.ndarray] | str | os.PathLike,
     *,
-    wish: str = "risk",
+    target: str = "risk",
     fallback: str = "",
     risk: float = 0.05,
     coverage: float = 0.9,
@@ -140,7 +140,7 @@ def audit(
     ----------
     inputs : Inputs, mapping of str to array, or path
         Outputs of the model: see `read_outputs` for arrays, by name, and for files.
-    wish : {"risk", "coverage"}
+    target : {"risk", "coverage"}
         Kind of threshold of the rejector.
     fallback : {"", "smallest", "average"}
         Threshold that is deployed if `risk` cannot be guaranteed: none, the one with the smallest
@@ -174,7 +174,7 @@ def audit(
     Raises
     ------
     ValueError
-        Unknown `wish`, a share outside (0, 1), no score that can be computed, a requirement for a
+        Unknown `target`, a share outside (0, 1), no score that can be computed, a requirement for a
         missing set; and as in `read_outputs`.
 
     Examples
@@ -187,7 +187,7 @@ def audit(
     (True, 'risk')
     """
     settings = stages.Settings(
-        wish=wish,
+        target=target,
         fallback=fallback,
         risk=risk,
         coverage=coverage,
@@ -255,8 +255,8 @@ def _rejector(audited: stages.Estimates) -> Rejector | None:
         provenance={
             "model": inputs.source,
             "logits": "as the model gives them" if inputs.level else "log-probabilities",
-            "promise": deployed.promise,
-            deployed.wish: deployed.wished,
+            "guarantee": deployed.guarantee,
+            deployed.target: deployed.target_value,
             "risk_measured": deployed.risk[0],
             "confidence": audited.settings.confidence,
             "images": {"choosing": len(audited.choosing), "measuring": len(audited.measuring)},

@@ -23,7 +23,7 @@ from known_unknowns.auditing.labelling import TABLE
 from known_unknowns.auditing.ranking import COMPARED, demands
 from known_unknowns.auditing.sentences import render
 from known_unknowns.auditing.stages import ENOUGH, Estimates, Guarantee
-from known_unknowns.auditing.thresholds import FALLBACKS, NOTHING, promise_risk, share
+from known_unknowns.auditing.thresholds import FALLBACKS, NOTHING, guarantee_risk, share
 
 if TYPE_CHECKING:
     from known_unknowns.auditing.auditing import Audit
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 #: File of the rejector.
 REJECTOR = "rejector.safetensors"
 SUMMARY = (
-    "right", "by_answer", "sure", "accept", "promise", "unlabelled", "label_before", "next_step",
+    "right", "by_answer", "sure", "accept", "guarantee", "unlabelled", "label_before", "next_step",
     "label_after",
 )  # fmt: skip
 FINDINGS = ("right", "sure", "score", "accept", "unlabelled", "drift", "limits")
@@ -130,10 +130,10 @@ def facts(audit: Audit) -> dict:
         "nearly_all": (
             deployed is not None
             and audit.deployed != "production"
-            and deployed.wish == "risk"
+            and deployed.target == "risk"
             and deployed.coverage[0] > NEARLY_ALL
         ),
-        "drawn": audit.promised_on.draws,
+        "drawn": audit.guaranteed_on.draws,
         "images_needed": guarantees.images_needed,
         "needed": needed,
         "needed_in_all": needed if settings.score or (fixed and needed < ENOUGH) else 2 * needed,
@@ -273,12 +273,14 @@ def _numbers(audit: Estimates, required: Requirement) -> list[tuple[float, float
         if threshold is None:
             return [NOTHING]
         value, low, high = getattr(threshold, name)
-        if name == threshold.wish == "risk":
-            high = min(high, threshold.wished)  # which is guaranteed
+        if name == threshold.target == "risk":
+            high = min(high, threshold.target_value)  # which is guaranteed
         return [(value, low, high)]
     if name == "coverage_at_risk":
         risk = audit.settings.risk if required.risk is None else required.risk
-        threshold = promise_risk(audit.sample, audit.promised_on, risk, audit.settings.confidence)
+        threshold = guarantee_risk(
+            audit.sample, audit.guaranteed_on, risk, audit.settings.confidence
+        )
         return [threshold.coverage]
     rows = audit.confirmed[audit.confirmed["metric"].eq(name)]
     if name not in OF_SETS or required.set:  # the AURC is for the ID images, set ""

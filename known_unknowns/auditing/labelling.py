@@ -69,7 +69,7 @@ class Labelled(NamedTuple):
         Number of labelled accepted answers.
     risk : LabelledShare, optional
         Share of errors among accepted answers; None without such a label.
-    promise : Promise, optional
+    guarantee : Guarantee, optional
         State of a guaranteed risk; None without one.
     """
 
@@ -79,7 +79,7 @@ class Labelled(NamedTuple):
     accepted: int
     risk: few_labels.LabelledShare | None
     unknown: few_labels.LabelledShare
-    promise: few_labels.Promise | None
+    guarantee: few_labels.Guarantee | None
 
 
 def look_at_labels(
@@ -103,7 +103,7 @@ def look_at_labels(
     sure : ndarray, shape [M]
         Confidences.
     threshold, risk : float
-        Threshold of the rejector, infinite without a rejector, and the promised risk, if any.
+        Threshold of the rejector, infinite without a rejector, and the guaranteed risk, if any.
     seed : int
         Seed of the draw.
     """
@@ -120,9 +120,9 @@ def look_at_labels(
         wrong = few_labels.labelled_share(
             errors, sure[kept], np.searchsorted(kept, labelled[accepted])
         )
-    promise = None
+    guarantee = None
     if risk is not None:
-        promise = few_labels.check_promise([errors.sum()], [len(errors)], risk)
+        guarantee = few_labels.check_guarantee([errors.sum()], [len(errors)], risk)
     return Labelled(
         images=len(labelled),
         drawn=is_drawn(labels, seed),
@@ -132,7 +132,7 @@ def look_at_labels(
         unknown=few_labels.labelled_share(
             labels[labelled] == NO_CLASS, conformal_p_values(known, scores), labelled
         ),
-        promise=promise,
+        guarantee=guarantee,
     )
 
 

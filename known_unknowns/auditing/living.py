@@ -113,7 +113,7 @@ def store_draw(
     errors, labels = np.transpose(looks)
     mine = _accepted(rule, scores, wrong)
     measured = rule.provenance.get("risk_measured")
-    verdict = few_labels.check_promise(errors, labels, risk, expected=measured)
+    verdict = few_labels.check_guarantee(errors, labels, risk, expected=measured)
     return {
         "wrong": mine[0],
         "labels": mine[1],
@@ -139,13 +139,17 @@ def moved(rejector: str | os.PathLike, state: Path) -> Rejector:
     if value is None:
         raise ValueError("the checked answers certify no threshold")
     labels = sum(len(wrong) for _, wrong in tables)
-    promise = (
+    guarantee = (
         f"At most {100 * risk:g} % of accepted images are misclassified or of no known class, for "
         f"images like the {labels} checked ones. This is false for at most "
         f"{100 * few_labels.ERROR:g} % of all draws of them."
     )
-    promise = of_unit(promise, rule.unit)
-    provenance = {**rule.provenance, "promise": promise, "coverage_known": (known >= value).mean()}
+    guarantee = of_unit(guarantee, rule.unit)
+    provenance = {
+        **rule.provenance,
+        "guarantee": guarantee,
+        "coverage_known": (known >= value).mean(),
+    }
     provenance.pop("risk_measured", None)
     return replace(rule, threshold=value, by_answer=None, provenance=provenance)
 

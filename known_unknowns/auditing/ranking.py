@@ -29,7 +29,7 @@ _NORMAL = 1.96  # standard deviations of a 95 % interval
 _CELLS = 2**18  # number of counts in memory at a time: about the size of a CPU's cache
 
 
-class Wish(NamedTuple):
+class Target(NamedTuple):
     """Target of a threshold's guarantee: a kind, its level, and a share of unknown images."""
 
     name: str = "risk"
@@ -231,12 +231,12 @@ class Groups:
         halves: Mapping[str, Half],
         replicates: int,
         seed: int,
-        wish: Wish,
+        target: Target,
         groups: np.ndarray | None = None,
     ):
         counts = {name: len(half.places) for name, half in halves.items()}
         self.correct = halves[ID].outputs.correct[halves[ID].places]
-        self.wish = wish
+        self.target = target
         self.ood = [name for name in halves if name != ID]
         shares = _even(max(int((~self.correct).sum()), LEAST), [counts[name] for name in self.ood])
         most = max(FEWEST_REPLICATES, _WEIGHTS // max(counts.values()))
@@ -258,10 +258,10 @@ class Groups:
         unknown = {name: samples[name] for name in self.ood}
         sets = list(unknown.values())
         once = [np.ones((1, len(samples[name])), np.uint16) for name in weights]
-        value = self.wish.measure(known, correct, sets, once)
-        wished = self.wish.measure(known, correct, sets, list(weights.values()))
+        value = self.target.measure(known, correct, sets, once)
+        target_value = self.target.measure(known, correct, sets, list(weights.values()))
         areas = weighted_aurc(known, correct, weights[ID])
-        rows = [_row(self.wish.metric, ID, float(value[0]), wished)]
+        rows = [_row(self.target.metric, ID, float(value[0]), target_value)]
         rows.append(_row("aurc", ID, aurc(known, correct), areas))
         if unknown:
             few = [unknown[name][rank] for name, rank in self.few.items()]
@@ -275,21 +275,21 @@ class Groups:
             aurocs, accepted = weighted_detection(known, part, weights[ID], weights[name])
             rows.append(_row("auroc", name, auroc(known, part), aurocs))
             rows.append(_row("fpr95", name, fpr_at_tpr(known, part), accepted))
-        return rows, [wished, areas]
+        return rows, [target_value, areas]
 
 
 def ranked(
     usable: Mapping[str, Score], samples: Mapping[str, Mapping[str, np.ndarray]], groups: Groups
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return a table of all scores, best first, and the scores that may be as good as the best."""
-    sign = -1 if groups.wish.metric == "coverage" else 1  # high coverage or low risk is better
+    sign = -1 if groups.target.metric == "coverage" else 1  # high coverage or low risk is better
     last_area = 2 if groups.ood else 1
     rows = {}
     ahead = {}
     areas = {}
     for name in usable:
-        rows[name], (wished, drawn) = groups.measure(samples[name])
-        ahead[name] = sign * rows[name][0]["value"], sign * wished
+        rows[name], (target_value, drawn) = groups.measure(samples[name])
+        ahead[name] = sign * rows[name][0]["value"], sign * target_value
         areas[name] = rows[name][last_area]["value"], drawn
     order, able = _as_good(ahead)
     ranked_able, equal = _as_good({name: areas[name] for name in able})

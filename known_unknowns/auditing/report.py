@@ -123,10 +123,10 @@ def thresholds(audit: Audit) -> list[dict]:
     ``coverage`` and ``risk`` are measured on the measuring half.  Equal thresholds are one row.
     """
     scores = audit.samples["validation"]
-    promised = {audit.threshold.value} if audit.threshold else set()
+    guaranteed = {audit.threshold.value} if audit.threshold else set()
     tenths = np.quantile(scores, np.arange(10) / 10, method="nearest").tolist()
     rows = []
-    for value in sorted(promised.union(tenths)):
+    for value in sorted(guaranteed.union(tenths)):
         accepted = scores >= value
         rows.append(
             {
@@ -136,7 +136,7 @@ def thresholds(audit: Audit) -> list[dict]:
                 "ood_accepted": {
                     name: (audit.samples[name] >= value).mean() for name in audit.inputs.ood
                 },
-                "promised": value in promised,
+                "guaranteed": value in guaranteed,
             }
         )
     return rows

@@ -144,7 +144,7 @@ def _environment(unit: str, **options) -> jinja2.Environment:
         "f": format,
         "pc": _per_cent,
         "p_value": _p_value,
-        "promised": _guaranteed,
+        "guaranteed": _guaranteed,
         "sentence": to_html,
         "title": title,
         "whole": Markup,

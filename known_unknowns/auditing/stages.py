@@ -47,7 +47,7 @@ DETECTORS = ("fdbd", "knn")
 class Settings:
     """The checked arguments of `known_unknowns.auditing.audit`, which has the defaults."""
 
-    wish: str
+    target: str
     fallback: str
     risk: float
     coverage: float
@@ -60,7 +60,7 @@ class Settings:
     costs: tuple[float, float] | None = None
 
     def __post_init__(self):
-        known_name("wish", self.wish, rules.WISHES)
+        known_name("target", self.target, rules.TARGETS)
         if self.fallback:
             known_name("fallback", self.fallback, rules.FALLBACKS)
         for name in ("risk", "coverage", "confidence"):
@@ -78,12 +78,12 @@ class Settings:
     @property
     def for_risk(self) -> bool:
         """Whether the rejector is for a risk, and for no coverage or cost."""
-        return self.wish == "risk" and not self.costs
+        return self.target == "risk" and not self.costs
 
     @property
-    def target(self) -> ranking.Wish:
+    def ranked_target(self) -> ranking.Target:
         """Target for which the scores are compared."""
-        return ranking.Wish(self.wish, getattr(self, self.wish), self.unknown_share)
+        return ranking.Target(self.target, getattr(self, self.target), self.unknown_share)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,7 +164,7 @@ class Measurement(Choice):
 class Guarantee(Measurement):
     """Thresholds and their guarantees."""
 
-    promised_on: Sample
+    guaranteed_on: Sample
     thresholds: dict[str, Threshold]
     deployed: str
     threshold: Threshold | None
@@ -224,7 +224,7 @@ def choose(inputs: Inputs, settings: Settings, tell: Callable[[str], object]) ->
         compared,
         settings.replicates,
         settings.seed,
-        settings.target,
+        settings.ranked_target,
         inputs.groups_of(compared[ID].places),
     )
     table, best = ranking.ranked(usable, samples, groups)
@@ -387,7 +387,7 @@ def measure(choice: Choice) -> Measurement:
         choice.halves,
         settings.replicates,
         settings.seed,
-        settings.target,
+        settings.ranked_target,
         inputs.groups_of(choice.measuring),
     )
     measured = ranking.score_halves({"": choice.score}, choice.halves)[""]
@@ -459,7 +459,7 @@ def guarantee(measured: Measurement) -> Guarantee:
     if not measured.valid:
         deployed = ""
         problem = "the validation images are not valid"
-        thresholds = {row.wish: row.without_value(problem) for row in thresholds.values()}
+        thresholds = {row.target: row.without_value(problem) for row in thresholds.values()}
     threshold = thresholds.get(deployed)
     accepted = sample.scores >= (threshold.value if threshold else np.inf)
     each_answer = partial(
@@ -477,7 +477,7 @@ def guarantee(measured: Measurement) -> Guarantee:
         )
     return Guarantee(
         **vars(measured),
-        promised_on=mixture,
+        guaranteed_on=mixture,
         thresholds=thresholds,
         deployed=deployed,
         threshold=threshold,
@@ -485,7 +485,7 @@ def guarantee(measured: Measurement) -> Guarantee:
             inputs.validation,
             inputs.class_names,
             measured.measuring[accepted],
-            threshold.wished if threshold and threshold.wish == "risk" else 1.0,
+            threshold.target_value if threshold and threshold.target == "risk" else 1.0,
             inputs.groups,
         ),
         answers=[row if measured.valid else Guaranteed(*row[:2]) for row in of_answers],
@@ -504,18 +504,18 @@ def _thresholds(measured: Measurement, mixture: Sample) -> tuple[dict[str, Thres
     sample = measured.sample
     target = settings.risk, settings.confidence
     thresholds = {
-        "risk": rules.promise_risk(sample, mixture, *target),
-        "coverage": rules.promise_coverage(sample, settings.coverage, settings.confidence),
+        "risk": rules.guarantee_risk(sample, mixture, *target),
+        "coverage": rules.guarantee_coverage(sample, settings.coverage, settings.confidence),
     }
-    kinds = [settings.wish, settings.fallback]
-    if settings.wish == "risk":
+    kinds = [settings.target, settings.fallback]
+    if settings.target == "risk":
         if thresholds["risk"].problem:
             thresholds |= rules.fall_back(sample, mixture, *target)
         thresholds |= _for_production(measured)
         kinds.insert(0, "production")
     if settings.costs:
         correct = measured.inputs.validation.correct
-        thresholds["cost"] = rules.promise_cost(
+        thresholds["cost"] = rules.guarantee_cost(
             Sample(measured.chosen, correct[measured.choosing]),
             sample.subset(slice(len(measured.held_out))),  # the first of the measuring images
             settings.costs,
@@ -539,7 +539,9 @@ def _for_production(measured: Measurement) -> dict[str, Threshold]:
         return {}
     new = replace(sample, scores=scores, correct=labels == production.predictions, groups=None)
     labelled = new.subset(labelling.labelled_of(labels))
-    threshold = rules.promise_for_new(sample, labelled, scores, settings.risk, settings.confidence)
+    threshold = rules.guarantee_for_new(
+        sample, labelled, scores, settings.risk, settings.confidence
+    )
     return {} if threshold is None else {"production": threshold}
 
 
@@ -570,7 +572,7 @@ def estimate(guaranteed: Guarantee) -> Estimates:
         known,
         confidences(production.logits, guaranteed.temperature),
         threshold=threshold.value if threshold else np.inf,
-        risk=threshold.wished if threshold and guaranteed.deployed in checkable else None,
+        risk=threshold.target_value if threshold and guaranteed.deployed in checkable else None,
         seed=settings.seed,
     )
     looked = look_at(guaranteed, production)

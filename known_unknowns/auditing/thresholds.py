@@ -17,7 +17,7 @@ from known_unknowns.auditing.sentences import render
 from known_unknowns.auditing.units import IMAGE
 
 #: Kinds of guarantee of the deployed threshold.
-WISHES = ("risk", "coverage")
+TARGETS = ("risk", "coverage")
 #: Kinds that a risk can be replaced by, if it cannot be guaranteed.
 FALLBACKS = ("smallest", "average")
 NOTHING = (np.nan,) * 3
@@ -37,9 +37,9 @@ class Threshold:
     validation images with the chosen confidence.
     """
 
-    wish: str
-    wished: float
-    promise: str = ""
+    target: str
+    target_value: float
+    guarantee: str = ""
     problem: str = ""
     value: float = np.nan
     coverage: tuple[float, float, float] = NOTHING
@@ -50,7 +50,7 @@ class Threshold:
 
     def without_value(self, problem: str) -> Threshold:
         """Return the target with a problem and no threshold."""
-        return Threshold(self.wish, self.wished, problem=problem)
+        return Threshold(self.target, self.target_value, problem=problem)
 
 
 @dataclass(frozen=True)
@@ -193,7 +193,7 @@ def draw_mixture(sample: Sample, unknown: float, *, seed: int = 0) -> Sample:
     return replace(known, scores=drawn, correct=right, groups=None, unknown=unknown)
 
 
-def promise_risk(
+def guarantee_risk(
     sample: Sample,
     behind: Sample,
     risk: float,
@@ -211,11 +211,11 @@ def promise_risk(
     except ValueError as error:
         problem = str(error).partition(": ")[2]
         return Threshold("risk", risk, problem=problem, unknown=behind.unknown)
-    promise = behind.render("promise_of_risk", risk=risk, confidence=confidence)
-    return Threshold("risk", risk, promise, **_effects(rule.threshold, sample, behind))
+    guarantee = behind.render("guarantee_of_risk", risk=risk, confidence=confidence)
+    return Threshold("risk", risk, guarantee, **_effects(rule.threshold, sample, behind))
 
 
-def promise_for_new(
+def guarantee_for_new(
     sample: Sample, labelled: Sample, scores: np.ndarray, risk: float, confidence: float
 ) -> Threshold | None:
     """Return the threshold that labels of some new images guarantee for all, or None.
@@ -229,7 +229,7 @@ def promise_for_new(
     >>> scores = generator.random(2000)
     >>> def finds(correct):
     ...     batches = [Sample(scores[:n], correct[:n]) for n in range(60, 601, 60)]
-    ...     return any(promise_for_new(each, each, scores, 0.05, 0.95) for each in batches)
+    ...     return any(guarantee_for_new(each, each, scores, 0.05, 0.95) for each in batches)
     >>> sum(finds(generator.random(600) > 0.05) for _ in range(100))
     3
     """
@@ -241,8 +241,8 @@ def promise_for_new(
     )
     if value is None:
         return None
-    promise = labelled.render("promise_of_production", risk=risk, confidence=confidence)
-    return Threshold("risk", risk, promise, **_effects(value, sample, labelled))
+    guarantee = labelled.render("guarantee_of_production", risk=risk, confidence=confidence)
+    return Threshold("risk", risk, guarantee, **_effects(value, sample, labelled))
 
 
 def fall_back(
@@ -255,18 +255,20 @@ def fall_back(
         *images, risk=risk, confidence=confidence, groups=mixture.groups
     )
     if smallest is not None:
-        found["smallest"] = ("risk", smallest[0], smallest[1].threshold, "promise_of_risk")
+        found["smallest"] = ("risk", smallest[0], smallest[1].threshold, "guarantee_of_risk")
     average = guarantees.average_threshold(*images, risk=risk, groups=mixture.groups)
     if average is not None:
-        found["average"] = ("average", risk, float(average), "promise_on_average")
+        found["average"] = ("average", risk, float(average), "guarantee_on_average")
     thresholds = {}
-    for name, (wish, wished, value, macro) in found.items():
-        promise = mixture.render(macro, risk=wished, confidence=confidence)
-        thresholds[name] = Threshold(wish, wished, promise, **_effects(value, sample, mixture))
+    for name, (target, target_value, value, macro) in found.items():
+        guarantee = mixture.render(macro, risk=target_value, confidence=confidence)
+        thresholds[name] = Threshold(
+            target, target_value, guarantee, **_effects(value, sample, mixture)
+        )
     return thresholds
 
 
-def promise_cost(
+def guarantee_cost(
     chosen: Sample, sample: Sample, costs: tuple[float, float], confidence: float
 ) -> Threshold:
     """Return the threshold with the lowest cost, and a bound of this cost.
@@ -287,18 +289,18 @@ def promise_cost(
     if bound >= review:
         problem = f"no threshold certainly costs less than {review:g}, as if people see all images"
         return Threshold("cost", review, problem=problem)
-    promise = sample.render(
-        "promise_of_cost",
+    guarantee = sample.render(
+        "guarantee_of_cost",
         mean=mean,
         bound=bound,
         review=review,
         whole=error * (~sample.correct).mean(),
         confidence=confidence,
     )
-    return Threshold("cost", bound, promise, **_effects(value, sample, sample))
+    return Threshold("cost", bound, guarantee, **_effects(value, sample, sample))
 
 
-def promise_coverage(sample: Sample, coverage: float, confidence: float = 0.95) -> Threshold:
+def guarantee_coverage(sample: Sample, coverage: float, confidence: float = 0.95) -> Threshold:
     """Return the threshold that guarantees a coverage, or the reason why none exists."""
     try:
         value = guarantees.coverage_threshold(
@@ -313,11 +315,11 @@ def promise_coverage(sample: Sample, coverage: float, confidence: float = 0.95) 
     else:
         both = max(2 * confidence - 1, 1e-9)  # the lower end has the confidence
         least = sample.share(sample.scores >= value, both)[1]
-    promise = sample.render(
-        "promise_of_coverage", coverage=coverage, confidence=confidence, least=least
+    guarantee = sample.render(
+        "guarantee_of_coverage", coverage=coverage, confidence=confidence, least=least
     )
     effects = _effects(value, sample, sample)
-    return Threshold("coverage", coverage, promise, conditional=least, **effects)
+    return Threshold("coverage", coverage, guarantee, conditional=least, **effects)
 
 
 class OfClass(NamedTuple):

@@ -39,7 +39,7 @@ class Parameters(parameters.Parameters):
     production: str = ""
     ood: list[str] = Field([])
     generated: Count
-    wish: Literal["risk", "coverage"]
+    target: Literal["risk", "coverage"]
     fallback: Literal["", "smallest", "average"] = ""
     risk: Share
     coverage: Share

@@ -174,9 +174,9 @@ def fresh_threshold(read: Read) -> Numbers:
     for test_set in ("test", "average"):
         for threshold, variant in THRESHOLDS.items():
             numbers[f"{test_set}_{threshold}"] = places[test_set, variant]
-    promised = 100 * (1 - front.KEEP)
-    beyond = Interval(*(end - promised for end in rejected["msp_rejects"]))
-    return numbers | rejected | {"promised": promised, "beyond": beyond}
+    nominal = 100 * (1 - front.KEEP)
+    beyond = Interval(*(end - nominal for end in rejected["msp_rejects"]))
+    return numbers | rejected | {"nominal": nominal, "beyond": beyond}
 
 
 def trained(read: Read, test_set: str, metric: str) -> pd.DataFrame:

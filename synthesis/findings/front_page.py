@@ -67,14 +67,14 @@ def fresh_threshold(ax: Axes, shares: pd.DataFrame) -> None:
     """Draw how many correct answers a threshold from training images rejects."""
     kept = shares[shares["kind"] == "kept"].set_index("score").drop(columns="kind")
     rejected = 100 * (1 - kept)
-    promised = 100 * (1 - front.KEEP)
+    nominal = 100 * (1 - front.KEEP)
     rows = np.arange(len(kept))[::-1]
     ends = [rejected["value"] - rejected["high"], rejected["low"] - rejected["value"]]
     ax.errorbar(rejected["value"], rows, xerr=ends, fmt="o", color=RED, markersize=9)
     for row, share in zip(rows, rejected["value"], strict=True):
         ax.text(share, row + 0.2, f"{share:.1f} %", color=RED, ha="center")
-    ax.axvline(promised, color=GREEN, linewidth=2)
-    ax.text(promised + 0.15, len(kept) - 0.55, f"target: {promised:.0f} %", color=GREEN)
+    ax.axvline(nominal, color=GREEN, linewidth=2)
+    ax.text(nominal + 0.15, len(kept) - 0.55, f"target: {nominal:.0f} %", color=GREEN)
     ax.set_yticks(rows, [front.SCORES[score] for score in kept.index])
     ax.set(xlim=(0, 16), ylim=(-0.5, len(kept) - 0.1), xlabel="correct test answers rejected (%)")
 

@@ -1,4 +1,4 @@
-"""Promises are kept: over many draws of the calibration images, and in cases done by hand."""
+"""Guarantees hold: over many draws of the calibration images, and in cases done by hand."""
 
 import numpy as np
 import pytest

@@ -178,8 +178,8 @@ def run_audit(given: argparse.Namespace) -> int:
 
         inputs = with_labels(inputs, given.labels)
     options = {name: vars(given)[name] for name in OPTIONS if vars(given)[name] is not None}
-    wish = "risk" if given.coverage is None else "coverage"
-    audited = audit(inputs, wish=wish, tell=tell, **options)
+    target = "risk" if given.coverage is None else "coverage"
+    audited = audit(inputs, target=target, tell=tell, **options)
     _report(audited, folder, tell, shlex.join(["known-unknowns", *given.words]))
     for row in audited.requirements:
         verdict = "holds" if row["holds"] else "DOES NOT HOLD"

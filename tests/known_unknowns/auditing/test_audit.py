@@ -46,8 +46,8 @@ def test_the_numbers_of_a_toy_are_as_expected(arrays, write):
     groups = {"groups": np.arange(300) // 2, "strata": np.arange(300) % 3 // 2}
     inputs = read_outputs(write(arrays | groups))
     required = ["accuracy>=0.5", "coverage_at_risk_0.3>=0.2", "auroc:pets_and_toys>=0.9"]
-    wishes = {"risk": 0.3, "unknown_share": 0.1, "replicates": 50, "require": required}
-    numbers = json.loads(json.dumps(audit(inputs, **wishes).as_dict()))
+    targets = {"risk": 0.3, "unknown_share": 0.1, "replicates": 50, "require": required}
+    numbers = json.loads(json.dumps(audit(inputs, **targets).as_dict()))
     expected = json.loads(Path(__file__).with_name("expected.json").read_text("utf-8"))
     assert numbers.keys() == expected.keys() | {"version", "date", "sha256"}
     near = partial(pytest.approx, rel=1e-3, abs=1e-6)
@@ -101,18 +101,18 @@ def test_the_rejector_agrees_with_the_report(audited, tmp_path):
     assert [path.name for path in audited.save(tmp_path)] == names
     rejector = Rejector.load(tmp_path / "rejector.safetensors")
     part = audited.inputs.validation.subset(audited.measuring)
-    promised = audited.thresholds["risk"]
+    guaranteed = audited.thresholds["risk"]
     accepted = rejector.accepts(part.logits, part.features)
     assert audited.deployed == "risk"
-    assert accepted.mean() == promised.coverage[0]
-    assert (~part.correct[accepted]).mean() == promised.risk[0] <= 0.2
+    assert accepted.mean() == guaranteed.coverage[0]
+    assert (~part.correct[accepted]).mean() == guaranteed.risk[0] <= 0.2
     scores = audited.samples["pets_and_toys"]
-    assert promised.ood_accepted["pets_and_toys"] == (scores >= promised.value).mean()
+    assert guaranteed.ood_accepted["pets_and_toys"] == (scores >= guaranteed.value).mean()
     assert set(scores) <= set(rejector.score_samples(audited.inputs.ood["pets_and_toys"]))
-    assert rejector.provenance["promise"] == promised.promise
+    assert rejector.provenance["guarantee"] == guaranteed.guarantee
     known, pets, unlabelled = bars(audited)
-    assert known["right"] + known["wrong"] == pytest.approx(promised.coverage[0])
-    assert pets["wrong"] == promised.ood_accepted["pets_and_toys"]
+    assert known["right"] + known["wrong"] == pytest.approx(guaranteed.coverage[0])
+    assert pets["wrong"] == guaranteed.ood_accepted["pets_and_toys"]
     assert pets["right"] == 0
     assert unlabelled["unsure"] == rejector.accepts(audited.inputs.production).mean()
     for bar in bars(audited):
@@ -127,15 +127,15 @@ def test_the_message_about_an_impossible_risk_names_the_smallest_possible_risk(i
     assert strict.thresholds["risk"].problem
     assert not strict.thresholds["coverage"].problem
     smallest = strict.thresholds["smallest"]
-    words = f"a guaranteed risk of {100 * smallest.wished:.3g} %, which keeps"
+    words = f"a guaranteed risk of {100 * smallest.target_value:.3g} %, which keeps"
     assert words in strict.sentences("rejector")[0]
-    assert audit(inputs, risk=smallest.wished, replicates=5).deployed == "risk"
+    assert audit(inputs, risk=smallest.target_value, replicates=5).deployed == "risk"
     deployed = audit(inputs, risk=0.001, fallback="smallest", replicates=5)
     assert deployed.deployed == "smallest"
     assert deployed.rejector.threshold == smallest.value
-    assert deployed.rejector.provenance["risk"] == smallest.wished
-    assert audit(inputs, wish="coverage", coverage=0.9966, replicates=5).deployed == "coverage"
-    assert audit(inputs, wish="coverage", coverage=0.9967, replicates=5).deployed == ""
+    assert deployed.rejector.provenance["risk"] == smallest.target_value
+    assert audit(inputs, target="coverage", coverage=0.9966, replicates=5).deployed == "coverage"
+    assert audit(inputs, target="coverage", coverage=0.9967, replicates=5).deployed == ""
 
 
 def test_a_guaranteed_risk_is_the_end_of_its_interval():
@@ -284,7 +284,7 @@ CHANGES = {
 
 def test_each_branch_of_the_template_is_written(inputs, state, message):
     changed = CHANGES[state["inputs"]](inputs)
-    audited = audit(changed, replicates=5, **state["wishes"])
+    audited = audit(changed, replicates=5, **state["targets"])
     numbers = audited.as_dict()
     sentences = [*numbers["summary"], *map(str, audited.doubts)]
     for part in numbers["findings"]:

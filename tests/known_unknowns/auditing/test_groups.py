@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from known_unknowns.auditing import audit, findings
-from known_unknowns.auditing.thresholds import Sample, promise_coverage
+from known_unknowns.auditing.thresholds import Sample, guarantee_coverage
 from known_unknowns.guarantees import (
     clopper_pearson,
     clustered_interval,
@@ -95,7 +95,7 @@ def test_an_interval_and_guarantees_hold_for_errors_of_whole_groups():
             risk_threshold(generator.random(wrong.shape), ~wrong, risk=RISK, groups=groups)
             broken += 1
         scores = generator.random(400)[groups]
-        coverage = promise_coverage(Sample(scores, ~wrong, groups=groups), 0.8)
+        coverage = guarantee_coverage(Sample(scores, ~wrong, groups=groups), 0.8)
         fewer += 1 - coverage.value < coverage.conditional
     assert held >= 285  # 95 %
     assert max(broken, fewer) <= 15  # 5 %

@@ -505,14 +505,14 @@ def test_a_single_group_is_refused(inputs):
         audit(replace(inputs, groups=np.zeros(300, int)))
 
 
-def test_wishes_that_make_no_sense_are_refused(inputs, wishes, message):
+def test_targets_that_make_no_sense_are_refused(inputs, targets, message):
     with pytest.raises(ValueError, match=message):
-        audit(inputs, **wishes)
+        audit(inputs, **targets)
 
 
-def test_wishes_about_unknown_images_need_some(inputs, wishes_without_ood, message):
+def test_targets_about_unknown_images_need_some(inputs, targets_without_ood, message):
     with pytest.raises(ValueError, match=message):
-        audit(replace(inputs, ood={}), **wishes_without_ood)
+        audit(replace(inputs, ood={}), **targets_without_ood)
 
 
 def test_pictures_are_read_from_files(arrays, write, tmp_path):

@@ -87,7 +87,7 @@ def test_the_loop_closes(truth, capsys):
     assert widths == sorted(widths, reverse=True)
     assert widths[1] < 0.85 * widths[0]
     assert len(pd.read_csv("my audit/to_label.csv")) == 3 * LABELS
-    assert audited.unlabelled.labelled.promise.state == "broken"
+    assert audited.unlabelled.labelled.guarantee.state == "broken"
     assert "Do not use the rejector for images like the unlabelled ones" in audited.summary()[-2]
     assert audited.summary()[-1].startswith("Label 60 more images")
 
@@ -215,7 +215,7 @@ def test_enough_labels_guarantee_a_threshold_for_the_new_images(truth):
     assert (~right[accepted]).mean() <= 0.1
     old = audited.samples["production"] >= audited.thresholds["risk"].value
     assert (~right[old]).mean() > 0.25
-    assert "for images like the unlabelled ones" in audited.sentences("promise")[0]
+    assert "for images like the unlabelled ones" in audited.sentences("guarantee")[0]
     # thresholds of answers are for the validation images, and no share of unknown images helps
     assert (
         audited.rejector.by_answer is None and audit(data, risk=0.1).rejector.by_answer is not None
@@ -231,7 +231,7 @@ def test_enough_labels_guarantee_a_threshold_for_the_new_images(truth):
     assert "--share" not in sentences and "No guarantee covers" not in sentences
     words = f"keeps {100 * accepted.mean():.1f} % of the unlabelled"
     assert words in audited.sentences("accept")[0]
-    assert audited.unlabelled.labelled.promise is None
+    assert audited.unlabelled.labelled.guarantee is None
     chosen = given[np.random.default_rng(1).permutation(len(given))]  # labels of other images
     assert "production" not in audit(data | {"production_labels": chosen}, risk=0.1).thresholds
     alike = data | {"production_logits": data["logits"], "production_labels": data["labels"]}

@@ -11,31 +11,36 @@ from helpers.scores import create
 from known_unknowns.auditing.command import main
 from known_unknowns.auditing.commands.places import FAILS, HOLDS, REFUSED
 from known_unknowns.auditing.rejector import Rejector
-from known_unknowns.few_labels import ERROR, certified_threshold, check_promise, promise_evidence
+from known_unknowns.few_labels import (
+    ERROR,
+    certified_threshold,
+    check_guarantee,
+    guarantee_evidence,
+)
 
 NAMES = ["ant", "bee ", "cow"]
 RUNS = 1000
 
 
-def simulated(risk, labels, batch, promised=0.05, seed=0):
+def simulated(risk, labels, batch, guaranteed=0.05, seed=0):
     """Return the states of many runs at any time, and the number of labels until the first."""
     errors = np.random.default_rng(seed).binomial(batch, risk, size=(labels // batch, RUNS))
     first = {}
-    logs = promise_evidence(errors, batch, promised)
+    logs = guarantee_evidence(errors, batch, guaranteed)
     for state, log in zip(("broken", "kept"), logs, strict=True):
         found = log >= np.log(1 / ERROR)
         first[state] = np.where(found.any(axis=0), batch * (1 + found.argmax(axis=0)), np.inf)
     return first
 
 
-def test_a_promise_that_holds_is_rarely_called_broken_and_the_reverse():
-    """At any of 25 looks, with exactly the promised risk, both are false."""
+def test_a_guarantee_that_holds_is_rarely_called_broken_and_the_reverse():
+    """At any of 25 looks, with exactly the guaranteed risk, both are false."""
     first = simulated(0.05, 1000, 40)
     for state in first:
         assert np.isfinite(first[state]).mean() <= ERROR + 2 * np.sqrt(ERROR / RUNS)
 
 
-def test_a_broken_and_a_kept_promise_are_found():
+def test_a_broken_and_a_kept_guarantee_are_found():
     """At 11.8 % after about 90 labels, at 2 % after about 300."""
     broken = simulated(0.118, 1000, 20)["broken"]
     assert np.isfinite(broken).mean() > 0.99
@@ -45,20 +50,20 @@ def test_a_broken_and_a_kept_promise_are_found():
     assert np.median(kept) <= 340
 
 
-def test_a_promise_that_breaks_later_is_found():
+def test_a_guarantee_that_breaks_later_is_found():
     errors = [1] * 25 + [6] * 10
-    state = check_promise(errors, [40] * 35, 0.05)
-    assert check_promise(errors[:25], [40] * 25, 0.05).state == "kept"
+    state = check_guarantee(errors, [40] * 35, 0.05)
+    assert check_guarantee(errors[:25], [40] * 25, 0.05).state == "kept"
     assert state.state == "broken"
     assert (state.wrong, state.labels, state.more) == (85, 1400, 0)
 
 
 def test_the_number_of_labels_to_expect_is_about_right():
     for risk, state in ((0.02, "kept"), (0.12, "broken")):
-        more = check_promise([0], [0], 0.05, expected=risk).more
+        more = check_guarantee([0], [0], 0.05, expected=risk).more
         needed = np.median(simulated(risk, 1000, 10)[state])
         assert 0.6 < more / needed < 1.6, (risk, more, needed)
-    assert check_promise([50], [1000], 0.05).more is None
+    assert check_guarantee([50], [1000], 0.05).more is None
 
 
 def test_a_moved_threshold_rarely_has_a_larger_risk():
@@ -145,7 +150,7 @@ def test_the_threshold_moves_to_the_smallest_that_is_certified(folder, capsys):
     assert main(["watch", "r.safetensors", "3.csv", "--move-to", "moved.safetensors"]) == HOLDS
     moved = Rejector.load("moved.safetensors")
     assert 0.4 < moved.threshold < 0.6 and moved.by_answer is None
-    assert "At most 5 % of accepted images" in moved.provenance["promise"]
+    assert "At most 5 % of accepted images" in moved.provenance["guarantee"]
     assert "this keeps" in capsys.readouterr().out
     # a refused command counts no answers
     answered("8.csv", lambda scores: 0 * scores, seed=8)

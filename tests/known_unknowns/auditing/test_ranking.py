@@ -8,7 +8,7 @@ import pytest
 
 from helpers import scores
 from known_unknowns.auditing import ranking, read_outputs
-from known_unknowns.auditing.ranking import ID, Groups, Half, Wish, fitted
+from known_unknowns.auditing.ranking import ID, Groups, Half, Target, fitted
 
 
 def test_scores_in_blocks_equal_scores_at_once(inputs, monkeypatch):
@@ -40,7 +40,7 @@ def test_every_score_is_ranked_or_left_out_with_a_reason(inputs, arrays, write):
 def test_of_scores_that_may_be_as_good_the_most_modest_comes_first():
     """A copy of a score with more needs is as good as the score itself."""
     correct, samples = made_up()
-    _, best = choose(correct, {"knn": samples["msp"], "msp": samples["msp"]}, Wish())
+    _, best = choose(correct, {"knn": samples["msp"], "msp": samples["msp"]}, Target())
     assert best == ["msp", "knn"]
 
 
@@ -61,32 +61,32 @@ def made_up(seed=0):
     return correct, {"msp": upper, "energy": perfect}
 
 
-def choose(correct, samples, wish, ood=None, replicates=100):
+def choose(correct, samples, target, ood=None, replicates=100):
     usable = {name: scores.create(name) for name in samples}
     sampled = {name: {ID: values} | (ood or {}).get(name, {}) for name, values in samples.items()}
     halves = {ID: Half(SimpleNamespace(correct=correct), np.arange(IMAGES))}
     if ood:
         halves["pets"] = Half(None, np.arange(len(ood["msp"]["pets"])))
-    return ranking.ranked(usable, sampled, Groups(halves, replicates, 0, wish))
+    return ranking.ranked(usable, sampled, Groups(halves, replicates, 0, target))
 
 
 @pytest.mark.parametrize(
-    ("wish", "chosen"),
+    ("target", "chosen"),
     [
-        (Wish("risk", 0.01), "msp"),
-        (Wish("risk", 0.05), "energy"),
-        (Wish("coverage", 0.4), "msp"),
-        (Wish("coverage", 0.8), "energy"),
+        (Target("risk", 0.01), "msp"),
+        (Target("risk", 0.05), "energy"),
+        (Target("coverage", 0.4), "msp"),
+        (Target("coverage", 0.8), "energy"),
     ],
 )
-def test_the_target_chooses_the_score_and_the_area_does_not(wish, chosen):
+def test_the_target_chooses_the_score_and_the_area_does_not(target, chosen):
     """The first score has the smaller area for each target."""
-    table, best = choose(*made_up(), wish)
+    table, best = choose(*made_up(), target)
     area = table[table["metric"] == "aurc"].set_index("score")["value"]
     assert best == [chosen]
     assert table["score"].iloc[0] == chosen
     assert area.idxmin() == "msp"
-    assert set(table["metric"]) == {wish.metric, "aurc"}
+    assert set(table["metric"]) == {target.metric, "aurc"}
 
 
 def test_a_stated_share_of_unknown_images_counts():
@@ -97,7 +97,7 @@ def test_a_stated_share_of_unknown_images_counts():
     samples = {"msp": own + 0.001, "energy": own}
     ood = {"msp": {"pets": np.full(200, 3.0)}, "energy": {"pets": np.full(200, -1.0)}}
     for share, of_msp in ((0.2, 0), (0.0, 1)):
-        table, best = choose(correct, samples, Wish("risk", 0.05, share), ood)
+        table, best = choose(correct, samples, Target("risk", 0.05, share), ood)
         kept = table.query("metric == 'coverage'").set_index("score")["value"]
         assert kept.to_dict() == {"energy": 1, "msp": of_msp}
         assert best == ["energy"] or not share

@@ -85,7 +85,9 @@ def test_sentences_are_about_the_unit_of_the_data(tmp_path):
     assert "on 2000 entries that the model was not trained on" in page
     assert "of the 1500 unlabelled entries are changed" in page
     assert "write a class, or -1" in page
-    assert "accepted entries like the validation entries" in audited.rejector.provenance["promise"]
+    assert (
+        "accepted entries like the validation entries" in audited.rejector.provenance["guarantee"]
+    )
     assert audited.rejector.unit == "entry"
     with pytest.raises(ValueError, match="unit: a noun in the singular expected"):
         audit(arrays, unit="{{ 1 }}")

@@ -27,30 +27,30 @@ def test_each_end_of_the_exact_interval_leaves_its_half(total, data, confidence)
 @example(0.5, 0.5)
 def test_the_needed_number_of_images_is_the_smallest_that_suffices(risk, confidence):
     needed = images_needed(risk, confidence)
-    wish = {"risk": risk, "confidence": confidence}
+    target = {"risk": risk, "confidence": confidence}
     assert (1 - risk) ** (needed - 1) <= 1 - confidence + 1e-9
-    rule = risk_threshold(np.arange(needed), np.ones(needed), **wish)
+    rule = risk_threshold(np.arange(needed), np.ones(needed), **target)
     assert rule[:3] == (0, 1, 0)
     assert rule.bound <= risk + 1e-7
     if needed > 1:
         with pytest.raises(ValueError, match=f"^scores: at least {needed} .* got {needed - 1};"):
-            risk_threshold(np.zeros(needed - 1), np.ones(needed - 1), **wish)
+            risk_threshold(np.zeros(needed - 1), np.ones(needed - 1), **target)
 
 
-WISH = st.fixed_dictionaries({"risk": st.floats(0.02, 0.6), "confidence": st.floats(0.5, 0.99)})
+TARGET = st.fixed_dictionaries({"risk": st.floats(0.02, 0.6), "confidence": st.floats(0.5, 0.99)})
 
 
-@given(SEED, st.integers(1, 400), WISH, st.integers(0, 3))
-def test_a_threshold_has_the_coverage_and_risk_of_its_images(seed, images, wish, digits):
+@given(SEED, st.integers(1, 400), TARGET, st.integers(0, 3))
+def test_a_threshold_has_the_coverage_and_risk_of_its_images(seed, images, target, digits):
     generator = np.random.default_rng(seed)
     scores = generator.random(images).round(digits)
     correct = generator.random(images) < scores
-    risk = wish["risk"]
+    risk = target["risk"]
     try:
-        chosen = risk_threshold(scores, correct, **wish)
+        chosen = risk_threshold(scores, correct, **target)
     except ValueError as error:
         assert str(error).startswith(("scores: at least", "risk: no threshold"))
-        larger = smallest_risk(scores, correct, **wish)
+        larger = smallest_risk(scores, correct, **target)
         assert larger is None or risk < larger[0] < 1
         return
     accepted = scores >= chosen.threshold
@@ -59,6 +59,6 @@ def test_a_threshold_has_the_coverage_and_risk_of_its_images(seed, images, wish,
     assert chosen.risk == pytest.approx((~correct[accepted]).mean())
     assert chosen.risk <= chosen.bound <= risk + 1e-7
     order = generator.permutation(images)
-    assert risk_threshold(scores[order], correct[order], **wish) == chosen
-    doubled = risk_threshold(2 * scores + 1, correct, **wish)
+    assert risk_threshold(scores[order], correct[order], **target) == chosen
+    doubled = risk_threshold(2 * scores + 1, correct, **target)
     assert doubled.coverage == chosen.coverage  # a change of units changes nothing

@@ -7,8 +7,8 @@ from scipy.stats import binom
 from helpers.metrics import auroc
 from helpers.outputs import Outputs
 from known_unknowns.auditing.command import main
-from known_unknowns.auditing.ranking import Groups, Half, Wish
-from known_unknowns.auditing.thresholds import Sample, draw_mixture, promise_cost, promise_risk
+from known_unknowns.auditing.ranking import Groups, Half, Target
+from known_unknowns.auditing.thresholds import Sample, draw_mixture, guarantee_cost, guarantee_risk
 from known_unknowns.auditing.unlabelled_images import (
     DRIFT_LEVEL,
     Part,
@@ -50,7 +50,7 @@ def test_the_guarantee_holds_with_a_stated_share_of_unknown_images_only():
         drawn = Sample(*grown(generator, 900, 200))
         for unknown in broken:
             mixture = draw_mixture(drawn, unknown, seed=seed)
-            rule = promise_risk(drawn, mixture, RISK, 1 - LEVEL)
+            rule = guarantee_risk(drawn, mixture, RISK, 1 - LEVEL)
             assert not rule.problem
             broken[unknown] += true_risk(rule.value) > RISK
         kept.append(rule.coverage[0])
@@ -146,17 +146,17 @@ def test_the_lowest_cost_is_found_and_its_bound_holds():
         for _ in range(2):
             scores = generator.random(1000)
             halves.append(Sample(scores, generator.random(1000) >= 0.2 * (1 - scores)))
-        rule = promise_cost(*halves, (20, 2), 0.95)
+        rule = guarantee_cost(*halves, (20, 2), 0.95)
         if rule.problem:
             continue
         left = 1 - rule.value
-        held.append(20 * 0.2 * left**2 / 2 + 2 * (1 - left) <= rule.wished)
+        held.append(20 * 0.2 * left**2 / 2 + 2 * (1 - left) <= rule.target_value)
         values.append(rule.value)
     assert len(held) > 300
     assert np.mean(held) >= 0.95
     assert abs(np.median(values) - 0.5) < 0.08
     wrong = np.zeros(100, bool)
-    assert promise_cost(Sample(scores[:100], wrong), halves[1], (50, 2), 0.95).problem
+    assert guarantee_cost(Sample(scores[:100], wrong), halves[1], (50, 2), 0.95).problem
 
 
 def test_costs_and_reviews_are_targets_of_an_audit(tmp_path, monkeypatch, capsys, without_figures):
@@ -189,7 +189,7 @@ def test_the_interval_of_the_aurc_holds_for_few_images():
         scores = generator.random(200)
         correct = generator.random(200) > truth
         outputs = Outputs(np.c_[1 - correct, correct], np.empty((200, 0)), np.ones(200, int))
-        groups = Groups({"": Half(outputs, np.arange(200))}, 200, 0, Wish())
+        groups = Groups({"": Half(outputs, np.arange(200))}, 200, 0, Target())
         rows, _ = groups.measure({"": scores})
         outside += not rows[1]["low"] <= truth <= rows[1]["high"]
     assert outside <= binom.ppf(0.999, 300, 0.05)
