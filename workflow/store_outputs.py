@@ -114,11 +114,16 @@ def few_colours(png: bytes, shown: int | None = None) -> bytes:
 def _with_frequent(picture: Image.Image, colours: int) -> Image.Image:
     """Return a picture with a palette of its most frequent colours that differ visibly.
 
-    A marker keeps its colour, which a palette of mean colours would mix with its neighbours'.
+    A small marker keeps its colour, since a bright colour counts more often than a grey one.
     """
+
+    def weight(pair: tuple) -> int:
+        count, colour = pair
+        return count * (10 + max(colour) - min(colour))
+
     palette = np.empty((0, 3), int)
     counted: list = picture.getcolors(picture.width * picture.height) or []
-    for _, colour in sorted(counted, reverse=True):
+    for _, colour in sorted(counted, key=weight, reverse=True):
         if (np.abs(palette - colour).max(axis=1) > _VISIBLE).all():
             palette = np.vstack([palette, colour])
         if len(palette) == colours:
