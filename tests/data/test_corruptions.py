@@ -15,7 +15,7 @@ from sklearn.datasets import load_sample_images
 from helpers.data import load, resize
 from helpers.data.corruptions import NAMES, SEVERITIES, blur, corrupt, corrupt_set, digital
 from helpers.data.corruptions.digital import elastic_transform
-from helpers.data.corruptions.weather import brightness, plasma, snow
+from helpers.data.corruptions.weather import brightness, fog, frost, plasma, snow
 from helpers.files import project_root
 
 # of these, the published parameters of one severity may do less than those of the one before
@@ -261,3 +261,22 @@ def test_contrast_pixels_and_jpeg_are_by_the_formula_and_by_pillow(levels):
     picture.save(stored := io.BytesIO(), "JPEG", quality=40)
     compressed = digital.jpeg_compression(levels, [], 40)[0]
     np.testing.assert_array_equal((255 * compressed).round(), np.asarray(Image.open(stored)))
+
+
+def test_fog_frost_and_zoom_blur_by_their_formulas():
+    levels = np.random.default_rng(2).random((2, 24, 32, 3), np.float32) / 2
+
+    def generators():
+        return [np.random.default_rng(seed) for seed in range(2)]
+
+    clouds = plasma(generators(), 32, 1.75)[:, :24, :32, None]
+    brightest = levels.max(axis=(1, 2, 3), keepdims=True)
+    expected = (levels + 0.4 * clouds) * brightest / (brightest + 0.4)
+    np.testing.assert_allclose(fog(levels, generators(), 0.4, 1.75), expected, atol=1e-6)
+    expected = (2 * levels + blur.enlarge(levels, 1.02) + blur.enlarge(levels, 1.04)) / 4
+    np.testing.assert_allclose(blur.zoom_blur(levels, [], 1.05, 0.02), expected, atol=1e-6)
+    ice = frost(0 * levels, generators(), 0.9, 0.5)
+    frozen = frost(levels, generators(), 0.9, 0.5)
+    np.testing.assert_allclose(frozen - ice, 0.9 * levels, atol=1e-6)
+    # a mean thickness of 0.42, between two colours
+    assert ice.mean(axis=(0, 1, 2)) / 0.5 == pytest.approx([0.48, 0.55, 0.61], abs=0.03)

@@ -7,6 +7,7 @@ from helpers.files import project_root
 from helpers.papers import PAPERS
 from helpers.tables import results
 from helpers.training import finished_networks
+from synthesis import preconditions
 from synthesis.claims import load_claims
 from synthesis.effects import Claim, Effect, number
 from synthesis.preconditions import (
@@ -307,3 +308,14 @@ def test_a_network_that_is_left_out_is_no_evidence():
         values = table["value"].where(~of_network, low * table["value"])
         checks = claims.check(table.assign(value=values))
         assert claims.verdicts(checks).set_index("claim")["verdict"]["less-effective"] == verdict
+
+
+def test_the_gates_of_verdicts_have_the_values_of_the_pages():
+    claims, uimnet = (
+        (project_root() / "book" / name).read_text("utf-8")
+        for name in ("claims.md", "fidelity_uimnet.md")
+    )
+    assert preconditions.LEAST_RIGHT == 0.5 and "must classify half of the test images" in claims
+    assert preconditions.MOST_BEHIND == 0.02 and "more than two points below" in claims
+    assert f"Entropy is below {preconditions.LEAST_AUROC}" in uimnet
+    assert f"NLL of a member is above {preconditions.MOST_LOSS} of" in uimnet

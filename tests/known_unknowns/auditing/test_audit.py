@@ -6,9 +6,11 @@ from dataclasses import replace
 from functools import partial
 from html import unescape
 from pathlib import Path
+from types import SimpleNamespace
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 
 from helpers.outputs import Outputs
@@ -296,3 +298,19 @@ def test_each_branch_of_the_template_is_written(inputs, state, message):
         assert any(fragment in sentence for sentence in sentences), fragment
     for sentence in sentences:
         assert not re.search(r"[{}]| [,;:.](?!\w)|  |\.\.(?!\.)", sentence), sentence
+
+
+def test_a_requirement_is_judged_by_the_worst_set_and_by_its_calibration():
+    rates = {"set": ["a", "b"], "value": [0.3, 0.35], "low": [0.1, 0.2], "high": [0.6, 0.45]}
+    errors = {"ece": [0.2, 0.1], "low": [0.15, 0.05], "high": [0.25, 0.12]}
+    audited = SimpleNamespace(
+        inputs=SimpleNamespace(ood={"a": 0, "b": 0}),
+        confirmed=pd.DataFrame({"metric": "fpr95", **rates}),
+        calibration=pd.DataFrame(errors, ["before", "after"]),
+        valid=True,
+    )
+    required = ["fpr95<=0.5", "ece<=0.2", "ece_scaled<=0.2"]
+    worst, plain, scaled = findings.judge(audited, required)
+    assert (worst["high"], worst["holds"]) == (0.6, False)
+    assert (plain["value"], plain["holds"]) == (0.2, False)
+    assert (scaled["value"], scaled["holds"]) == (0.1, True)

@@ -2,13 +2,20 @@
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.stats import beta, binom
 
 from helpers.metrics import auroc
 from helpers.outputs import Outputs
+from known_unknowns import without_labels
 from known_unknowns.auditing.command import main
 from known_unknowns.auditing.ranking import Groups, Half, Target
-from known_unknowns.auditing.thresholds import Sample, draw_mixture, guarantee_cost, guarantee_risk
+from known_unknowns.auditing.thresholds import (
+    Sample,
+    by_class,
+    draw_mixture,
+    guarantee_cost,
+    guarantee_risk,
+)
 from known_unknowns.auditing.unlabelled_images import (
     DRIFT_LEVEL,
     Part,
@@ -193,3 +200,41 @@ def test_the_interval_of_the_aurc_holds_for_few_images():
         rows, _ = groups.measure({"": scores})
         outside += not rows[1]["low"] <= truth <= rows[1]["high"]
     assert outside <= binom.ppf(0.999, 300, 0.05)
+
+
+def test_the_bound_of_a_cost_by_hand():
+    """50 of 100 images are accepted, 5 of these wrong; two bounds share the error of 5 %."""
+    correct = np.append(np.arange(50) >= 5, np.zeros(50, bool))
+    sample = Sample(np.repeat([1.0, 0.0], 50), correct)
+    rule = guarantee_cost(sample, sample, (5, 2), 0.95)
+    expected = 5 * beta.ppf(0.975, 6, 95) + 2 * beta.ppf(0.975, 51, 50)
+    assert rule.value == 1 and rule.target_value == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("wrong", "beyond"), [(7, False), (12, True)])
+def test_ten_answers_share_the_error_of_being_worse_than_guaranteed(wrong, beyond):
+    labels = np.repeat([1, 0], [wrong, 60 - wrong])
+    part = Outputs(np.tile(np.eye(10)[0], (60, 1)), np.empty((60, 0)), labels)
+    alone, together = beta.ppf([0.05, 0.005], wrong, 61 - wrong)
+    assert alone > 0.05 and (together > 0.05) == beyond
+    assert by_class(part, [*"abcdefghij"], np.arange(60), 0.05)[0].beyond == beyond
+
+
+def test_the_bracket_of_accepted_images_has_their_number_in_its_margin():
+    normal = np.random.default_rng(1).normal
+    known, new = normal(size=400), normal(size=400)
+    correct = np.arange(400) >= 40
+    validation, unlabelled = (
+        Part(scores, np.tile([share, 1 - share], (400, 1)), np.zeros(400, int))
+        for scores, share in ((known, 0.9), (new, 0.8))
+    )
+    options = {"chosen": known, "unknown": {}, "threshold": 0.5, "class_names": ("no", "yes")}
+    seen = look_at_unlabelled(validation, (~correct).astype(int), unlabelled, **options)
+    accepted = known >= 0.5, new >= 0.5
+    share = without_labels.cautious_share(known, new)
+    probabilities = validation.probabilities, correct, unlabelled.probabilities
+    low, high = without_labels.accuracy_bracket(*probabilities, share=share, accepted=accepted)
+    accuracy = correct[accepted[0]].mean()
+    variance = accuracy * (1 - accuracy) * sum(1 / which.sum() for which in accepted)
+    margin = 1.64 * np.sqrt(variance)
+    assert seen.accepted == pytest.approx((max(0, low - margin), min(1, high + margin)))

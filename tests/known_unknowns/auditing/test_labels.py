@@ -250,3 +250,27 @@ def test_the_picture_shows_the_new_images_with_and_without_a_rejector(truth):
         if risk < 0.1:
             assert new["right"] == pytest.approx(right.mean())
             assert new["wrong"] == pytest.approx((~right).mean())
+
+
+def test_the_share_to_state_is_the_upper_end_of_the_share_of_unknown_images():
+    generator = np.random.default_rng(0)
+
+    def outputs(labels):
+        known = np.eye(5)[labels, :4] * (labels >= 0)[:, None]
+        return 6 * known + 2 * generator.normal(size=known.shape)
+
+    labels = generator.integers(4, size=2400)
+    new = np.where(generator.random(2000) < 0.3, -1, generator.integers(4, size=2000))
+    drawn = draw(new, 0)[:60]
+    given = np.full(2000, -2)
+    given[drawn] = new[drawn]
+    arrays = {
+        "logits": outputs(labels),
+        "labels": labels,
+        "production_logits": outputs(new),
+        "production_labels": given,
+        "ood_noise_logits": outputs(np.full(300, -1)),
+    }
+    seen = audit(arrays, risk=0.1, replicates=2).unlabelled
+    share = seen.labelled.unknown
+    assert seen.to_state == round(share.high + 0.005, 2) > share.value + 0.05

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from helpers import metrics
 from helpers.labelfree import EVALUATORS, METRICS, TAUS, fit_regression, gscores
@@ -15,6 +16,7 @@ from helpers.papers.gscore.experiment import best_tau, divide, predict
 from helpers.papers.gscore.mixtures import (
     PRIMARY,
     DetectorScores,
+    Mixtures,
     choose_images,
     evaluate_mixtures,
     printed_shares,
@@ -231,3 +233,40 @@ def test_parts_are_networks_on_their_id_sets():
     assert parameters.trainings() == {"a": {"network": "a"}}
     parameters = parameters.replace(data_set="cifar10", other_data_sets=[])
     assert parameters.id_set_of(first) == "cifar10"
+
+
+def test_the_error_of_a_guess_by_hand():
+    test = Mixtures(np.array([10, 20, 30]), {"auroc": np.array([0.9, 0.8, 0.5])}, {})
+    guesses = {"auroc": np.array([1.0, 0.2, 0.9])}
+    (row,) = experiment._rows_of_guesses(guesses, test, np.array([0, 2]))
+    assert row["value"] == pytest.approx(np.sqrt((0.1**2 + 0.4**2) / 2))
+    assert row["images"] == 40
+
+
+def test_the_numbers_of_a_regression_by_other_libraries():
+    generator = np.random.default_rng(0)
+    gscore = generator.exponential(size=24)
+    truth = (0.9 - 0.1 * gscore + 0.05 * generator.normal(size=24).clip(-1, 1)).clip(0, 1)
+    learned, tested = np.arange(20), np.arange(20, 24)
+    at_taus = np.tile(gscore[:, None], len(TAUS))
+    part = Mixtures(np.ones(24, int), {"auroc": truth}, {"g": at_taus})
+    given = {"meta": part, "test": part, "redrawn": Mixtures(part.images, part.truths, {})}
+    parts, numbers = predict(given, "g", "auroc", 0, (learned, tested), 0.8)
+    line = np.polyfit(gscore[learned], truth[learned], 1)
+    wrong = np.polyval(line, gscore[tested]).clip(0, 1) - truth[tested]
+    pair = gscore[learned], truth[learned]
+    assert numbers["rmse"] == pytest.approx(np.sqrt(np.mean(wrong**2)))
+    assert numbers["pearson"] == pytest.approx(stats.pearsonr(*pair).statistic)
+    assert numbers["spearman"] == pytest.approx(stats.spearmanr(*pair).statistic)
+    assert numbers["width"] == pytest.approx(np.mean(parts["upper"] - parts["lower"]))
+
+
+def test_a_replicate_with_weights_of_one_is_the_number():
+    generator = np.random.default_rng(0)
+    known = {half: generator.normal(size=size) for half, size in (("meta", 40), ("test", 30))}
+    scores = DetectorScores(known, known["meta"], {"s": generator.normal(-1, 1, 50)})
+    drawn = experiment._replicates(scores, lambda _, size: np.ones((2, size), int))
+    for half, values in known.items():
+        pair = values, scores.sets["s"]
+        assert drawn[half, "auroc", "s"] == pytest.approx(metrics.auroc(*pair))
+        assert drawn[half, "fpr95", "s"] == pytest.approx(metrics.fpr_at_tpr(*pair))

@@ -272,3 +272,12 @@ def test_a_network_without_a_linear_head_has_the_scores_that_do_not_need_a_head(
         assert rows.index.tolist() == [("test", "failed")]
         reason = f"'{method}' needs a linear layer as the last one, of one network"
         assert rows["notes"].tolist() == [reason]
+
+
+def test_replicates_of_the_average_have_the_weights_of_the_kinds(seen):
+    weights = dict(zip(names.KINDS, (1, 3, 4), strict=True))
+    weighted = TINY.replace(average_weights=weights, finished="pretrained")
+    rows = rows_of(seen, "msp", weighted)["bootstrap"]
+    kinds = [rows[name, "der99"] for name in ("test", "in", "out")]
+    expected = np.average(kinds, axis=0, weights=[1, 3, 4])
+    assert rows["average", "der99"] == pytest.approx(expected, rel=1e-5)

@@ -148,3 +148,26 @@ def test_the_closed_set_has_all_classes_and_labels_keep_their_names():
     for before, after in zip(closed.test.labels, opened.test.labels, strict=True):
         name = closed.known[before]
         assert (opened.known[after] == name) if after >= 0 else (name in opened.unknown)
+
+
+def test_a_replicate_with_weights_of_one_is_the_number():
+    pair = {"closed-set": stub(10, unknown=False), "open-set": stub(6, unknown=True)}
+    panel = experiment.panels(pair, PARAMETERS)["open-set", "after"]
+    ones = np.ones((2, len(panel.labels)), int)
+    rows = {row["metric"]: row for row in experiment.measure(panel, 5, ones)}
+    assert rows["unknown"]["value"] == (panel.labels < 0).mean()
+    floor = metrics.calibration_error_floor(panel.confidence, bins=5)
+    assert rows["ece_floor"]["value"] == floor
+    error = metrics.calibration_error(panel.confidence, panel.correct, bins=5)
+    assert rows["ece"]["value"] == error
+    for name in ("accuracy", "brier", "ece", "rejected", "unknown"):
+        assert rows[name]["bootstrap"] == pytest.approx(rows[name]["value"], rel=1e-5), name
+    assert rows["ece_floor"]["bootstrap"] == pytest.approx(floor, rel=0.2)  # it is simulated
+
+
+def test_openmax_beside_one_threshold_has_a_tail_of_twenty_and_all_known_classes():
+    pair = {"closed-set": stub(10, unknown=False), "open-set": stub(6, unknown=True)}
+    variant = experiment.panels(pair, PARAMETERS, "one threshold")
+    plain = experiment.panels(pair, PARAMETERS.replace(tail=20, alpha=3))
+    key = METHODS[2], "before"
+    assert np.array_equal(variant[key].probabilities, plain[key].probabilities)

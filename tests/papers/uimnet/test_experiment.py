@@ -224,3 +224,17 @@ def test_gmm_of_an_ensemble_is_the_mean_density_of_its_networks(split):
     np.testing.assert_allclose(np.exp(values["test"]), np.mean(densities, axis=0), rtol=1e-4)
     area = by_method(both, "gmm")["gmm", "before"]
     assert area == pytest.approx(metrics.auroc(values["test"], values["out"]))
+
+
+def test_a_replicate_with_weights_of_one_is_the_number():
+    generator = np.random.default_rng(0)
+    sizes = {"validation": 50, "test": 40, "out": 30}
+    values = {name: generator.normal(size=size) for name, size in sizes.items()}
+    ones = {name: np.ones((2, sizes[name]), int) for name in ("test", "out")}
+    outputs = Outputs(generator.normal(size=(40, 7)), np.ones((40, 1)), np.arange(40) % 7)
+    rows = [
+        *experiment.measure_out_domain(values, 0.95, ones),
+        *experiment.measure_in_domain(outputs, 15, lambda _, size: np.ones((2, size), int)),
+    ]
+    for row in rows:
+        assert row["bootstrap"] == pytest.approx(row["value"], rel=1e-5), row["metric"]

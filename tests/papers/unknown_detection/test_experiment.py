@@ -3,6 +3,7 @@
 from collections import Counter
 from dataclasses import replace
 from itertools import product
+from types import SimpleNamespace
 from unittest.mock import Mock, call
 
 import numpy as np
@@ -284,3 +285,57 @@ def test_a_union_is_weighted_to_the_papers_shares():
     expected = metrics.aurc(np.concatenate(sure), np.concatenate(right))
     assert weighted == pytest.approx(expected, rel=2e-3)
     assert abs(union - weighted) > 0.05
+
+
+class MadeUpStages:
+    """Scores of two stages: at a step of 0.0014 the first stage tells all images, else every other.
+
+    The second stage says nothing there; at other steps, the two stages change places.
+    """
+
+    def __init__(self, model, train):
+        pass
+
+    def scores(self, images, epsilons):
+        places = np.arange(len(images))
+        sign = -1.0 if images.name == "external" else 1.0
+        values = []
+        for epsilon in epsilons:
+            best = epsilon == 0.0014
+            right = sign * np.where(best | (places % 2 == 0), 1, -1) + 0.01 * np.cos(places)
+            pair = [right, np.sin(places)]
+            values.append(np.column_stack(pair if best else pair[::-1]))
+        return np.array(values)
+
+
+def test_mahalanobis_chooses_the_step_on_images_that_gave_no_weights(roles, monkeypatch):
+    monkeypatch.setattr(detectors, "StageDistances", MadeUpStages)
+    model = SimpleNamespace(outputs=lambda images: SimpleNamespace(correct=images.labels >= 0))
+    ready = detectors.detect_mahalanobis(PARAMETERS, roles, model)
+    assert ready.chosen["epsilon"] == 0.0014
+    assert ready.chosen["weight of stage 1"] > 5 * abs(ready.chosen["weight of stage 2"])
+    known, unknown = (ready.answer(x).confidence for x in (roles.test, roles.external_validation))
+    assert known.min() > 0 > unknown.max()
+
+
+def test_weights_of_the_authors_openmax_and_evidence_by_hand():
+    assert FlatOpenMax(2).rank_weights(3).tolist() == [0.5, 0.5, 0.5]
+    model = Mock()
+    model.outputs.return_value.logits = np.float32([[-20, 0]])  # the first is clipped at -10
+    answer = detectors.detect_evidence(None, None, model).answer(None)
+    assert answer.confidence == pytest.approx(2 / (3 + np.exp(-10)), rel=1e-9)
+
+
+def test_a_replicate_with_weights_of_one_is_the_number():
+    generator = np.random.default_rng(0)
+    sizes = {"test": 40, "near": 60, "svhn": 30, "lsun_fix": 20, "dtd": 25}
+    answers = {
+        name: Answer(generator.random(size), (generator.random(size) < 0.7) & (name == "test"))
+        for name, size in sizes.items()
+    }
+    far = ["svhn", "lsun_fix", "dtd"]
+    for row in experiment.measure(
+        answers, far, lambda _, size: np.ones((2, size), int), "cifar100"
+    ):
+        name = row["test_set"], row["metric"]
+        assert row["bootstrap"] == pytest.approx(row["value"], rel=1e-5), name

@@ -3,6 +3,7 @@
 import io
 import shutil
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -158,3 +159,23 @@ def test_the_authors_archive_names_the_known_classes(root):
     (bench / "valid/cifar40/labels/bee").rename(bench / "valid/cifar40/labels/wasp")
     with pytest.raises(ValueError, match="class 'bee' of cifar40 is in one of its parts train and"):
         make(BARE, **archive)
+
+
+class Photographs(SimpleNamespace):
+    """Labels alone, whose subset is the places of its images."""
+
+    def __len__(self):
+        return len(self.labels)
+
+    def subset(self, mask):
+        return np.flatnonzero(mask)
+
+
+def test_photographs_of_a_class_are_learned_or_held_out():
+    labels = np.arange(40) % 4
+    photographs = Photographs(labels=labels, class_names=tuple("abcd"), root="x")
+    given = SimpleNamespace(held_out_per_class=2, train_per_class=5, seed=0)
+    learned, held_out = roles._divide(photographs, given)
+    assert np.bincount(labels[learned]).tolist() == [5] * 4
+    assert np.bincount(labels[held_out]).tolist() == [2] * 4
+    assert not {*learned} & {*held_out}

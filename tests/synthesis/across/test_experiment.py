@@ -128,7 +128,11 @@ def test_numbers_of_a_score_by_hand(table, algorithm):
         assert value[variant, "open_set_brier", "near"] == pytest.approx(brier, rel=1e-5)
         alone = table.query("run == 1 and method == @algorithm and variant == @variant")
         alone = alone.set_index("metric")["value"]
-        assert alone["nll"] == pytest.approx(metrics.nll(chances, test.labels), rel=1e-4)
+        for metric in ("nll", "brier"):
+            expected = getattr(metrics, metric)(chances, test.labels)
+            assert alone[metric] == pytest.approx(expected, rel=1e-4)
+        errors = metrics.ece(chances, test.labels, bins=PARAMETERS.bins)
+        assert alone["ece"] == pytest.approx(errors, rel=1e-4)
     assert set(alone.index) == {"temperature", "nll", "ece", "brier"}
     assert set(rows.loc[rows["variant"] == "scaled", "calibration"]) == {"after"}
 
