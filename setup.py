@@ -16,8 +16,13 @@ from setuptools.command.egg_info import egg_info
 
 TOOL = "known_unknowns"
 MOVED = ("helpers", "pictures")
-# the network that only the book evaluates: 1 MB
-BOOK = "cifar10_resnet32"
+# what only the book uses: code, 27 MB of images, and a network of 1 MB
+BOOK = (
+    "papers",
+    "tables",
+    "data/embedded",
+    "networks/weights/cifar10_resnet32.safetensors",
+)
 
 
 def renamed(source: str) -> str:
@@ -51,7 +56,9 @@ def unmoved(source: str) -> list[str]:
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and not node.level:
             names.append(node.module)
-    return [name for name in names if name.partition(".")[0] in (*MOVED, "synthesis")]
+    gone = tuple(f"{TOOL}._helpers.{name}" for name in BOOK)
+    absent = (*MOVED, "synthesis")
+    return [name for name in names if name.partition(".")[0] in absent or name.startswith(gone)]
 
 
 class Build(build_py):
@@ -67,7 +74,9 @@ class Build(build_py):
             shutil.rmtree(target, ignore_errors=True)
             shutil.move(library / name, target)
         shutil.rmtree(library / "synthesis", ignore_errors=True)  # about the papers, not the tool
-        (library / TOOL / "_helpers/networks/weights" / f"{BOOK}.safetensors").unlink()
+        for name in BOOK:
+            path = library / TOOL / "_helpers" / name
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
         for file in (library / TOOL).rglob("*.py"):
             source = renamed(file.read_text("utf-8"))
             if names := unmoved(source):
