@@ -8,9 +8,10 @@ when ensembles were compared with their members network by network, and that of 
 with the formulas of the corruptions and the defaults of the objectives.  Then `synthesis` rose by
 800 with three more sentences of the papers and the areas at the paper's shares; `known_unknowns` by
 1,390 and the tests by 1,300 with labels of new outputs, outputs of a folder, and tables of
-spreadsheets.  `workflow` rose by 330 with folders whose images change and with palettes that keep
-small markers, and the tests by 3,600 with the changes of single lines that none had noticed;
-`helpers` fell by 600, and `synthesis` by 160.
+spreadsheets.  `workflow` rose by 360 with folders whose images change and with palettes that keep
+small markers, `known_unknowns` by 100 with checks of `watch --move-to` before it counts, and the
+tests by 3,600 with the changes of single lines that none had noticed; `helpers` fell by 600, and
+`synthesis` by 160.
 """
 
 import ast
@@ -42,8 +43,8 @@ LINES = 60
 LIMITS = {
     "helpers": Limit(142_300, 10, 1),
     "synthesis": Limit(51_200, 10.8, 1),
-    "known_unknowns": Limit(62_700, 9.5, 1),
-    "workflow": Limit(28_640, 10.4, 1),
+    "known_unknowns": Limit(62_740, 9.5, 1),
+    "workflow": Limit(28_670, 10.4, 1),
     "pictures": Limit(15_640, 14.5, 1),
     "benchmarks": Limit(10_700, 10.8, 1),
     "tests": Limit(203_100, 12.5, 4.5),

@@ -61,6 +61,8 @@ def install(folder: Path) -> None:
     assert (record / "top_level.txt").read_text("utf-8").split() == ["known_unknowns"]
     weights = [path.name for path in packages.rglob("_helpers/networks/weights/*.safetensors")]
     assert weights == ["cifar10_resnet20.safetensors"], weights
+    for name in ("papers", "tables", "data/embedded"):
+        assert not (packages / "known_unknowns" / "_helpers" / name).exists(), name
     link_declared(packages, distribution("known-unknowns").requires or [])
     absent = "import importlib.util as u; assert not any(map(u.find_spec, ['torch', 'sklearn']))"
     run("-c", absent, folder=folder)

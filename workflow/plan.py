@@ -101,7 +101,7 @@ def images_of(name: str) -> str:
     """Return a key of the images in the folder of ``folder:PATH``: their names, sizes and times."""
     folder = Path(name.removeprefix("folder:")).expanduser()
     images = list_images(folder) if folder.is_dir() else []
-    files = {image: (folder / image).stat() for image in images}
+    files = {image: (folder / image).stat() for image in images if (folder / image).exists()}
     return cache.key(**{image: [file.st_size, file.st_mtime_ns] for image, file in files.items()})
 
 

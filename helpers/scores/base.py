@@ -182,7 +182,8 @@ class BlockwiseScore:
     A subclass has an `info`, ``_scores``, which returns the scores of a block, and ``_learn`` if it
     fits something.  This class checks what `info` needs: a fit, labels, shapes of head, logits and
     features.  Blocks have the same size and products are `rowwise_product`, so scores do not depend
-    on other images.  Memory does not grow with the number of images; outputs may be memory-mapped.
+    on other images.  Scoring needs no more memory for more images; outputs may be memory-mapped.
+    Some fits copy the training features.
     """
 
     info: Info

@@ -150,7 +150,8 @@ def moved(rejector: str | os.PathLike, state: Path) -> Rejector:
         "guarantee": guarantee,
         "coverage_known": (known >= value).mean(),
     }
-    provenance.pop("risk_measured", None)
+    for outdated in ("risk_measured", "promise"):  # files of earlier versions have the latter
+        provenance.pop(outdated, None)
     return replace(rule, threshold=value, by_answer=None, provenance=provenance)
 
 

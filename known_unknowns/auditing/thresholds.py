@@ -32,7 +32,8 @@ class Threshold:
     """One target, and the threshold that meets it or the problem that prevents it.
 
     `coverage` and `risk` are the accepted share of the measuring half and the share of errors among
-    accepted images, with exact 95 % intervals; all numbers are NaN without a threshold.  The risk
+    accepted images, with exact 95 % intervals; all numbers are NaN without a threshold.
+    `guarantee` is a sentence; the one of a risk on average says that it is none.  The risk
     holds for a share `unknown` of unknown images.  `conditional` is the coverage for one draw of
     validation images with the chosen confidence.
     """

@@ -23,10 +23,8 @@ import functools
 import hashlib
 import math
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
-import yaml
 
 from helpers.checks import known_name
 from helpers.data.corruptions import blur, digital, noise, weather

@@ -34,11 +34,11 @@ def teller(line: str) -> Callable[[str], None]:
     return tell
 
 
-def check_place(out: Path) -> None:
+def check_place(out: Path, option: str = "--out") -> None:
     """Refuse a folder that cannot be written to, before the work begins."""
     parent = next(path for path in out.absolute().parents if path.exists())
     if not (parent.is_dir() and os.access(parent, os.W_OK)):
-        raise ValueError(f"--out: {out} cannot be written in {parent}; name another place")
+        raise ValueError(f"{option}: {out} cannot be written in {parent}; name another place")
 
 
 def output_folder(given: argparse.Namespace, name: Path | str, files: Collection[str]) -> dict:

@@ -70,7 +70,7 @@ def _check_file(given: argparse.Namespace, out: Path, option: str) -> None:
     """Refuse to replace a file without --force; never replace an input."""
     from helpers.files import check_no_device
 
-    check_place(out)
+    check_place(out, option)
     check_no_device(out)
     for path, content in ((given.rejector, "the rejector"), (given.file, "the new outputs")):
         if out.exists() and path.exists() and out.samefile(path):
@@ -125,9 +125,11 @@ def run_watch(given: argparse.Namespace) -> int:
 
     open_share("share", given.share)
     _check_rejector(given)
+    state = given.state or given.rejector.with_suffix(".watch.json")
     if given.move_to:
         _check_file(given, given.move_to, "--move-to")
-    state = given.state or given.rejector.with_suffix(".watch.json")
+        if given.move_to.absolute() == state.absolute():
+            raise ValueError(f"--move-to: {state} has the counts; name another file")
     if living.has_answers(given.file):
         return _watch_answers(given, state)
     rule = Rejector.load(given.rejector)

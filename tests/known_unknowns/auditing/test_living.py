@@ -120,6 +120,9 @@ def test_watch_has_three_states_and_an_exit_status(folder, capsys):
     printed = " ".join(capsys.readouterr().out.split())
     assert "NOT ENOUGH LABELS" in printed
     assert int(re.search(r"About (\d+) more will decide", printed)[1]) > 50
+    alone = "watch r.safetensors a.csv --state alone.json --move-to m.safetensors"
+    assert main(alone.split()) == FAILS and not (folder / "m.safetensors").exists()
+    assert "these answers certify no threshold yet" in capsys.readouterr().out
     for seed in range(1, 6):
         answered(f"{seed}.csv", lambda scores: 0.01 + 0 * scores, seed=seed)
         assert main(["watch", "r.safetensors", f"{seed}.csv"]) == HOLDS
@@ -133,9 +136,6 @@ def test_watch_has_three_states_and_an_exit_status(folder, capsys):
     assert "BROKEN: at some time, more than 5 %" in capsys.readouterr().out
     answered("9.csv", lambda scores: 0 * scores, seed=9)
     assert main(["watch", "r.safetensors", "9.csv"]) == FAILS  # it stays broken
-    alone = "watch r.safetensors 7.csv --state alone.json --move-to m.safetensors"
-    assert main(alone.split()) == FAILS and not (folder / "m.safetensors").exists()
-    assert "these answers certify no threshold yet" in capsys.readouterr().out
 
 
 def test_the_threshold_moves_to_the_smallest_that_is_certified(folder, capsys):

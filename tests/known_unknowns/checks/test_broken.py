@@ -176,7 +176,7 @@ def checks_the_fit_alone(score, outputs):
     return never(score, outputs)
 
 
-#: By check: a metric that breaks the guarantee, its arguments, and, if it matters, which end is
+#: By check: a metric that breaks the contract, its arguments, and, if it matters, which end is
 #: better, and the range.
 METRICS = [
     (
@@ -236,7 +236,7 @@ METRICS = [
     ("little_input_is_a_number", lambda known, unknown: np.std(known, ddof=1), GROUPS),
     ("little_input_is_a_number", auroc_of_errors, RANKED),
 ]
-#: By check: a phrase of the message, and a score that breaks the guarantee.
+#: By check: a phrase of the message, and a score that breaks the contract.
 SCORES = [
     ("info_is_complete", "info.needs is ('luck',)", score_of(needs=("luck",))),
     ("fit_returns_itself", "fit returns something else", score_of(fit=returns_nothing)),

@@ -165,9 +165,9 @@ def test_a_replicate_with_weights_of_one_is_the_number():
     assert rows["ece_floor"]["bootstrap"] == pytest.approx(floor, rel=0.2)  # it is simulated
 
 
-def test_openmax_beside_one_threshold_has_a_tail_of_twenty_and_all_known_classes():
+def test_openmax_beside_one_threshold_has_a_tail_of_twenty_and_revises_three_logits():
     pair = {"closed-set": stub(10, unknown=False), "open-set": stub(6, unknown=True)}
-    variant = experiment.panels(pair, PARAMETERS, "one threshold")
+    variant = experiment.panels(pair, PARAMETERS.replace(tail=5), "one threshold")
     plain = experiment.panels(pair, PARAMETERS.replace(tail=20, alpha=3))
     key = METHODS[2], "before"
     assert np.array_equal(variant[key].probabilities, plain[key].probabilities)
