@@ -75,9 +75,10 @@ def _check_file(given: argparse.Namespace, out: Path, option: str) -> None:
     for path, content in ((given.rejector, "the rejector"), (given.file, "the new outputs")):
         if out.exists() and path.exists() and out.samefile(path):
             raise ValueError(f"{option}: {out} holds {content}; name another file")
-    if not getattr(given, "force", False) and (out.exists() or out.is_symlink()):
-        remedy = "name another file" + ", or add --force" * hasattr(given, "force")
-        raise ValueError(f"{option}: {out} is there already; {remedy}")
+    force = getattr(given, "force", None)  # watch has no such option
+    if not force and (out.exists() or out.is_symlink()):
+        remedy = "" if force is None else ", or add --force"
+        raise ValueError(f"{option}: {out} is there already; name another file{remedy}")
 
 
 def run_accept(given: argparse.Namespace) -> int:
