@@ -158,6 +158,8 @@ class Effect:
         >>> [str(effect.verdict(*ends)) for ends in ((0.1, 0.2), (-0.1, 0.2), (-0.1, 0.0))]
         ['supported', 'undecided', 'contradicted']
         """
+        if np.isnan([low, high]).any():
+            raise ValueError(f"effect {self.name!r}: an interval expected, got [{low}, {high}]")
         holds = {bool(_HOLDS[self.relation](end, self.margin)) for end in (low, high)}
         if len(holds) == 2:
             return Verdict.UNDECIDED
@@ -182,7 +184,7 @@ class Claim:
     "runs".  A claim that one example proves ("depends on") is `existential`.  `names` are test sets
     without stand-ins; `departure` describes how our method differs from the paper's.  `stands_for`
     describes the images that stand for the paper's.  `fine_tuned` states that the authors of the
-    method fine-tune as well.  `any_schedule` proves that a longer training changes nothing.
+    method fine-tune as well.
     """
 
     id: str
@@ -198,7 +200,6 @@ class Claim:
     departure: str = ""
     stands_for: str = ""
     fine_tuned: bool = False
-    any_schedule: str = ""
 
     def __post_init__(self) -> None:
         for word in self.about:

@@ -25,7 +25,7 @@ _TOO_NEAR = Reason(Kind.WEAKNESS, "the interval ends within a tenth of its width
 _DECISIVE = ["contradicted", "no data", "not testable", "undecided", "supported"]
 _TURNED = {">": "<", "<": ">", ">=": "<="}
 _NEEDS = {">": "more than", "<": "less than", ">=": "at least", "<=": "at most"}
-_OPPOSITE = {"supported": "contradicted", "contradicted": "supported"}
+OPPOSITE = {"supported": "contradicted", "contradicted": "supported"}
 
 
 def evaluate(
@@ -33,7 +33,6 @@ def evaluate(
     table: pd.DataFrame,
     *,
     intervals: bool = True,
-    resampled: str = "images",
     trainings: Trainings | None = None,
 ) -> list[Judged]:
     """Compute the effects of claims, for each data set and backbone and for their mean.
@@ -41,7 +40,7 @@ def evaluate(
     `table` has one tier and variant, and ``reasons`` as an optional column.  Without `intervals` we
     compare the effects themselves with their margins.  An interval comes from a hierarchical
     bootstrap: we draw runs with replacement, and each drawn run contributes one replicate of its
-    numbers over `resampled` units, usually test images.
+    numbers over resampled test images or test sets.
 
     * Replicates are paired: within a run, replicate ``b`` of all numbers uses the same resampled
       images, across test sets, too.  All runs and backbones use the same draws.
@@ -51,7 +50,7 @@ def evaluate(
       and by its uncertainty, as in Student's t.
     * Methods that are different `trainings` are compared by their means over runs, whose spread
       between runs is in `synthesis.spread`.
-    * With one run we resample only images, and without replicates only runs; a remark states this.
+    * With one run no training is resampled, and without replicates only runs; a remark says so.
     * A run in which the effect is not finite lacks it.
     * A number with a doubt leaves its effect undecided; so does a mean that contains it.
     * An interval that ends within a tenth of its width of the margin is undecided.
@@ -66,7 +65,7 @@ def evaluate(
     for claim in claims:
         measured = {
             effect.name: [
-                measure(Judged(claim, effect, cell), runs, resampled, trainings)
+                measure(Judged(claim, effect, cell), runs, trainings)
                 for cell, runs in cells.items()
             ]
             for effect in claim.effects
@@ -81,7 +80,7 @@ def evaluate(
             else:
                 over_all = _pool(Judged(claim, effect, (ALL, ALL)), measured[effect.name])
             over_all = _decide(over_all, intervals)
-            opposite = _OPPOSITE.get(over_all.verdict)
+            opposite = OPPOSITE.get(over_all.verdict)
             against = [each.cell for each in alone[effect.name] if each.verdict == opposite]
             if against and example is None:
                 over_all = over_all.left_undecided(remark("against:", *against))

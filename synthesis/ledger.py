@@ -246,7 +246,7 @@ def anchor(heading: str) -> str:
 
 
 def _decisive(checks: pd.DataFrame, verdict: Verdict) -> dict:
-    """Return the effect with least clearance among the effects with the claim's verdict."""
+    """Return the effect with least clearance, by any reading, of those with the claim's verdict."""
     effects = checks[(checks["data_set"] == ALL) & checks["decides"]]
     count = len(effects)
     missing = effects["effect"].isna()
@@ -255,17 +255,37 @@ def _decisive(checks: pd.DataFrame, verdict: Verdict) -> dict:
         note = Note((Reason(Kind.UNTESTABLE, text),))
         effects = effects[~missing].assign(verdict=verdict, note=note)
     effects = effects[effects["verdict"] == verdict]
-    size = effects["effect"]
-    side = np.where(effects["relation"] == "<", -1.0, 1.0)
-    ahead = side * (size - effects["margin"])
-    # equal draws equal the effect up to rounding
-    facing = np.where(side * ahead > 0, size - effects["low"], effects["high"] - size).clip(min=0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        clearance = (ahead / facing).mask((ahead == 0) & (facing == 0), 0.0)
-    effects = effects.assign(clearance=clearance, ahead=ahead, decided_by=effects["check"])
-    row = effects.sort_values(["clearance", "ahead"], kind="stable").iloc[0]
+    clear = [
+        [_clearance(row.relation, row.margin, *ends) for ends in _readings(row)]
+        for row in effects.itertuples()
+    ]
+    effects = effects.assign(
+        clearance=[first[0] for first, *_ in clear],
+        least=[min(readings)[0] for readings in clear],
+        ahead=[min(readings)[1] for readings in clear],
+        decided_by=effects["check"],
+    )
+    row = effects.sort_values(["least", "ahead"], kind="stable").iloc[0]
     taken = row.index.intersection(COLUMNS).difference(["claim", "check"])
     return row[taken].to_dict() | {"effects": count}
+
+
+def _readings(row) -> list[tuple[float, float, float]]:
+    """Return an effect with its ends, and the same by each second reading with an interval."""
+    second = [(each.size, each.low, each.high) for each in row.second if each.low is not None]
+    return [(row.effect, row.low, row.high), *second]
+
+
+def _clearance(
+    relation: str, margin: float, size: float, low: float, high: float
+) -> tuple[float, float]:
+    """Return the distance from the margin in parts of the half interval, and the distance."""
+    sign = -1.0 if relation == "<" else 1.0
+    ahead = sign * (size - margin)
+    # equal draws equal the effect up to rounding
+    facing = np.clip(size - low if size > margin else high - size, 0, None)
+    with np.errstate(divide="ignore"):
+        return ahead / facing if ahead or facing else 0.0, ahead
 
 
 if __name__ == "__main__":

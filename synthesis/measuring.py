@@ -48,13 +48,11 @@ def cells_of(table: pd.DataFrame) -> dict[Cell, Runs]:
     return cells
 
 
-def measure(
-    empty: Judged, runs: Runs, resampled: str, trainings: Trainings | None = None
-) -> Judged:
+def measure(empty: Judged, runs: Runs, trainings: Trainings | None = None) -> Judged:
     """Return the effect of `empty` with its size, draws and reasons, from the runs of its cell."""
     number = empty.effect.number
     if trainings and len({trainings.of(key.method) for key in number.keys}) > 1:
-        return _compare(empty, runs, resampled, trainings)
+        return _compare(empty, runs, trainings)
     used: list[tuple[Key, _Entry]] = []
     computed: dict[int, np.ndarray] = {}
     for run in sorted(runs):
@@ -74,7 +72,7 @@ def measure(
             computed[run] = values
             used += zip(number.keys, entries, strict=True)
     if not computed:
-        return replace(empty, reasons=(remark("no run has all of its numbers"),))
+        return _without(empty)
 
     points = np.array([values[0] for values in computed.values()])
     replicates = min(map(len, computed.values())) - 1
@@ -83,8 +81,7 @@ def measure(
     if left := sorted(set(runs) - set(computed)):
         remarks.append(remark(f"incomplete, left out: run {', '.join(map(str, left))}"))
     if len(computed) == 1:
-        lack = f"one run: only {resampled} resampled" if replicates else "one run, no replicates"
-        remarks.append(remark(lack))
+        remarks.append(_one_run(replicates))
     elif not replicates:
         remarks.append(remark("no replicates: only runs resampled"))
     fixed = sorted({key.metric for key, entry in used if not len(entry.bootstrap)})
@@ -101,12 +98,20 @@ def measure(
     )
 
 
-def _compare(empty: Judged, runs: Runs, resampled: str, trainings: Trainings) -> Judged:
+def _without(empty: Judged) -> Judged:
+    return replace(empty, reasons=(remark("no run has all of its numbers"),))
+
+
+def _one_run(replicates: int) -> Reason:
+    return remark("one run: no training resampled" if replicates else "one run, no replicates")
+
+
+def _compare(empty: Judged, runs: Runs, trainings: Trainings) -> Judged:
     """Return an effect of means over runs, of methods that are different trainings."""
     keys = empty.effect.number.keys
     entries = {key: _by_run(runs, key) for key in keys}
     if not all(entries.values()):
-        return replace(empty, reasons=(remark("no run has all of its numbers"),))
+        return _without(empty)
     used = [entry for by_run in entries.values() for entry in by_run.values()]
     replicates = _replicates(used, ", ".join(empty.cell))
     _, replicate = _picks(1, replicates)
@@ -128,6 +133,8 @@ def _compare(empty: Judged, runs: Runs, resampled: str, trainings: Trainings) ->
     size = float(compute(*(np.array([mean]) for mean in means))[0])
     pairs = zip(means, deviations, strict=True)
     draws = compute(*(mean + deviation for mean, deviation in pairs))
+    if not np.isfinite([size, *draws]).all():
+        return _without(empty)
     # an ensemble has the spread of its members
     fewest = min(
         between_runs[key].freedom + 1 if between_runs and between_runs[key].group else len(by_run)
@@ -138,8 +145,7 @@ def _compare(empty: Judged, runs: Runs, resampled: str, trainings: Trainings) ->
     if fixed:
         remarks.append(remark(f"without replicates, held fixed: {', '.join(fixed)}"))
     if not between_runs:
-        lack = f"one run: only {resampled} resampled" if replicates else "one run, no replicates"
-        remarks.append(remark(lack))
+        remarks.append(_one_run(replicates))
     elif 2 * (fewest - 1) < most:
         remarks.append(remark("a method with few runs is given the spread of the others' runs"))
     reasons = chain.from_iterable(sorted({entry.reasons for entry in used}, key=in_words))

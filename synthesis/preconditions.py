@@ -178,7 +178,7 @@ def prevent(numbers: pd.DataFrame, claim: Claim, conditions: Conditions) -> pd.D
     texts = [_TESTS_NO_CLAIM.get(conditions.tier, ""), claim.departure]
     if "training" in claim.about:
         if conditions.tier != "pretrained":
-            texts.append("" if claim.any_schedule else conditions.short)
+            texts.append(conditions.short)
         elif not (claim.fine_tuned or claim.existential):
             texts.append(FINE_TUNED)
     if reasons := tuple(_untestable(text) for text in texts if text):

@@ -23,7 +23,7 @@ from synthesis.effects import (
     as_table,
     refuse_duplicates,
 )
-from synthesis.judging import evaluate, summarise
+from synthesis.judging import OPPOSITE, evaluate, summarise
 from synthesis.preconditions import Conditions, Schedule
 from synthesis.reasons import Kind, Reason, remark
 from synthesis.spread import WITHOUT_RUN, Trainings
@@ -66,7 +66,11 @@ class Second:
         if lacking and (needed or not alone):
             reasons.append(f"there are no numbers by the {self.name}")
         elif not lacking and other.verdict != judged.verdict:
-            reasons.append(f"by the {self.name} it is {other.verdict}")
+            # the interval alone, if it shows the opposite
+            ends = [other.size] * 2 if np.isnan(other.low) else [other.low, other.high]
+            verdict = other.effect.verdict(*ends)
+            opposed = verdict == OPPOSITE.get(judged.verdict)
+            reasons.append(f"by the {self.name} it is {verdict if opposed else other.verdict}")
         judged = judged.left_undecided(*(Reason(Kind.WEAKNESS, text) for text in reasons))
         if np.isnan(other.size) or np.isclose(judged.size, other.size):
             return judged
@@ -233,7 +237,6 @@ class Claims:
                 [claim],
                 numbers,
                 intervals=intervals,
-                resampled=self.resampled,
                 trainings=self.trainings,
             )
             known = [
@@ -246,9 +249,9 @@ class Claims:
                 for each in known
             ]
             if conditions.tier:
-                proof = claim.any_schedule if conditions.short else ""
-                texts = (claim.stands_for, fine_tuned, proof)
+                texts = (claim.stands_for, fine_tuned)
                 weaker = [_stands_in(each, *texts) for each in weaker]
+                weaker = [_one_sided(each, conditions.short) for each in weaker]
             if claim.names and "stand_in" in numbers:
                 weaker = [_name_stand_ins(each, numbers) for each in weaker]
             judged += weaker
@@ -281,6 +284,13 @@ def _stands_in(judged: Judged, *texts: str) -> Judged:
         return judged
     remarks = tuple(remark(text) for text in texts if text)
     return replace(judged, reasons=remarks + judged.reasons)
+
+
+def _one_sided(judged: Judged, short: str) -> Judged:
+    """Return a supported effect with the reason why its networks could not contradict it."""
+    if judged.verdict != Verdict.SUPPORTED or not short:
+        return judged
+    return replace(judged, reasons=(*judged.reasons, remark(f"only support was possible: {short}")))
 
 
 def _as_printed(judged: Judged, in_text: Mapping[tuple[str, str], tuple[float, str]]) -> Judged:

@@ -126,14 +126,15 @@ def groups_of(pack: FeaturePack, score: str) -> tuple[np.ndarray, np.ndarray, np
 def openset_calibration(pack: FeaturePack) -> Figure:
     """Compute the ECE at each temperature, with and without unknown images."""
     test = pack.test
-    near = join([part.logits for part in pack.near.values()])[: len(pack.test)]
+    near = join([part.logits for part in pack.near.values()])
     both = join([test.logits, near])
     correct = join([test.correct, np.zeros(len(near), bool)])
     fitted = fit_temperature(test.logits, test.labels)
     temperatures = np.linspace(fitted / 3, 3 * fitted, STEPS)
     alone = [calibration_error(confidences(test.logits, t), test.correct) for t in temperatures]
     mixed = [calibration_error(confidences(both, t), correct) for t in temperatures]
-    curves = {"known images": alone, "with as many near unknown images": mixed}
+    name = f"with {len(near) / len(both):.0%} near unknown images"
+    curves = {"known images": alone, name: mixed}
     return Figure("temperature", "ECE (%), lower is better", temperatures, curves)
 
 

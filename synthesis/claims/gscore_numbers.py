@@ -18,8 +18,7 @@ borrow the relative spread of the primary variant.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
@@ -122,7 +121,7 @@ def _quantities(table: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame, s
 
     method = f"msp/{PROPOSED}"
     correlations = single["fpr95"]
-    of_sets = correlations[correlations.index.isin(["msp"], level="detector")].droplevel("detector")
+    of_sets = _of_msp(correlations)
     if networks > 1:
         msp = of_sets.groupby(level=["data_set", "run"])
         least = msp.min()[msp.size() == networks].assign(backbone=ALL_NETWORKS)
@@ -132,16 +131,20 @@ def _quantities(table: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame, s
     variants = whole[(whole["method"] == method) & (whole["metric"] == "pearson_fpr95")]
     for name, kind, low, high in _KINDS:
         least, doubted = _least_of(variants, kind, low, high)
-        yield method, f"least_of_{name}", _borrowing([least], of_sets), doubted
+        yield method, f"least_of_{name}", _borrowing(least, of_sets), doubted
     skills = _squared_errors(whole[whole["method"] == method], table)
     least_skill = _least_of(skills, "size", 50, np.inf)[0]
     yield method, "least_skill_of_sizes", _with_spread(least_skill, factors), set()
     mixed = whole[(whole["variant"] == "mixed") & (whole["metric"] == "pearson_fpr95")]
     mixed = mixed.pivot(index=_PLACE, columns="method", values="value")
     order = ["msp/kmeans_l2", "msp/gmm_wasserstein", method]
-    for worse, better in itertools.pairwise(order if {*order} <= {*mixed} else ()):
-        pair = [-mixed[name].dropna().to_frame(0) for name in (better, worse)]
-        yield worse.removeprefix("msp/"), "mixed_gain", _borrowing(pair, of_sets), set()
+    if {*order} <= {*mixed}:
+        drawn = []
+        for name in order:
+            correlations = _correlations(primary, *sets, "fpr95", name.removeprefix("msp/"))
+            drawn.append(_borrowing(-mixed[name].dropna().to_frame(0), _of_msp(correlations)))
+        for name, worse, better in zip(order, drawn, drawn[1:], strict=False):
+            yield name.removeprefix("msp/"), "mixed_gain", (better - worse).dropna(), set()
     yield "msp", "accuracy_correlation", _accuracy(table), set()
 
 
@@ -240,9 +243,11 @@ def _sets(table: pd.DataFrame) -> tuple[dict[tuple, np.ndarray], np.ndarray]:
     return dict(zip(wide.columns, wide.to_numpy().T, strict=True)), draws
 
 
-def _correlations(primary, sets: dict, draws: np.ndarray, metric: str) -> pd.DataFrame:
+def _correlations(
+    primary, sets: dict, draws: np.ndarray, metric: str, evaluator: str = PROPOSED
+) -> pd.DataFrame:
     """Return correlations of a metric, positive if they are as expected, with replicates."""
-    methods = [f"{detector}/{PROPOSED}" for detector in DETECTORS]
+    methods = [f"{detector}/{evaluator}" for detector in DETECTORS]
     chosen = primary["metric"].eq(f"pearson_{metric}") & primary["method"].isin(methods)
     pearson = primary[chosen].set_index([*_PLACE, "detector"])
     sign = 1 if metric == "auroc" else -1
@@ -251,7 +256,7 @@ def _correlations(primary, sets: dict, draws: np.ndarray, metric: str) -> pd.Dat
     if not draws.size or pearson.empty:
         return values
     for network, detector in {(key[1], key[3]) for key in pearson.index}:
-        names = (network, f"{detector}/{PROPOSED}", "gscore"), (network, detector, metric)
+        names = (network, f"{detector}/{evaluator}", "gscore"), (network, detector, metric)
         pairs = np.stack([sets[name] for name in names], axis=1)
         there = ~np.isnan(pairs).any(axis=1)
         if there.any() and np.ptp(pairs[there], axis=0).all():
@@ -279,23 +284,23 @@ def _least_of(
     return least[reached.astype(bool)], {network for network, _ in _turning(single, "variant")}
 
 
-def _borrowing(correlations: Sequence[pd.DataFrame], of_sets: pd.DataFrame) -> pd.DataFrame:
-    """Return a correlation, or the first minus the second, with the spread over sets of others.
+def _of_msp(correlations: pd.DataFrame) -> pd.DataFrame:
+    """Return the correlations of MSP by place."""
+    return correlations[correlations.index.isin(["msp"], level="detector")].droplevel("detector")
+
+
+def _borrowing(correlations: pd.DataFrame, of_sets: pd.DataFrame) -> pd.DataFrame:
+    """Return correlations of other variants, with the spread over sets of the primary variant.
 
     `of_sets` are correlations of the same networks and runs with replicates over sets.
     """
-    (first, *others) = correlations
-    others = [other.reindex(first.index)[[0]] for other in others]
-    if of_sets.shape[1] == 1 or first.empty:
-        return sum((-other for other in others), first).dropna()
-    moved = np.arctanh(of_sets.reindex(first.index).clip(-_NEARLY_ONE, _NEARLY_ONE))
+    if of_sets.shape[1] == 1 or correlations.empty:
+        return correlations
+    moved = np.arctanh(of_sets.reindex(correlations.index).clip(-_NEARLY_ONE, _NEARLY_ONE))
     moved = moved.sub(moved.drop(columns=0).mean(axis=1), axis=0)
     moved[0] = 0.0
-
-    def drawn(values: pd.DataFrame) -> pd.DataFrame:
-        return np.tanh(moved.add(np.arctanh(values[0].clip(-_NEARLY_ONE, _NEARLY_ONE)), axis=0))
-
-    return sum((-drawn(other) for other in others), drawn(first)).dropna()
+    values = np.arctanh(correlations[0].clip(-_NEARLY_ONE, _NEARLY_ONE))
+    return np.tanh(moved.add(values, axis=0)).dropna()
 
 
 def _accuracy(table: pd.DataFrame) -> pd.DataFrame:

@@ -58,13 +58,15 @@ def committed(name: str, **where) -> pd.DataFrame:
 
 
 def in_words(value: Any) -> Any:
-    """Return the title of a name, and a small count as a word; other values as they are.
+    """Return the titles of names, and a small count as a word; other values as they are.
 
-    >>> in_words("fdbd"), in_words(7), in_words(27), in_words(7.0)
-    ('fDBD', 'seven', 27, 7.0)
+    >>> in_words("fdbd"), in_words(["gen", "fdbd"]), in_words(7), in_words(27), in_words(7.0)
+    ('fDBD', 'GEN and fDBD', 'seven', 27, 7.0)
     """
     if isinstance(value, str):
         return short_title(value)
+    if isinstance(value, list):
+        return " and ".join(map(short_title, value))
     small = isinstance(value, int) and value < len(_WORDS)
     return _WORDS[value] if small else value
 

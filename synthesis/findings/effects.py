@@ -114,8 +114,9 @@ def all_rounders(read: Read) -> Numbers:
         numbers[ordinal] = score
         numbers[f"worst_{ordinal}"] = Interval(*ranks[kinds[score]].loc[score])
     for kind, table in ranks.items():
+        best = table["rank"] == table["rank"].min()
         numbers |= {
-            f"best_{kind}": table["rank"].idxmin(),
+            f"best_{kind}": table.index[best].tolist(),  # of equal rank
             f"msp_{kind}": Interval(*table.loc["msp"]),
         }
     first = Interval(*ranks["far"].loc[worst.index[0]])

@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 
 from helpers.tables.figures.style import BLUE, GREEN, GREY, RED, method_styles
 from synthesis import front
-from synthesis.findings import committed, find, short_title
+from synthesis.findings import committed, find, in_words, short_title
 from synthesis.findings.effects import improvements
 from synthesis.rendering import render
 
@@ -102,7 +102,7 @@ def parts() -> dict[str, str]:
     numbers = front.stored()
     shown = {"findings": [find(name) for name in PICTURES], "describe": front.describe(numbers)}
     names = {"kinds": front.KINDS, "scores": front.SCORES, "percent": percent}
-    names |= {"ranked": find("all_rounders").numbers, "title": short_title}
+    names |= {"ranked": find("all_rounders").numbers, "in_words": in_words}
     return {
         "front": render("front.md", picture=front.PICTURE.name, **shown, **numbers),
         "accepted": render("accepted.md", keep=front.KEEP, **names, **numbers),

@@ -189,7 +189,7 @@ def _gscore(runs, spread, noise, sets):
         for run, metric in product(range(runs), CORRELATIONS):
             for method in map("/".join, product(DETECTORS, (UDE, *EVALUATORS))):
                 add(network, method, f"rmse_{metric}", "primary", run=run)
-                if method.endswith(UDE):
+                if method.partition("/")[2] in MIXED:
                     add(network, method, f"pearson_{metric}", "primary", run=run)
         for run, variant in product(range(runs), VARIANTS):
             for metric in ("pearson_fpr95", "rmse_fpr95"):
@@ -208,7 +208,9 @@ def _gscore(runs, spread, noise, sets):
             truths |= {"fpr80": 0.8 - 0.6 * score + 5 * near[1], "fpr60": 8 * near[1] - 0.6 * score}
             for variant, (metric, truth) in product(("meta", "test"), truths.items()):
                 add(network, detector, metric, variant, value=truth, test_set=name)
-            add(network, f"{detector}/{UDE}", "gscore", "meta", value=score, test_set=name)
+            for evaluator in MIXED:
+                method = f"{detector}/{evaluator}"
+                add(network, method, "gscore", "meta", value=score, test_set=name)
     return table_of(records, paper="gscore"), pd.Series(keys)
 
 

@@ -77,11 +77,20 @@ def test_the_last_correction_of_each_verdict_has_the_verdict_of_today(rows):
 
 def test_clearance_tells_on_which_side_of_the_margin_an_interval_lies(rows):
     """Beyond 1 it lies wholly on one side, below it holds the margin, or is near it."""
-    clear = rows[(rows["models"] != "") & ~rows["note"].map(str).str.contains("against|doubted")]
+    others = rows["note"].map(str).str.contains("against|doubted|by the")
+    clear = rows[(rows["models"] != "") & ~others]
     by_verdict = clear.groupby("verdict")["clearance"]
     assert by_verdict.min()[Verdict.SUPPORTED] > 1
     assert by_verdict.max().get(Verdict.CONTRADICTED, -2) < -1
     assert clear[clear["verdict"] == Verdict.UNDECIDED]["clearance"].abs().max() <= 1.5
+
+
+def test_of_open_effects_the_one_with_the_most_contrary_reading_is_shown(rows):
+    """By fresh thresholds, some scores are better than MSP on each network."""
+    (row,) = rows.query("claim == 'consistent' and tier == 'pretrained'").itertuples()
+    fresh = {reading.name: reading for reading in row.second}["fresh threshold"]
+    assert row.verdict == Verdict.UNDECIDED and fresh.low > row.margin
+    assert "by the fresh threshold it is contradicted" in str(row.note)
 
 
 def test_tables_are_read_where_they_lie(tmp_path, monkeypatch):

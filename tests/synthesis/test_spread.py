@@ -48,7 +48,8 @@ def test_one_run_borrows_the_spread_of_the_baseline(value, expected):
 
 def test_one_run_of_both_decides_nothing():
     row = judged(numbers([0.9], [0.4], 0.9 + np.zeros(3), 0.4 + np.zeros(3)))
-    assert not row.varied and "only images resampled" in str(row.note)
+    assert not row.varied and "no training resampled" in str(row.note)
+    assert judged(numbers([np.nan], FIVE)).verdict == Verdict.NO_DATA
 
 
 def test_more_runs_of_a_method_never_cost_certainty():
