@@ -204,8 +204,9 @@ def _labels_until(share: float, risk: float, wrong: int, labels: int) -> int | N
 def certified_threshold(looks, risk: float, thresholds, error: float = ERROR) -> float | None:
     """Return the smallest threshold that labels of new images show to keep a risk, or None.
 
-    The thresholds are tested from the largest to the smallest, until one is not shown: the
-    probability of an error is for all thresholds together, at any time.
+    The thresholds are tested from the largest to the smallest, until one is not shown after the
+    last look, or is broken: the probability of an error is for all thresholds together, at any
+    time.
 
     Parameters
     ----------
@@ -222,14 +223,14 @@ def certified_threshold(looks, risk: float, thresholds, error: float = ERROR) ->
     >>> certified_threshold([(scores, scores < 0.3)], 0.05, [0.2, 0.3, 0.4, 0.5])
     0.3
     """
+    least = np.log(1 / error)
     certified = None
     for threshold in sorted(thresholds, reverse=True):
         accepted = [bad[each >= threshold] for each, bad in looks]
         errors = [kept.sum() for kept in accepted]
         counts = [len(kept) for kept in accepted]
-        starts = np.arange(len(counts)) == 0
-        support = evidence(errors, counts, *_risks(risk, _BETTER), starts)
-        if not (support >= np.log(1 / error)).any():
+        against, support = guarantee_evidence(errors, counts, risk)
+        if (against >= least).any() or support[-1] < least:
             break
         certified = float(threshold)
     return certified

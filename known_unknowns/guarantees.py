@@ -17,6 +17,7 @@ from helpers.metrics.ranking import last_of_ties, rounded_up
 RATIO = 1.25
 RISKS = 12
 LARGEST = 0.5
+_ROUNDING = 1e-9  # of sums of weights
 
 
 class RiskThreshold(NamedTuple):
@@ -107,6 +108,18 @@ def independent_draws(images: int, groups=None) -> int:
     (4, 2)
     """
     return images if groups is None else len(np.unique(groups))
+
+
+def _weights(images: int, groups=None) -> np.ndarray:
+    """Return the weight of each image: 1, or the same for all groups together.
+
+    >>> _weights(3, ["a", "a", "b"]).tolist()
+    [0.5, 0.5, 1.0]
+    """
+    if groups is None:
+        return np.ones(images)
+    _, which, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+    return 1 / sizes[which]
 
 
 def groups_of_one_size(sizes: np.ndarray) -> float:
@@ -275,7 +288,7 @@ def average_threshold(scores, correct, *, risk: float, groups=None) -> float | N
 
     Conformal selection (Jin and Candès 2023), with the calibration images in the role of new
     images.  The risk is an average over draws of calibration images, and no guarantee for one draw.
-    The page on methods has its mean in simulations.
+    The page on methods has its mean in simulations.  Each of the `groups` counts as one image.
 
     Examples
     --------
@@ -287,10 +300,10 @@ def average_threshold(scores, correct, *, risk: float, groups=None) -> float | N
     open_share("risk", risk)
     order = _order(scores, correct)
     ranked = scores[order]
-    size = len(scores) / independent_draws(len(scores), groups)
-    ends = last_of_ties(ranked)
-    errors = np.cumsum(~correct[order])
-    kept = np.flatnonzero(ends & (size + errors <= risk * np.arange(1, len(ranked) + 1)))
+    weights = _weights(len(scores), groups)[order]
+    errors = np.cumsum(weights * ~correct[order])
+    few = 1 + errors <= risk * np.cumsum(weights) + _ROUNDING
+    kept = np.flatnonzero(last_of_ties(ranked) & few)
     return ranked[kept[-1]] if len(kept) else None
 
 
@@ -302,7 +315,8 @@ def coverage_threshold(scores, *, coverage: float, groups=None) -> float:
     over draws of the calibration images, unlike the guarantee of
     `helpers.metrics.rejection_threshold`.
 
-    With groups, the rank is for as many images as there are groups, times the mean size.
+    With groups, each group counts as one image, and a new image is of a new group (Lee et al.
+    2023, Distribution-free inference with hierarchical data).
 
     Examples
     --------
@@ -310,9 +324,12 @@ def coverage_threshold(scores, *, coverage: float, groups=None) -> float:
     4.0
     """
     scores = float_array("scores", scores)
-    draws = independent_draws(len(scores), groups)
-    rank = _rank_rejected(draws, coverage) * len(scores) // draws
-    return float(np.partition(scores, rank - 1)[rank - 1])
+    rank = _rank_rejected(independent_draws(len(scores), groups), coverage)
+    order = np.argsort(scores, kind="stable")
+    weights = _weights(len(scores), groups)[order]
+    below = np.cumsum(weights) - weights
+    last = np.flatnonzero(below <= rank - 1 + _ROUNDING)[-1]
+    return float(scores[order[last]])
 
 
 def conditional_coverage(images: int, *, coverage: float, confidence: float = 0.95) -> float:

@@ -133,7 +133,7 @@ def openset_calibration(pack: FeaturePack) -> Figure:
     temperatures = np.linspace(fitted / 3, 3 * fitted, STEPS)
     alone = [calibration_error(confidences(test.logits, t), test.correct) for t in temperatures]
     mixed = [calibration_error(confidences(both, t), correct) for t in temperatures]
-    name = f"with {len(near) / len(both):.0%} near unknown images"
+    name = f"with {100 * len(near) / len(both):.0f} % near unknown images"
     curves = {"known images": alone, name: mixed}
     return Figure("temperature", "ECE (%), lower is better", temperatures, curves)
 

@@ -152,7 +152,7 @@ def audit(
     confidence : float
         Confidence of the guarantee of `risk`, in (0, 1).
     unknown_share : float
-        Largest share of unknown images, like the images of the hardest OOD set, for which the
+        Largest share of unknown images, like the images of the OOD sets, for which the
         guarantee of a risk holds, in [0, 1); with 0 it covers only ID images.
     replicates : int
         Number of bootstrap replicates.
@@ -287,10 +287,10 @@ def _watched(audited: stages.Estimates) -> dict[str, np.ndarray]:
 def _thresholds_by_answer(audited: stages.Estimates) -> np.ndarray | None:
     """Return the guaranteed threshold of each answer, infinite without one; None without any.
 
-    They hold for images like the validation images alone: also None for a rejector whose guarantee
-    includes unknown or new images.
+    They guarantee a risk for images like the validation images alone: also None for another target,
+    and for a rejector whose guarantee includes unknown or new images.
     """
     values = np.array([row.value for row in audited.answers])
-    if audited.for_other_images or np.isnan(values).all():
+    if audited.only_common or np.isnan(values).all():
         return None
     return np.where(np.isnan(values), np.inf, values)

@@ -231,7 +231,7 @@ _NEARLY = 0.1
 _INSTEAD = {
     "probabilities": "no value is negative and every row sums to 1, so these are probabilities; "
     "pass logits (before the softmax), or name the array {probable}, of which the audit takes "
-    'logarithms (for a file also treat_as="probabilities")',
+    'logarithms (or give read_outputs(file, treat_as="probabilities"))',
     "percentages": "no value is negative and every row sums to 100, so these are percentages; pass "
     "logits (before the softmax), or {probable}={name} / {name}.sum(axis=1, keepdims=True)",
     "rounded probabilities": "no value is negative and the rows sum to 1 but for rounding, so "
@@ -270,7 +270,7 @@ def logits(name: str, values: np.ndarray, treat_as: str) -> np.ndarray:
             )
         expected = "probabilities expected"
         if name.endswith("logits"):
-            expected += ", as treat_as says"
+            expected += ", as treat_as states"
             remedy = 'treat_as="logits"?' if least < 0 else remedy
         elif least < 0:
             remedy = f"{name.replace('probabilities', 'logits')}={name}, if these are logits"
@@ -321,12 +321,16 @@ def labels(
     return label_array(name, labels, classes=classes, length=length)
 
 
-def some_labels(arrays: Mapping[str, np.ndarray], logits: np.ndarray, given: str) -> np.ndarray:
-    """Return `production_labels`: −1 is for an image of no class, and −2 for one without a label.
+def some_labels(
+    arrays: Mapping[str, np.ndarray],
+    logits: np.ndarray,
+    given: str,
+    name: str = "production_labels",
+) -> np.ndarray:
+    """Return labels of some images: −1 is for an image of no class, and −2 for one without a label.
 
     Texts are names of classes, "-1" or "", and in numbers of pandas, NaN is for no label.
     """
-    name = "production_labels"
     values = arrays[name]
     if values.ndim == 1 and values.dtype.kind == "f":
         filled = np.where(np.isnan(values), NOT_LABELLED, values)
@@ -355,15 +359,24 @@ def some_labels(arrays: Mapping[str, np.ndarray], logits: np.ndarray, given: str
     return result
 
 
+def numbered(names: Iterable[str]) -> bool:
+    """Return whether names are numbers, but not those of the classes.
+
+    >>> numbered(["1", "2"]), numbered(["0", "1"]), numbered(["ant", "bee"])
+    (True, False, False)
+    """
+    return any(_WHOLE.fullmatch(name) and name != str(at) for at, name in enumerate(names))
+
+
 def _numbers_of(name: str, labels: np.ndarray, names: np.ndarray | None) -> np.ndarray:
     """Return the class numbers of labels that are texts: names of classes, or whole numbers.
 
     A float such as 3.0 is a whole number: an empty cell of another set makes floats of integers.
-    A number is the name of a class if all numbers are names.
+    If names are other numbers than those of the classes, each text is a name.
 
     >>> _numbers_of("labels", np.array(["1.0", "3"]), np.array(["1", "2", "3"])).tolist()
     [0, 2]
-    >>> _numbers_of("labels", np.array(["1.0", "0"]), np.array(["1", "2", "3"])).tolist()
+    >>> _numbers_of("labels", np.array(["1.0", "0"]), np.array(["ant", "bee", "cow"])).tolist()
     [1, 0]
     """
     numbers = {} if names is None else {name: i for i, name in enumerate(names.tolist())}
@@ -372,7 +385,7 @@ def _numbers_of(name: str, labels: np.ndarray, names: np.ndarray | None) -> np.n
     if not {*labels.tolist()} <= {*numbers} and all(map(_WHOLE.fullmatch, labels.tolist())):
         whole = labels.astype(float).astype(np.int64)
         labels = whole.astype(str)
-        if not {*labels.tolist()} <= {*numbers}:
+        if not ({*labels.tolist()} <= {*numbers} or numbered(numbers)):
             return whole
     texts = {*labels.tolist()}
     if names is None:

@@ -36,6 +36,16 @@ from known_unknowns.auditing.commands.rejectors import (
     run_watch,
 )
 
+#: Arguments of functions in messages, and the options of the command.
+ARGUMENTS = {
+    'read_outputs(file, treat_as="probabilities")': "--treat-as probabilities",
+    "treat_as=": "--treat-as ",
+    "as treat_as": "as --treat-as",
+    "unknown_share: ": "--share: ",
+    "by_answer: ": "--by-answer: ",
+    "pass download=True": "add --download",
+    "or pass class_names": "or pass --classes",
+}
 #: Characters that can change a terminal's text, and the text that we print instead.
 _VISIBLE = {code: f"\\x{code:02x}" for code in (*range(9), *range(11, 32), *range(127, 160))}
 # marks that reverse text, and halves of characters, which cannot be printed
@@ -116,9 +126,9 @@ def _run(command_line: list[str] | None) -> int:
         sys.stdout.flush()
         return status
     except (Exception, SystemExit) as error:  # for a scheduler, an error is no alarm
-        line = " ".join(str(error).split()).replace("treat_as=", "--treat-as ")
-        line = line.replace("pass download=True", "add --download")
-        line = line.replace("or pass class_names", "or pass --classes")
+        line = " ".join(str(error).split())
+        for argument, option in ARGUMENTS.items():
+            line = line.replace(argument, option)
         if not isinstance(error, OSError | SyntaxError | ValueError):
             line = f"{type(error).__name__}: {line}".rstrip(": ")
         print(f"{name}: {line}", file=sys.stderr)

@@ -240,7 +240,8 @@ def judge(audit: Estimates, requirements: Sequence[str]) -> list[dict]:
     """Return the verdicts on requirements.
 
     Without a rejector, no requirement for risk or coverage holds, and none holds if a doubt makes
-    the numbers invalid.  A guaranteed risk is the upper end of its interval.  With several sets,
+    the numbers invalid.  A guaranteed risk is the upper end of its interval, and
+    without one it is 1.  With several sets,
     the verdict depends on the set whose interval has the worst end.  A number that does not exist
     is NaN.
     """
@@ -273,8 +274,8 @@ def _numbers(audit: Estimates, required: Requirement) -> list[tuple[float, float
         if threshold is None:
             return [NOTHING]
         value, low, high = getattr(threshold, name)
-        if name == threshold.target == "risk":
-            high = min(high, threshold.target_value)  # which is guaranteed
+        if name == "risk":  # only a guaranteed one has an upper end
+            high = min(high, threshold.target_value) if threshold.target == "risk" else 1.0
         return [(value, low, high)]
     if name == "coverage_at_risk":
         risk = audit.settings.risk if required.risk is None else required.risk

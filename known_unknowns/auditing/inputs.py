@@ -19,7 +19,7 @@ from helpers.checks import known_name
 from helpers.files import sha256_file
 from helpers.outputs import Head, Outputs
 from known_unknowns.auditing import checked
-from known_unknowns.auditing.reading import read_arrays
+from known_unknowns.auditing.reading import TABLES, read_arrays
 from known_unknowns.auditing.units import IMAGE, check_unit
 from known_unknowns.guarantees import groups_of_one_size
 
@@ -178,7 +178,7 @@ def read_outputs(
         classes, D features:
 
         * ``logits`` [N, K], ``labels`` [N], ``features`` [N, D] (input of the head).  Labels are
-          numbers from 0 to K − 1, or names of classes if the file has ``class_names``.
+          numbers from 0 to K − 1, or as texts, names of classes if the file has ``class_names``.
         * ``probabilities`` instead of ``logits``, in all groups; [N] are of class 1 of two.
           Columns of a table are ``prob_0`` ….  ``logit_CLASS`` … and ``prob_CLASS`` … also give
           the names of the classes.
@@ -211,7 +211,7 @@ def read_outputs(
         ...
     ValueError: logits (20, 2): no value is negative and every row sums to 1, so these are \
 probabilities; pass logits (before the softmax), or name the array probabilities, of which the \
-audit takes logarithms (for a file also treat_as="probabilities")
+audit takes logarithms (or give read_outputs(file, treat_as="probabilities"))
     """
     known_name("way to treat_as", treat_as, checked.TREATED)
     if isinstance(path, Mapping):
@@ -296,9 +296,9 @@ def _group(
 
 
 class New(NamedTuple):
-    """New outputs for a rejector: logits or probabilities, features, names, and labels, if read.
+    """New outputs for a rejector: logits or probabilities, features, names, and labels, if any.
 
-    A label is −1 for an image of no class, and −2 without a label.
+    A label is −1 for an image of no class, and −2 without a label; or labels are as in the file.
     """
 
     logits: np.ndarray
@@ -317,7 +317,7 @@ class New(NamedTuple):
 def read_new(
     path: str | os.PathLike, class_names: Sequence[str] = (), *, labelled: bool = False
 ) -> New:
-    """Read new outputs, each row of the file, in order; its labels only if `labelled`.
+    """Read new outputs, each row of the file, in order; check its labels only if `labelled`.
 
     `class_names` are of the rejector; columns with these names may have another order.
 
@@ -343,21 +343,23 @@ def read_new(
         checked.logits(given, logits, given)
     names = checked.column(arrays, "class_names", logits.shape[1])
     expected = list(class_names)
-    labels = None
+    labels = some
     if labelled and some is not None:
-        named = np.array(expected) if names is None else names
-        if some.dtype.kind in "iu" and all(map(str.isdecimal, named.tolist())):
-            some = some.astype(str)  # names of classes, if all are names
+        if names is None and Path(path).suffix.lower() in TABLES and checked.numbered(expected):
+            raise ValueError(
+                f"labels: in a table, a number can be a class name ({', '.join(expected[:3])} …) "
+                "or a class number (0, 1, 2 …); write an .npz file, with names as texts and class "
+                "numbers as whole numbers"
+            )
+        truth = {"labels": some, "class_names": np.array(expected) if names is None else names}
         try:
-            truth = {"production_labels": some, "class_names": named}
-            labels = checked.some_labels(truth, logits, given)
+            labels = checked.some_labels(truth, logits, given, "labels")
         except ValueError as error:
-            message = str(error).replace("production_labels", "labels")
-            raise ValueError(f"{message}; write -1 for an image of no class") from error
+            raise ValueError(f"{error}; write -1 for an image of no class") from error
     if names is not None and sorted(names) == sorted(expected):
         order = np.array([names.tolist().index(name) for name in expected])
         logits = logits[:, order]
-        if labels is not None:
+        if labelled and labels is not None:
             labels = np.where(labels < 0, labels, order.argsort()[labels])
     elif names is not None and expected != list(map(str, range(len(expected)))):
         raise ValueError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -167,12 +168,26 @@ def filled(path: Path) -> int:
     return sum(bool(row.get("label")) for row in read_labels(path))
 
 
+def check_kept(path: Path, inputs: Inputs) -> None:
+    """Refuse to replace a table with labels that the inputs do not have."""
+    if not filled(path):
+        return
+    with suppress(ValueError):  # labels of other images
+        labels = labels_of(with_labels(inputs, path))
+        if np.array_equal(labels, np.where(labels == NOT_LABELLED, labels, labels_of(inputs))):
+            return
+    raise ValueError(
+        f"{path} has labels, which would be lost; audit with them (--labels {path}, in Python "
+        "production_labels), or move the table"
+    )
+
+
 def with_labels(inputs: Inputs, path: Path) -> Inputs:
     """Return inputs with the labels of a table of `write_table` that somebody has filled in."""
+    rows = read_labels(path)
     production = inputs.production
     if production is None:
         raise ValueError(f"--labels: {path} has labels of unlabelled images, and there are none")
-    rows = read_labels(path)
     missing = [name for name in ("image", "outputs", "label") if name not in (rows or [{}])[0]]
     if missing:
         raise ValueError(

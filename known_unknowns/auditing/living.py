@@ -23,7 +23,7 @@ from known_unknowns.auditing.inputs import New
 from known_unknowns.auditing.reading import read_labels, separator_of
 from known_unknowns.auditing.rejector import Rejector
 from known_unknowns.auditing.units import of_unit
-from known_unknowns.auditing.watching import changed, read_state
+from known_unknowns.auditing.watching import changed
 
 #: Mark of the images that were drawn.
 DRAWN = "yes"
@@ -67,8 +67,9 @@ def check_answers(rejector: str | os.PathLike, file: Path, state: Path) -> dict:
     -------
     dict
         ``wrong``, ``labels``: numbers of wrong and of all checked accepted answers of this table.
-        ``tables``: the number of tables.  ``verdict``, ``risk``: the evidence of all tables about
-        the guaranteed risk.  ``movable``: whether some threshold is certified, see `moved`.
+        ``counted``: whether its draw was there before.  ``tables``: the number of tables.
+        ``verdict``, ``risk``: the evidence of all tables about the guaranteed risk.  ``moved``: a
+        rejector with a certified threshold, or None.
 
     Raises
     ------
@@ -107,38 +108,55 @@ def store_draw(
     """Store the scores and errors of a draw, and return the evidence of all draws."""
     risk = guaranteed_risk(rule)
     with changed(state, sha256_file(rejector)) as stored:
+        counted = name in stored.checked
         stored.checked[name] = scores.tolist(), wrong.tolist()
         tables = stored.checked.values()
-        looks = [_accepted(rule, *table) for table in tables]
-    errors, labels = np.transpose(looks)
+        counts = np.transpose([_accepted(rule, *table) for table in tables])
     mine = _accepted(rule, scores, wrong)
     measured = rule.provenance.get("risk_measured")
-    verdict = few_labels.check_guarantee(errors, labels, risk, expected=measured)
+    verdict = few_labels.check_guarantee(counts[0], counts[1], risk, expected=measured)
     return {
         "wrong": mine[0],
         "labels": mine[1],
-        "tables": len(looks),
+        "counted": counted,
+        "tables": len(tables),
         "verdict": verdict,
-        "movable": _certified(rule, tables) is not None,
+        "moved": _moved(rule, tables, counts),
         "risk": risk,
         "unit": rule.unit,
         "error": few_labels.ERROR,
     }
 
 
-def moved(rejector: str | os.PathLike, state: Path) -> Rejector:
-    """Return a rejector with the smallest threshold that the stored answers certify.
+def _moved(rule: Rejector, tables: Collection, counts: np.ndarray) -> Rejector | None:
+    """Return a rejector with the smallest threshold that tables certify; None without one.
 
-    It may accept from half as many validation images as now up to all of them.
+    It may accept from half as many validation images as now up to all of them.  If the guarantee is
+    broken, it accepts fewer than now, since a smaller threshold accepts the same errors; and the
+    tables before the one that shows it do not count, since they may be of other images.
+
+    Parameters
+    ----------
+    tables : collection of (scores, wrong)
+        Scores of checked answers, and whether each is wrong.
+    counts : ndarray of int, shape [2, T]
+        Numbers of wrong and of all accepted answers of each table.
     """
-    rule = Rejector.load(rejector)
-    risk = guaranteed_risk(rule)
     known = rule.known_scores()
-    tables = read_state(state, sha256_file(rejector)).checked.values()
-    value = _certified(rule, tables)
+    risk = guaranteed_risk(rule)
+    looks = [(np.array(scores), np.array(wrong, bool)) for scores, wrong in tables]
+    half = (known >= rule.threshold).mean() / 2
+    thresholds = np.quantile(known, 1 - np.linspace(half, 1, THRESHOLDS), method="nearest")
+    thresholds = np.append(thresholds, rule.threshold)
+    against, _ = few_labels.guarantee_evidence(counts[0], counts[1], risk)
+    broken = against >= np.log(1 / few_labels.ERROR)
+    if broken.any():
+        looks = looks[broken.argmax() :]
+        thresholds = thresholds[thresholds > rule.threshold]
+    value = few_labels.certified_threshold(looks, risk, {*thresholds})
     if value is None:
-        raise ValueError("the checked answers certify no threshold")
-    labels = sum(len(wrong) for _, wrong in tables)
+        return None
+    labels = sum(len(wrong) for _, wrong in looks)
     guarantee = (
         f"At most {100 * risk:g} % of accepted images are misclassified or of no known class, for "
         f"images like the {labels} checked ones. This is false for at most "
@@ -153,16 +171,6 @@ def moved(rejector: str | os.PathLike, state: Path) -> Rejector:
     for outdated in ("risk_measured", "promise"):  # files of earlier versions have the latter
         provenance.pop(outdated, None)
     return replace(rule, threshold=value, by_answer=None, provenance=provenance)
-
-
-def _certified(rule: Rejector, tables: Collection) -> float | None:
-    """Return the smallest threshold that tables of scores and errors certify."""
-    known = rule.known_scores()
-    looks = [(np.array(scores), np.array(wrong, bool)) for scores, wrong in tables]
-    half = (known >= rule.threshold).mean() / 2
-    thresholds = np.quantile(known, 1 - np.linspace(half, 1, THRESHOLDS), method="nearest")
-    risk = guaranteed_risk(rule)
-    return few_labels.certified_threshold(looks, risk, {*thresholds, rule.threshold})
 
 
 def guaranteed_risk(rule: Rejector) -> float:

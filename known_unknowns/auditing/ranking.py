@@ -21,10 +21,12 @@ from helpers.metrics.ranking import last_of_ties
 from helpers.outputs import Outputs
 from helpers.scores import Score
 from known_unknowns.auditing.inputs import LEAST, Inputs
+from known_unknowns.guarantees import clopper_pearson, independent_draws
 
 #: With many images, there are fewer replicates, to bound the memory; but not fewer than this.
 FEWEST_REPLICATES = 50
 _WEIGHTS = 2**26  # numbers of draws, two bytes each
+_FEW_ERRORS = 10  # with fewer, the AURC of resampled images varies too little
 _NORMAL = 1.96  # standard deviations of a 95 % interval
 _CELLS = 2**18  # number of counts in memory at a time: about the size of a CPU's cache
 
@@ -236,6 +238,7 @@ class Groups:
     ):
         counts = {name: len(half.places) for name, half in halves.items()}
         self.correct = halves[ID].outputs.correct[halves[ID].places]
+        self.draws = independent_draws(len(self.correct), groups)
         self.target = target
         self.ood = [name for name in halves if name != ID]
         shares = _even(max(int((~self.correct).sum()), LEAST), [counts[name] for name in self.ood])
@@ -263,6 +266,10 @@ class Groups:
         areas = weighted_aurc(known, correct, weights[ID])
         rows = [_row(self.target.metric, ID, float(value[0]), target_value)]
         rows.append(_row("aurc", ID, aurc(known, correct), areas))
+        if (errors := int((~correct).sum())) < _FEW_ERRORS:
+            # no score of use is worse than chance, whose AURC is the share of errors
+            most = clopper_pearson(errors, self.draws)[1]
+            rows[-1]["high"] = max(rows[-1]["high"], most)
         if unknown:
             few = [unknown[name][rank] for name, rank in self.few.items()]
             few_weights = [weights[name][:, rank] for name, rank in self.few.items()]
@@ -275,6 +282,10 @@ class Groups:
             aurocs, accepted = weighted_detection(known, part, weights[ID], weights[name])
             rows.append(_row("auroc", name, auroc(known, part), aurocs))
             rows.append(_row("fpr95", name, fpr_at_tpr(known, part), accepted))
+            # a bootstrap never draws the rare images that are absent here
+            unseen = [clopper_pearson(0, images)[1] for images in (self.draws, len(part))]
+            rows[-2]["low"] = min(rows[-2]["low"], (1 - unseen[0]) * (1 - unseen[1]))
+            rows[-1]["high"] = max(rows[-1]["high"], unseen[1])
         return rows, [target_value, areas]
 
 

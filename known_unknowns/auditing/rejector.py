@@ -244,8 +244,9 @@ class Rejector:
         if self.by_answer is None:
             raise ValueError(
                 "by_answer: this rejector has no threshold for single answers: none has enough "
-                "validation images, or the guarantee is also for unknown or new images. Leave out "
-                "by_answer, or audit again with more images, a larger risk, or no share"
+                "validation images, or the guarantee is for no risk, or also for unknown or new "
+                "images. Leave it out, or audit again with a risk, more images, a larger risk, or "
+                "no share"
             )
         return self.by_answer[logits.argmax(axis=1)]
 

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, is_dataclass
 from datetime import date
 from pathlib import Path
@@ -17,6 +18,7 @@ import pandas as pd
 from helpers import __version__
 from helpers.files import atomic_path
 from known_unknowns.auditing import findings, labelling
+from known_unknowns.auditing.rejector import Rejector
 from known_unknowns.auditing.sentences import write_page
 from known_unknowns.auditing.units import of_unit
 
@@ -184,6 +186,12 @@ def save(audit: Audit, folder: str | os.PathLike) -> list[Path]:
 
     The rejector of an earlier audit in the folder is removed before the new ``audit.json`` appears.
     After a kill at any time, ``audit.json`` describes the rejector if there is one.
+
+    Raises
+    ------
+    ValueError
+        The folder has labels that the audit does not have, or counts of `watch` for another
+        rejector.
     """
     if "matplotlib.pyplot" not in sys.modules:
         import matplotlib as mpl
@@ -192,6 +200,10 @@ def save(audit: Audit, folder: str | os.PathLike) -> list[Path]:
     from known_unknowns.auditing import figures
 
     page, json_file, rejector_file, table = [Path(folder) / name for name in WRITTEN]
+    labelling.check_kept(table, audit.inputs)
+    same = holds(rejector_file, audit.rejector)
+    if not same and rejector_file.with_suffix(".watch.json").exists():
+        raise ValueError(f"{folder} has counts of watch for another rejector; name another folder")
     numbers = as_dict(audit)
     with atomic_path(json_file) as temporary:
         write_json(temporary, numbers)
@@ -204,16 +216,25 @@ def save(audit: Audit, folder: str | os.PathLike) -> list[Path]:
             few=ERRORS,
             shown=BARS,
         )
-        rejector_file.unlink(missing_ok=True)
+        if not same:
+            rejector_file.unlink(missing_ok=True)
         table.unlink(missing_ok=True)
     written = [page, json_file]
     if audit.rejector is not None:
-        audit.rejector.save(rejector_file)
+        if not same:  # the checksum of another file would differ, and counts of watch name it
+            audit.rejector.save(rejector_file)
         written.append(rejector_file)
     if audit.inputs.production is not None:
         labelling.write_table(table, audit.inputs, audit.settings.seed)
         written.append(table)
     return written
+
+
+def holds(path: Path, rejector: Rejector | None) -> bool:
+    """Return whether a file has this rejector."""
+    with suppress(OSError, ValueError):
+        return Rejector.load(path) == rejector
+    return False
 
 
 def write_json(path: Path, numbers: Mapping) -> None:

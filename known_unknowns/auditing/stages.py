@@ -67,11 +67,12 @@ class Settings:
             open_share(name, getattr(self, name))
         for cost in self.costs or ():
             positive_number("costs", cost)
-        if self.unknown_share and not self.for_risk:
-            raise ValueError(
-                "share: only the guarantee of a risk can include unknown images; leave out the "
-                "share, or the coverage, the reviews and the costs"
-            )
+        for name in ("unknown_share", "fallback"):
+            if getattr(self, name) and not self.for_risk:
+                raise ValueError(
+                    f"{name}: only for the guarantee of a risk; leave it out, or the coverage, the "
+                    "reviews and the costs"
+                )
         whole_number("replicates", self.replicates)
         whole_number("seed", self.seed, least=0)
 
@@ -105,7 +106,6 @@ class Choice:
     score: Score
     chosen: np.ndarray  # scores of the choosing half
     detector: Score | None  # another score for images unlike the validation images
-    hardest: list[str]  # the set that the score detects worst, if there are sets
 
     @property
     def valid(self) -> bool:
@@ -154,11 +154,6 @@ class Measurement(Choice):
         """Scores of each set of unknown images."""
         return {name: self.samples[name] for name in self.inputs.ood}
 
-    @property
-    def hard(self) -> dict[str, np.ndarray]:
-        """Scores of the set that the chosen score detects worst on the choosing halves."""
-        return {name: self.samples[name] for name in self.hardest}
-
 
 @dataclass(frozen=True, kw_only=True)
 class Guarantee(Measurement):
@@ -175,10 +170,13 @@ class Guarantee(Measurement):
     images_needed_by_stratum: int
 
     @property
-    def for_other_images(self) -> bool:
-        """Whether the deployed guarantee includes unknown images, or is for new images."""
-        deployed = self.threshold
-        return deployed is not None and (self.deployed == "production" or deployed.unknown > 0)
+    def only_common(self) -> bool:
+        """Whether no threshold is for a single answer.
+
+        The target is no risk, or the deployed guarantee includes unknown images or is for new ones.
+        """
+        other = self.deployed == "production" or not self.settings.for_risk
+        return other or (self.threshold is not None and self.threshold.unknown > 0)
 
     @property
     def takes_share(self) -> bool:
@@ -237,7 +235,6 @@ def choose(inputs: Inputs, settings: Settings, tell: Callable[[str], object]) ->
     tell(f"measures the chosen one, {score.info.title}")
     chosen = samples[best[0]]
     known = chosen[ID]
-    areas = {name: metrics.auroc(known, chosen[name]) for name in inputs.ood}
     return Choice(
         inputs=inputs,
         settings=settings,
@@ -254,7 +251,6 @@ def choose(inputs: Inputs, settings: Settings, tell: Callable[[str], object]) ->
         score=score,
         chosen=known,
         detector=usable.get(_detector(usable, samples, best[0], list(inputs.ood))),
-        hardest=sorted(areas, key=areas.__getitem__)[:1],
     )
 
 
@@ -452,9 +448,7 @@ def guarantee(measured: Measurement) -> Guarantee:
     inputs = measured.inputs
     settings = measured.settings
     sample = measured.sample
-    mixture = rules.draw_mixture(
-        replace(sample, ood=measured.hard), settings.unknown_share, seed=settings.seed
-    )
+    mixture = _behind(measured)
     thresholds, deployed = _thresholds(measured, mixture)
     if not measured.valid:
         deployed = ""
@@ -493,6 +487,33 @@ def guarantee(measured: Measurement) -> Guarantee:
         strata=of_strata,
         images_needed_by_stratum=needed_by_stratum,
     )
+
+
+def _behind(measured: Measurement) -> Sample:
+    """Return the images behind the guarantee of a risk: of the set with the highest threshold.
+
+    The threshold then holds for images of each set.  If the risk is too small for several sets,
+    it is the set whose smallest risk is the largest.
+    """
+    settings = measured.settings
+    sample = measured.sample
+    mixtures = [
+        rules.draw_mixture(
+            replace(sample, ood={name: unknown}), settings.unknown_share, seed=settings.seed
+        )
+        for name, unknown in measured.unknown.items()
+    ]
+
+    target = settings.risk, settings.confidence
+
+    def strictness(mixture: Sample) -> tuple[float, float]:
+        rule = rules.guarantee_risk(sample, mixture, *target)
+        if not rule.problem:
+            return rule.value, 0.0
+        smallest = rules.fall_back(sample, mixture, *target).get("smallest")
+        return np.inf, smallest.target_value if smallest else np.inf
+
+    return max(mixtures, key=strictness, default=sample)
 
 
 def _thresholds(measured: Measurement, mixture: Sample) -> tuple[dict[str, Threshold], str]:

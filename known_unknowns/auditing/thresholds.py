@@ -144,12 +144,12 @@ def _effects(value: float, sample: Sample, behind: Sample) -> dict:
 
 def check_share(unknown: float, ood: Collection[str]) -> None:
     """Refuse a share of unknown images outside [0, 1), or above 0 without an OOD set."""
-    if not 0 <= number("share", unknown) < 1:
-        raise ValueError(f"share: at least 0 and below 1 expected, got {unknown}")
+    if not 0 <= number("unknown_share", unknown) < 1:
+        raise ValueError(f"unknown_share: at least 0 and below 1 expected, got {unknown}")
     if unknown and not ood:
         raise ValueError(
-            "share: images of unknown classes expected, to see how many are accepted; bring "
-            "ood_NAME_logits, or leave the share out"
+            "unknown_share: images of unknown classes expected, to see how many are accepted; "
+            "bring ood_NAME_logits, or leave it out"
         )
 
 
@@ -181,8 +181,8 @@ def draw_mixture(sample: Sample, unknown: float, *, seed: int = 0) -> Sample:
     draws = int(roots.min() ** 2)
     if not draws:
         raise ValueError(
-            f"share: more images expected for a share of {unknown:g}, got {sizes.min()} in the "
-            "measuring half of the smallest set; bring more, or leave the share out"
+            f"unknown_share: more images expected for a share of {unknown:g}, got {sizes.min()} in "
+            "the measuring half of the smallest set; bring more, or leave it out"
         )
     counts = np.minimum(generator.multinomial(draws, shares), sizes)
     orders = [

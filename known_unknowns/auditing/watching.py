@@ -80,9 +80,10 @@ def look(
 ) -> dict:
     """Count the unlike images of new outputs, store the count, and return all counts and a bound.
 
-    Equal outputs count once. ``bound`` is a share of images unlike the validation
-    images that was exceeded at some time, with confidence 1 − `FALSE_ALARMS` for all looks since
-    the last acknowledged one. Looks of several processes at once are all counted.
+    Equal outputs count once; ``counted`` is whether they were there before. ``bound`` is a share of
+    images unlike the validation images that was exceeded at some time, with confidence
+    1 − `FALSE_ALARMS` for all looks since the last acknowledged one. Looks of several processes at
+    once are all counted.
 
     Parameters
     ----------
@@ -114,8 +115,9 @@ def look(
     with changed(state, digest) as stored:
         found = [int((scores < cut).sum()), len(scores)]
         name = new.digest
+        counted = name in {**stored.acknowledged, **stored.looks}
         counts = stored.acknowledged.get(name) or stored.looks.setdefault(name, found)
-        seen = {"unlike": counts[0], "images": counts[1], "unit": rule.unit}
+        seen = {"unlike": counts[0], "images": counts[1], "unit": rule.unit, "counted": counted}
         seen |= _summary(stored.looks, len(known))
         sets = rule.provenance.get("unlike_found", {})
         hardest = min(sets, key=sets.__getitem__, default="")

@@ -7,7 +7,6 @@ import inspect
 import shlex
 import shutil
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -20,6 +19,7 @@ from known_unknowns.auditing.commands.places import (
     add_out,
     check_place,
     output_folder,
+    path_of,
     teller,
 )
 
@@ -37,7 +37,7 @@ def add_audit(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = inspect.getdoc(run_audit)
     add = parser.add_argument
-    add("file", nargs="?", type=Path, help="outputs of the classifier, see below")
+    add("file", nargs="?", type=path_of, help="outputs of the classifier, see below")
     share: dict[str, Any] = {"type": float, "metavar": "SHARE"}
     _add_target(parser, share)
     add(
@@ -73,7 +73,7 @@ def add_audit(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--labels",
-        type=Path,
+        type=path_of,
         metavar="TABLE",
         help="to_label.csv of an earlier audit of FILE, with labels filled in",
     )
@@ -117,7 +117,7 @@ def _add_target(parser: argparse.ArgumentParser, share: dict[str, Any]) -> None:
 def add_outputs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", help="a folder of images")
     _add_weights(parser)
-    parser.add_argument("--out", type=Path, required=True, help="file to write, as new.npz")
+    parser.add_argument("--out", type=path_of, required=True, help="file to write, as new.npz")
 
 
 def _add_weights(parser) -> None:
@@ -140,7 +140,7 @@ def _add_network(parser: argparse.ArgumentParser) -> None:
     )
     network.add_argument("--production", metavar="DIR", help="unlabelled images")
     network.add_argument(
-        "--classes", type=Path, help="names of the classes in the model's order, a line each"
+        "--classes", type=path_of, help="names of the classes in the model's order, a line each"
     )
 
 
@@ -166,17 +166,16 @@ def run_audit(given: argparse.Namespace) -> int:
     from known_unknowns.auditing.report import REPLACED
 
     folder = output_folder(given, source, REPLACED)
-    _check_labels(given, folder["path"])
     for condition in given.require:
         read_requirement(condition)
 
     from known_unknowns.auditing.auditing import audit
+    from known_unknowns.auditing.labelling import TABLE, check_kept, with_labels
 
     inputs = _gathered(given)
     if given.labels is not None:
-        from known_unknowns.auditing.labelling import with_labels
-
         inputs = with_labels(inputs, given.labels)
+    check_kept(folder["path"] / TABLE, inputs)
     options = {name: vars(given)[name] for name in OPTIONS if vars(given)[name] is not None}
     target = "risk" if given.coverage is None else "coverage"
     audited = audit(inputs, target=target, tell=tell, **options)
@@ -271,33 +270,16 @@ def _keep_counts(folder: Path, temporary: Path, audited: Audit) -> None:
     """Copy the counts of `watch` to the new folder; those for another rejector get a checksum."""
     from helpers.files import sha256_file
     from known_unknowns.auditing.findings import REJECTOR
-    from known_unknowns.auditing.rejector import Rejector
-    from known_unknowns.auditing.report import COUNTS
+    from known_unknowns.auditing.report import COUNTS, holds
 
-    if not (kept := [*folder.glob(COUNTS)]):
-        return
-    same = False
-    with suppress(OSError, ValueError):
-        same = Rejector.load(folder / REJECTOR) == audited.rejector
+    same = holds(folder / REJECTOR, audited.rejector)
     if same:
         shutil.copy(folder / REJECTOR, temporary)  # the counts name the checksum of this file
-    for counts in kept:
+    for counts in folder.glob(COUNTS):
         name = counts.name if same else f"rejector.watch.{sha256_file(counts)[:8]}.json"
         if counts.name != name:
             print(f"The counts of watch for the earlier rejector are now in {folder / name}")
         shutil.copy(counts, temporary / name)
-
-
-def _check_labels(given: argparse.Namespace, folder: Path) -> None:
-    """Refuse to replace labels that somebody has written, unless they are given."""
-    from known_unknowns.auditing import labelling
-
-    table = folder / labelling.TABLE
-    used = given.labels is not None and given.labels.exists() and table.exists()
-    if labelling.filled(table) and not (used and given.labels.samefile(table)):
-        raise ValueError(
-            f"--force: {table} has labels, which would be lost; add --labels {table}, or move it"
-        )
 
 
 def _report(audited: Audit, folder: dict, tell: Callable, command: str = "") -> None:

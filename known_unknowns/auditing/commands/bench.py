@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 
 from known_unknowns.auditing.commands.places import (
     FAILS,
     HOLDS,
     add_out,
     output_folder,
+    path_of,
     teller,
 )
 
 
 def add_bench(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "file", type=Path, help="a Python file that registers a score; it is executed"
+        "file", type=path_of, help="a Python file that registers a score; it is executed"
     )
     parser.add_argument(
-        "--packs", type=Path, help="a folder of feature packs (default: the package's packs)"
+        "--packs", type=path_of, help="a folder of feature packs (default: the package's packs)"
     )
     add_out(parser, "folder of the tables (for score.py: score_bench)")
 

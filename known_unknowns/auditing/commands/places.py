@@ -18,8 +18,13 @@ REFUSED = 2
 STOPPED = 130
 
 
+def path_of(text: str) -> Path:
+    """Return a path; a shell does not replace the ~ of ``--out=~/a``."""
+    return Path(os.path.expanduser(text))
+
+
 def add_out(parser: argparse.ArgumentParser, words: str) -> None:
-    parser.add_argument("--out", type=Path, help=words)
+    parser.add_argument("--out", type=path_of, help=words)
     parser.add_argument("--force", action="store_true", help="replace an earlier file or folder")
 
 

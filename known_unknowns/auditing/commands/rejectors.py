@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from known_unknowns.auditing.commands.places import FAILS, HOLDS, add_out, check_place
+from known_unknowns.auditing.commands.places import FAILS, HOLDS, add_out, check_place, path_of
 
 
 def add_accept(parser: argparse.ArgumentParser) -> None:
@@ -15,7 +15,6 @@ def add_accept(parser: argparse.ArgumentParser) -> None:
         "--check",
         type=int,
         metavar="N",
-        default=0,
         help="draw N images at random, whose answers somebody checks in the column truth",
     )
     parser.add_argument(
@@ -35,10 +34,10 @@ def add_watch(parser: argparse.ArgumentParser) -> None:
         default=0.02,
         help="largest share of unlike images without an alarm (0.02)",
     )
-    parser.add_argument("--state", type=Path, help="file with the counts (REJECTOR.watch.json)")
+    parser.add_argument("--state", type=path_of, help="file with the counts (REJECTOR.watch.json)")
     parser.add_argument(
         "--move-to",
-        type=Path,
+        type=path_of,
         metavar="REJECTOR",
         help="write a rejector with the smallest threshold that the checked answers certify",
     )
@@ -52,8 +51,8 @@ def add_watch(parser: argparse.ArgumentParser) -> None:
 def _add_rejector(
     parser: argparse.ArgumentParser, words: str = "new outputs, in a file as for audit"
 ) -> None:
-    parser.add_argument("rejector", type=Path, help="rejector.safetensors")
-    parser.add_argument("file", type=Path, help=words)
+    parser.add_argument("rejector", type=path_of, help="rejector.safetensors")
+    parser.add_argument("file", type=path_of, help=words)
 
 
 def _check_rejector(given: argparse.Namespace) -> None:
@@ -92,16 +91,16 @@ def run_accept(given: argparse.Namespace) -> int:
     _check_rejector(given)
     if given.out is not None:
         _check_file(given, given.out, "--out")
-    if given.check and given.by_answer:
+    if given.check is not None and given.by_answer:
         raise ValueError("--check: it tests the common threshold; leave out --by-answer")
     rejector = Rejector.load(given.rejector)
-    if given.check:
+    if given.check is not None:
         guaranteed_risk(rejector)  # without a risk, watch refuses the checked answers
     names = rejector.provenance.get("class_names") or ()
     new = read_new(given.file, names)
     judged = rejector.judge(new.logits, new.features, by_answer=given.by_answer)
     judged.insert(0, "image", new.images)
-    if given.check:
+    if given.check is not None:
         judged = judged.assign(**draw_checked(len(judged), given.check, new.digest))
     for column in ("image", "label", "reason"):
         judged[column] = [no_formula(value) for value in judged[column]]
@@ -135,9 +134,9 @@ def run_watch(given: argparse.Namespace) -> int:
         return _watch_answers(given, state)
     rule = Rejector.load(given.rejector)
     names = rule.provenance.get("class_names") or ()
-    # labels are evidence about a guaranteed risk alone
-    new = read_new(given.file, names, labelled="risk" in rule.provenance)
-    draw = living.labelled_draw(rule, new)
+    risky = "risk" in rule.provenance  # labels are evidence about a guaranteed risk alone
+    new = read_new(given.file, names, labelled=risky)
+    draw = living.labelled_draw(rule, new) if risky else None
     if given.move_to and not draw:
         living.guaranteed_risk(rule)
         raise ValueError(
@@ -156,11 +155,13 @@ def run_watch(given: argparse.Namespace) -> int:
         acknowledged=given.acknowledge,
     )
     print("\n".join([*sentences, *render("watch_finds", **seen)]))
+    if new.labels is not None and not risky:
+        print("The labels are not used, because this rejector guarantees no risk.")
     alarm = seen["bound"] >= given.share and not given.acknowledge
     answered = HOLDS
     if draw:
         evidence = living.store_draw(given.rejector, rule, state, *draw)
-        answered = _report_answers(given, state, evidence)
+        answered = _report_answers(given, evidence)
     return FAILS if alarm else answered
 
 
@@ -170,21 +171,20 @@ def _watch_answers(given: argparse.Namespace, state: Path) -> int:
 
     if given.acknowledge:
         raise ValueError("--acknowledge: only for new outputs; a broken guarantee stays broken")
-    return _report_answers(given, state, living.check_answers(given.rejector, given.file, state))
+    return _report_answers(given, living.check_answers(given.rejector, given.file, state))
 
 
-def _report_answers(given: argparse.Namespace, state: Path, seen: dict) -> int:
+def _report_answers(given: argparse.Namespace, seen: dict) -> int:
     """Print the evidence of checked answers, and write a rejector with --move-to."""
-    from known_unknowns.auditing import living
     from known_unknowns.auditing.sentences import render
 
     print("\n".join(render("checked", file=given.file.name, **seen)))
     if not given.move_to:
         return FAILS if seen["verdict"].state == "broken" else HOLDS
-    if not seen["movable"]:
+    moved = seen["moved"]
+    if moved is None:
         print("--move-to: no rejector, since these answers certify no threshold yet; check more")
         return FAILS
-    moved = living.moved(given.rejector, state)
     moved.save(given.move_to)
     title = moved.score.info.title
     print(*render("stricter_rejector", moved.unit, path=given.move_to, rule=moved, title=title))

@@ -172,7 +172,35 @@ def test_the_bound_of_a_requirement_decides(inputs):
     assert at["holds"]
     assert np.isnan(never["value"])
     assert not never["holds"]
-    assert list(audited.hard) == ["like ID"]
+
+
+def test_a_requirement_needs_more_than_a_few_images_without_errors(write):
+    """No resampled image is an error, so the bootstrap alone gives an interval without length."""
+    logits = 9.0 * np.eye(2)[np.arange(40) % 2]
+    arrays = {"logits": logits, "labels": logits.argmax(axis=1), "ood_one_logits": logits[:2] / 5}
+    required = ["aurc<=0.01", "auroc:one>=0.9", "fpr95:one<=0.1"]
+    audited = audit(read_outputs(write(arrays)), replicates=20, require=required)
+    rows = findings.judge(audited, required)
+    assert [row["value"] for row in rows] == [0, 1, 0]
+    assert not any(row["holds"] for row in rows)
+
+
+def test_a_guarantee_with_unknown_images_holds_for_each_set(write):
+    """The rejector accepts more images of the set with the higher AUROC."""
+    generator = np.random.default_rng(3)
+
+    def sure(margins):
+        return margins[:, None] * np.eye(4)[generator.integers(4, size=len(margins))]
+
+    logits = sure(generator.uniform(0.5, 9, 2000))
+    both = np.r_[generator.uniform(7, 9, 400), generator.uniform(0.3, 2, 600)]
+    sets = {"medium": np.full(1000, 4.6), "both": both}
+    arrays = {f"ood_{name}_logits": sure(margins) for name, margins in sets.items()}
+    arrays |= {"logits": logits, "labels": logits.argmax(axis=1)}
+    audited = audit(read_outputs(write(arrays)), unknown_share=0.1, score="msp", replicates=2)
+    areas = audited.ranking.query("metric == 'auroc' and score == 'msp'").set_index("set")["value"]
+    assert areas["both"] > areas["medium"] and list(audited.guaranteed_on.ood) == ["both"]
+    assert audited.threshold is None or max(audited.threshold.ood_accepted.values()) < 0.4
 
 
 def test_large_audits_use_random_subsets_but_guarantees_use_all(inputs, monkeypatch):
@@ -274,6 +302,7 @@ CHANGES = {
     "twins": twins,
     "no unknown images": partial(replace, ood={}),
     "twins of correct answers": lambda inputs: twins(labelled(inputs, 0), 300),
+    "correct answers alone": lambda inputs: replace(labelled(inputs, 0), ood={}),
     "labels by chance, no head": lambda inputs: by_chance(replace(inputs, head=None)),
     "six times the logits": partial(scaled, factor=6),
     "no level of the logits": partial(replace, level=False),

@@ -172,10 +172,16 @@ def test_costs_and_reviews_are_targets_of_an_audit(tmp_path, monkeypatch, capsys
     labels = np.arange(1200) % 3
     logits = 2 * np.eye(3)[labels] + generator.normal(size=(1200, 3))
     np.savez("o.npz", logits=logits, labels=labels)
-    assert main("audit o.npz --costs 50 2 --out a".split()) == 0
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert main("audit o.npz --costs 50 2 --out=~/a --require risk<=0.9".split()) == 1
     printed = capsys.readouterr().out
+    assert "risk<=0.9: DOES NOT HOLD" in printed  # it is not guaranteed
     assert "Guarantee: the mean cost of an image like the validation images is at most" in printed
     assert "and 2 if people see all images" in printed
+    assert main("accept a/rejector.safetensors o.npz --by-answer".split()) == 2
+    assert "--by-answer: this rejector has no threshold" in capsys.readouterr().err
+    assert main("watch a/rejector.safetensors o.npz".split()) == 0
+    assert "The labels are not used" in capsys.readouterr().out
     assert main("audit o.npz --reviews 300/1200 --out b".split()) == 0
     assert "at least 75 % of images like these are accepted" in capsys.readouterr().out
     with pytest.raises(SystemExit):

@@ -120,6 +120,7 @@ def test_an_error_is_one_line_and_leaves_no_file(file, arrays, bad_command, mess
         (file.parent / name).write_text(text)
     os.symlink("nothing", "lost.npz")
     np.savez("few.npz", logits=arrays["logits"], labels=arrays["labels"])
+    np.savez("sure.npz", logits=np.full((30, 2), 0.5), labels=np.arange(30) % 2)
     try:
         status = main(bad_command.split())
     except SystemExit as stopped:
@@ -128,7 +129,8 @@ def test_an_error_is_one_line_and_leaves_no_file(file, arrays, bad_command, mess
     assert status == REFUSED
     assert message in printed
     assert printed.count("\n") == 1
-    assert listed(file.parent) == ["few.npz", "lost.npz", "outputs.npz", "text.npz", "wrong.py"]
+    names = "few.npz lost.npz outputs.npz sure.npz text.npz wrong.py"
+    assert listed(file.parent) == names.split()
 
 
 @pytest.mark.parametrize("mark", ["", "\ufeff"])

@@ -430,13 +430,30 @@ def test_new_outputs_may_have_other_columns_and_another_order_of_classes(arrays,
         table.to_csv(tmp_path / "new.csv", index=False)
         new = read_new(tmp_path / "new.csv", sorted(classes), labelled=True)
         assert new.labels.tolist()[:3] == [1, -1, -2]
-    numbers = {"logits": probable, "labels": np.array([2, -1, -2] * 100)}  # 2 is a name
-    np.savez(tmp_path / "new.npz", **numbers)
-    new = read_new(tmp_path / "new.npz", ["1", "2", "3", "4"], labelled=True)
-    assert new.labels.tolist()[:3] == [1, -1, -2]
     table.rename(columns={"prob_ant": "logits_0"}).to_csv(tmp_path / "new.csv", index=False)
     with pytest.raises(ValueError, match="did you mean 'logit_0'"):
         read_new(tmp_path / "new.csv")
+
+
+def test_whole_numbers_are_class_numbers_and_texts_are_names(arrays, tmp_path):
+    """Also if names are other numbers, and whatever the labels of a day are."""
+    names = ["1", "2", "3", "4"]
+    logits = arrays["logits"][:3]
+
+    def labels_of(*labels):
+        np.savez(tmp_path / "new.npz", logits=logits, labels=np.array(labels))
+        return read_new(tmp_path / "new.npz", names, labelled=True).labels.tolist()
+
+    assert labels_of(2, -1, 1) == [2, -1, 1]
+    assert labels_of("2", "-1", "1") == [1, -1, 0]
+    with pytest.raises(ValueError, match="names of 4 classes expected, got '0'"):
+        labels_of("2", "0", "1")
+    with pytest.raises(ValueError, match="one for each of the 3 rows of logits expected"):
+        labels_of(1, 2)
+    table = pd.DataFrame(logits).add_prefix("logit_").assign(label=[2, -1, 1])
+    table.to_csv(tmp_path / "new.csv", index=False)
+    with pytest.raises(ValueError, match="a number can be a class name"):
+        read_new(tmp_path / "new.csv", names, labelled=True)
 
 
 def test_probabilities_give_the_numbers_of_their_logarithms(arrays, write):
@@ -458,7 +475,7 @@ def test_probabilities_give_the_numbers_of_their_logarithms(arrays, write):
 @pytest.mark.parametrize(
     ("treat_as", "message"),
     [
-        ("probabilities", "logits: probabilities expected, as treat_as says"),
+        ("probabilities", "logits: probabilities expected, as treat_as states"),
         ("logit", "unknown way to treat_as 'logit'; did you mean 'logits'"),
     ],
 )

@@ -98,6 +98,9 @@ def test_labels_are_not_lost_and_belong_to_their_images(truth, capsys):
     table = fill(truth)
     assert main([*command, "--force"]) == REFUSED
     assert "has labels, which would be lost" in capsys.readouterr().err
+    audited = audit("outputs.npz", risk=0.1, replicates=2)
+    with pytest.raises(ValueError, match="has labels, which would be lost"):
+        audited.save("my audit")
     again = "audit outputs.npz --risk 0.1 --out b --labels".split()
     # as a spreadsheet may save it: in the letters of one country
     table.replace("ant", "amé").to_csv("my audit/to_label.csv", index=False, encoding="cp1252")

@@ -118,7 +118,7 @@ def test_watch_has_three_states_and_an_exit_status(folder, capsys):
     answered("a.csv", lambda scores: 0.02 + 0 * scores)
     assert main(["watch", "r.safetensors", "a.csv"]) == HOLDS
     printed = " ".join(capsys.readouterr().out.split())
-    assert "NOT ENOUGH LABELS" in printed
+    assert "NOT ENOUGH LABELS" in printed and "this verdict" not in printed
     assert int(re.search(r"About (\d+) more will decide", printed)[1]) > 50
     alone = "watch r.safetensors a.csv --state alone.json --move-to m.safetensors"
     assert main(alone.split()) == FAILS and not (folder / "m.safetensors").exists()
@@ -129,13 +129,17 @@ def test_watch_has_three_states_and_an_exit_status(folder, capsys):
     assert "KEPT so far: the" in " ".join(capsys.readouterr().out.split())
     before = (folder / "r.watch.json").read_bytes()
     assert main(["watch", "r.safetensors", "5.csv"]) == HOLDS  # it counts once
+    assert "This draw was counted before" in capsys.readouterr().out
     assert (folder / "r.watch.json").read_bytes() == before
     for seed in (7, 8):
         answered(f"{seed}.csv", lambda scores: 0.3 + 0 * scores, seed=seed)
     assert main(["watch", "r.safetensors", "7.csv"]) == FAILS
     assert "BROKEN: at some time, more than 5 %" in capsys.readouterr().out
     answered("9.csv", lambda scores: 0 * scores, seed=9)
-    assert main(["watch", "r.safetensors", "9.csv"]) == FAILS  # it stays broken
+    # it stays broken, and the answers before the break certify nothing for other images
+    for words in ([], ["--move-to", "m.safetensors"]):
+        assert main(["watch", "r.safetensors", "9.csv", *words]) == FAILS
+    assert not (folder / "m.safetensors").exists()
 
 
 def test_the_threshold_moves_to_the_smallest_that_is_certified(folder, capsys):
@@ -222,8 +226,9 @@ def test_a_table_that_cannot_be_counted_is_refused(folder, capsys):
     assert "leave out --by-answer" in capsys.readouterr().err
     assert main(["watch", "r.safetensors", "a.csv", "--acknowledge"]) == REFUSED
     assert main(["watch", "r.safetensors", "new.npz", "--move-to", "m.safetensors"]) == REFUSED
-    assert main(["accept", "r.safetensors", "new.npz", "--check", "401"]) == REFUSED
-    assert "1 to 400 images expected, got 401" in capsys.readouterr().err
+    for count in ("401", "0"):
+        assert main(["accept", "r.safetensors", "new.npz", "--check", count]) == REFUSED
+        assert f"1 to 400 images expected, got {count}" in capsys.readouterr().err
     rule = Rejector.load("r.safetensors")
     Rejector(rule.score, 0.2, 3, known=rule.known, provenance={}).save("r.safetensors")
     # and nobody is asked to check answers that do not count

@@ -87,6 +87,7 @@ def test_an_acknowledged_alarm_does_not_ring_again(monitor, capsys):
     assert main(["watch", "r.safetensors", "worse.npz", "--acknowledge"]) == HOLDS
     assert "Acknowledged: a new count begins" in capsys.readouterr().out
     assert main(["watch", "r.safetensors", "worse.npz"]) == HOLDS  # its content counts once
+    assert "These outputs were counted before" in capsys.readouterr().out
     assert main(["watch", "r.safetensors", "same.npz"]) == HOLDS
     assert "In 1 file with 800 images" in capsys.readouterr().out
     generator = np.random.default_rng(1)
@@ -182,17 +183,20 @@ def test_an_audit_replaces_a_folder_in_which_watch_has_written(
     labels = np.arange(400) % 4
     logits = 6 * np.eye(4)[labels] + generator.normal(size=(400, 4))
     np.savez("o.npz", logits=logits, labels=labels)
-    audit = ["audit", "o.npz", "--risk", "0.2", "--out", "a"]
+    command = ["audit", "o.npz", "--risk", "0.2", "--out", "a"]
     watch = ["watch", "a/rejector.safetensors", "o.npz"]
-    assert main(audit) == HOLDS
+    assert main(command) == HOLDS
     assert main(watch) == HOLDS
     monitor = tmp_path / "a" / "rejector.watch.json"
     counts = monitor.read_bytes()
-    assert main([*audit, "--force"]) == HOLDS
+    assert main([*command, "--force"]) == HOLDS
+    audit("o.npz", risk=0.2).save("a")
     assert main(watch) == HOLDS  # the same rejector
     assert monitor.read_bytes() == counts
+    with pytest.raises(ValueError, match="has counts of watch for another rejector"):
+        audit("o.npz", risk=0.3).save("a")
     for _ in range(2):
-        assert main([*audit, "--force", "--risk", "0.3"]) == HOLDS
+        assert main([*command, "--force", "--risk", "0.3"]) == HOLDS
         assert not monitor.exists()
         (kept,) = monitor.parent.glob("rejector.watch.*.json")
         assert kept.read_bytes() == counts
