@@ -179,8 +179,8 @@ def _gscore(runs, spread, noise, sets):
             value -= 0.02 * (metric.startswith("rmse") and method.endswith(UDE))
             if metric == "accuracy":
                 value = 0.7 + 0.02 * NETWORKS.index(network)
-            if variant in ("size 20", "ratio 1:100"):
-                value = -0.3  # no claim is about these
+            # no claim is about these
+            value = {"size 20": -0.3, "ratio 1:100": -0.3}.get(variant, value)
             value += spread * generator.standard_normal() * (test_set == "all")
         records.append(dict(zip(names, (*key, value, test_set, run), strict=True)))
 
