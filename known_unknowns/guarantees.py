@@ -17,7 +17,6 @@ from helpers.metrics.ranking import last_of_ties, rounded_up
 RATIO = 1.25
 RISKS = 12
 LARGEST = 0.5
-_ROUNDING = 1e-9  # of sums of weights
 
 
 class RiskThreshold(NamedTuple):
@@ -110,16 +109,15 @@ def independent_draws(images: int, groups=None) -> int:
     return images if groups is None else len(np.unique(groups))
 
 
-def _weights(images: int, groups=None) -> np.ndarray:
-    """Return the weight of each image: 1, or the same for all groups together.
+def _equal_groups(images: int, groups=None) -> int:
+    """Return the number of images, or of equal groups with the same noise as these groups.
 
-    >>> _weights(3, ["a", "a", "b"]).tolist()
-    [0.5, 0.5, 1.0]
+    >>> _equal_groups(4), _equal_groups(4, ["a", "a", "b", "b"]), _equal_groups(3, ["a", "a", "b"])
+    (4, 2, 1)
     """
     if groups is None:
-        return np.ones(images)
-    _, which, sizes = np.unique(groups, return_inverse=True, return_counts=True)
-    return 1 / sizes[which]
+        return images
+    return int(groups_of_one_size(np.unique(groups, return_counts=True)[1]))
 
 
 def groups_of_one_size(sizes: np.ndarray) -> float:
@@ -288,7 +286,8 @@ def average_threshold(scores, correct, *, risk: float, groups=None) -> float | N
 
     Conformal selection (Jin and Candès 2023), with the calibration images in the role of new
     images.  The risk is an average over draws of calibration images, and no guarantee for one draw.
-    The page on methods has its mean in simulations.  Each of the `groups` counts as one image.
+    The page on methods has its mean in simulations.  With groups, 1 becomes the size of as many
+    equal groups as have the same noise.
 
     Examples
     --------
@@ -300,10 +299,10 @@ def average_threshold(scores, correct, *, risk: float, groups=None) -> float | N
     open_share("risk", risk)
     order = _order(scores, correct)
     ranked = scores[order]
-    weights = _weights(len(scores), groups)[order]
-    errors = np.cumsum(weights * ~correct[order])
-    few = 1 + errors <= risk * np.cumsum(weights) + _ROUNDING
-    kept = np.flatnonzero(last_of_ties(ranked) & few)
+    size = len(scores) / _equal_groups(len(scores), groups)
+    ends = last_of_ties(ranked)
+    errors = np.cumsum(~correct[order])
+    kept = np.flatnonzero(ends & (size + errors <= risk * np.arange(1, len(ranked) + 1)))
     return ranked[kept[-1]] if len(kept) else None
 
 
@@ -315,8 +314,8 @@ def coverage_threshold(scores, *, coverage: float, groups=None) -> float:
     over draws of the calibration images, unlike the guarantee of
     `helpers.metrics.rejection_threshold`.
 
-    With groups, each group counts as one image, and a new image is of a new group (Lee et al.
-    2023, Distribution-free inference with hierarchical data).
+    With groups, the rank is for as many equal groups as have the same noise (Kish 1965), times
+    their size.  This is an approximation for large groups that are like small groups.
 
     Examples
     --------
@@ -324,12 +323,9 @@ def coverage_threshold(scores, *, coverage: float, groups=None) -> float:
     4.0
     """
     scores = float_array("scores", scores)
-    rank = _rank_rejected(independent_draws(len(scores), groups), coverage)
-    order = np.argsort(scores, kind="stable")
-    weights = _weights(len(scores), groups)[order]
-    below = np.cumsum(weights) - weights
-    last = np.flatnonzero(below <= rank - 1 + _ROUNDING)[-1]
-    return float(scores[order[last]])
+    draws = _equal_groups(len(scores), groups)
+    rank = _rank_rejected(draws, coverage) * len(scores) // draws
+    return float(np.partition(scores, rank - 1)[rank - 1])
 
 
 def conditional_coverage(images: int, *, coverage: float, confidence: float = 0.95) -> float:
@@ -358,7 +354,7 @@ def _rank_rejected(images: int, coverage: float) -> int:
     if not rank:
         needed = rounded_up(1 / rejected) - 1
         raise ValueError(
-            f"scores: at least {needed} images expected for a guaranteed coverage of "
+            f"scores: at least {needed} independent images expected for a guaranteed coverage of "
             f"{coverage:g}, got {images}; bring more, or set a smaller coverage"
         )
     return rank

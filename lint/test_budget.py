@@ -43,11 +43,11 @@ LINES = 60
 LIMITS = {
     "helpers": Limit(142_300, 10, 1),
     "synthesis": Limit(51_350, 10.8, 1),
-    "known_unknowns": Limit(63_300, 9.5, 1),
+    "known_unknowns": Limit(63_450, 9.5, 1),
     "workflow": Limit(28_670, 10.4, 1),
     "pictures": Limit(15_640, 14.5, 1),
     "benchmarks": Limit(10_700, 10.8, 1),
-    "tests": Limit(204_000, 12.5, 4.5),
+    "tests": Limit(204_100, 12.5, 4.5),
 }
 #: The checks of this folder are tests.
 FOLDERS = {"tests": ("tests", "lint")}

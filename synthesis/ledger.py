@@ -82,9 +82,9 @@ def ledger(
 ) -> pd.DataFrame:
     """Test every claim of every paper on the numbers of each tier, and on the printed ones.
 
-    One effect represents a claim: the effect with least clearance among the deciding effects that
-    have the verdict of the claim.  It is the weakest support, the strongest contradiction, or, if
-    the claim is undecided, the effect nearest to a contradiction.
+    One effect represents a claim: the effect with least clearance, by any reading with an interval,
+    among the deciding effects that have the verdict of the claim.  It is the weakest support, the
+    strongest contradiction, or, if the claim is undecided, the effect nearest to a contradiction.
 
     >>> from helpers.papers import PAPERS
     >>> judged = ledger(PAPERS, {}, ["mini"])
@@ -260,12 +260,11 @@ def _decisive(checks: pd.DataFrame, verdict: Verdict) -> dict:
         for row in effects.itertuples()
     ]
     effects = effects.assign(
-        clearance=[first[0] for first, *_ in clear],
-        least=[min(readings)[0] for readings in clear],
+        clearance=[min(readings)[0] for readings in clear],
         ahead=[min(readings)[1] for readings in clear],
         decided_by=effects["check"],
     )
-    row = effects.sort_values(["least", "ahead"], kind="stable").iloc[0]
+    row = effects.sort_values(["clearance", "ahead"], kind="stable").iloc[0]
     taken = row.index.intersection(COLUMNS).difference(["claim", "check"])
     return row[taken].to_dict() | {"effects": count}
 

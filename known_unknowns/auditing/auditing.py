@@ -152,7 +152,7 @@ def audit(
     confidence : float
         Confidence of the guarantee of `risk`, in (0, 1).
     unknown_share : float
-        Largest share of unknown images, like the images of the OOD sets, for which the
+        Largest share of unknown images, like the images of the hardest OOD set, for which the
         guarantee of a risk holds, in [0, 1); with 0 it covers only ID images.
     replicates : int
         Number of bootstrap replicates.

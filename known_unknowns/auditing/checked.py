@@ -368,6 +368,20 @@ def numbered(names: Iterable[str]) -> bool:
     return any(_WHOLE.fullmatch(name) and name != str(at) for at, name in enumerate(names))
 
 
+def ambiguous(labels: np.ndarray, names: Sequence[str]) -> bool:
+    """Return whether a label is the name of a class and the number of another.
+
+    >>> names = ["1", "2", "7"]
+    >>> ambiguous(np.array([7, -1]), names), ambiguous(np.array([1.0, 7]), names)
+    (False, True)
+    """
+    values = labels.tolist()
+    texts = {value if isinstance(value, str) else f"{value:g}" for value in values}
+    known = enumerate(names)
+    numbers = {str(number) for number, name in known if name != str(number)}
+    return bool(texts & numbers & {*names})
+
+
 def _numbers_of(name: str, labels: np.ndarray, names: np.ndarray | None) -> np.ndarray:
     """Return the class numbers of labels that are texts: names of classes, or whole numbers.
 

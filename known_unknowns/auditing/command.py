@@ -42,6 +42,7 @@ ARGUMENTS = {
     "treat_as=": "--treat-as ",
     "as treat_as": "as --treat-as",
     "unknown_share: ": "--share: ",
+    "fallback: ": "--fallback: ",
     "by_answer: ": "--by-answer: ",
     "pass download=True": "add --download",
     "or pass class_names": "or pass --classes",

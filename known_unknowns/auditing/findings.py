@@ -275,7 +275,8 @@ def _numbers(audit: Estimates, required: Requirement) -> list[tuple[float, float
             return [NOTHING]
         value, low, high = getattr(threshold, name)
         if name == "risk":  # only a guaranteed one has an upper end
-            high = min(high, threshold.target_value) if threshold.target == "risk" else 1.0
+            guaranteed = threshold.target == "risk" and not audit.beyond
+            high = min(high, threshold.target_value) if guaranteed else 1.0
         return [(value, low, high)]
     if name == "coverage_at_risk":
         risk = audit.settings.risk if required.risk is None else required.risk

@@ -345,7 +345,8 @@ def read_new(
     expected = list(class_names)
     labels = some
     if labelled and some is not None:
-        if names is None and Path(path).suffix.lower() in TABLES and checked.numbered(expected):
+        table = names is None and Path(path).suffix.lower() in TABLES
+        if table and checked.ambiguous(some, expected):
             raise ValueError(
                 f"labels: in a table, a number can be a class name ({', '.join(expected[:3])} …) "
                 "or a class number (0, 1, 2 …); write an .npz file, with names as texts and class "

@@ -268,7 +268,7 @@ class Groups:
         rows.append(_row("aurc", ID, aurc(known, correct), areas))
         if (errors := int((~correct).sum())) < _FEW_ERRORS:
             # no score of use is worse than chance, whose AURC is the share of errors
-            most = clopper_pearson(errors, self.draws)[1]
+            most = clopper_pearson(min(errors, self.draws), self.draws)[1]
             rows[-1]["high"] = max(rows[-1]["high"], most)
         if unknown:
             few = [unknown[name][rank] for name, rank in self.few.items()]

@@ -106,6 +106,7 @@ class Choice:
     score: Score
     chosen: np.ndarray  # scores of the choosing half
     detector: Score | None  # another score for images unlike the validation images
+    hardest: list[str]  # the set that the score detects worst, if there are sets
 
     @property
     def valid(self) -> bool:
@@ -154,6 +155,11 @@ class Measurement(Choice):
         """Scores of each set of unknown images."""
         return {name: self.samples[name] for name in self.inputs.ood}
 
+    @property
+    def hard(self) -> dict[str, np.ndarray]:
+        """Scores of the set that the chosen score detects worst on the choosing halves."""
+        return {name: self.samples[name] for name in self.hardest}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Guarantee(Measurement):
@@ -168,6 +174,26 @@ class Guarantee(Measurement):
     images_needed_by_answer: int
     strata: list[Guaranteed]
     images_needed_by_stratum: int
+
+    @property
+    def beyond(self) -> list[str]:
+        """Given sets of which the rejector accepts clearly more than the guarantee includes.
+
+        Their share exceeds that of the set behind the guarantee by two standard deviations.
+        """
+        if self.threshold is None or not self.threshold.unknown:
+            return []
+        shares = self.threshold.ood_accepted
+        spread = {
+            name: shares[name] * (1 - shares[name]) / len(scores)
+            for name, scores in self.unknown.items()
+        }
+        (hard,) = self.hardest
+        return [
+            name
+            for name, share in shares.items()
+            if share - shares[hard] > 2 * np.sqrt(spread[name] + spread[hard])
+        ]
 
     @property
     def only_common(self) -> bool:
@@ -235,6 +261,7 @@ def choose(inputs: Inputs, settings: Settings, tell: Callable[[str], object]) ->
     tell(f"measures the chosen one, {score.info.title}")
     chosen = samples[best[0]]
     known = chosen[ID]
+    areas = {name: metrics.auroc(known, chosen[name]) for name in inputs.ood}
     return Choice(
         inputs=inputs,
         settings=settings,
@@ -251,6 +278,7 @@ def choose(inputs: Inputs, settings: Settings, tell: Callable[[str], object]) ->
         score=score,
         chosen=known,
         detector=usable.get(_detector(usable, samples, best[0], list(inputs.ood))),
+        hardest=sorted(areas, key=areas.__getitem__)[:1],
     )
 
 
@@ -448,7 +476,9 @@ def guarantee(measured: Measurement) -> Guarantee:
     inputs = measured.inputs
     settings = measured.settings
     sample = measured.sample
-    mixture = _behind(measured)
+    mixture = rules.draw_mixture(
+        replace(sample, ood=measured.hard), settings.unknown_share, seed=settings.seed
+    )
     thresholds, deployed = _thresholds(measured, mixture)
     if not measured.valid:
         deployed = ""
@@ -487,33 +517,6 @@ def guarantee(measured: Measurement) -> Guarantee:
         strata=of_strata,
         images_needed_by_stratum=needed_by_stratum,
     )
-
-
-def _behind(measured: Measurement) -> Sample:
-    """Return the images behind the guarantee of a risk: of the set with the highest threshold.
-
-    The threshold then holds for images of each set.  If the risk is too small for several sets,
-    it is the set whose smallest risk is the largest.
-    """
-    settings = measured.settings
-    sample = measured.sample
-    mixtures = [
-        rules.draw_mixture(
-            replace(sample, ood={name: unknown}), settings.unknown_share, seed=settings.seed
-        )
-        for name, unknown in measured.unknown.items()
-    ]
-
-    target = settings.risk, settings.confidence
-
-    def strictness(mixture: Sample) -> tuple[float, float]:
-        rule = rules.guarantee_risk(sample, mixture, *target)
-        if not rule.problem:
-            return rule.value, 0.0
-        smallest = rules.fall_back(sample, mixture, *target).get("smallest")
-        return np.inf, smallest.target_value if smallest else np.inf
-
-    return max(mixtures, key=strictness, default=sample)
 
 
 def _thresholds(measured: Measurement, mixture: Sample) -> tuple[dict[str, Threshold], str]:

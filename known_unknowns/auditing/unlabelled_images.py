@@ -176,7 +176,7 @@ def _causes(
     """Return what another mixture explains, and the bound and the estimate of the rest.
 
     Another mixture alone leaves no rest, although a class has few validation images.  With fewer
-    than ten validation images for each class, on average, the bound is 0.
+    than ten validation images for each class, on average, among the known images, it is 0.
 
     >>> generator = np.random.default_rng(3)
     >>> rare, often = np.arange(300) < 15, np.arange(1000) < 500

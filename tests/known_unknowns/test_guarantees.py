@@ -164,7 +164,7 @@ def test_coverage_by_hand(coverage, needed):
     """The smallest score of the fewest images that suffice; one less is refused."""
     scores = np.random.default_rng(0).permutation(needed)
     assert coverage_threshold(scores, coverage=coverage) == 0
-    with pytest.raises(ValueError, match=f"^scores: at least {needed} images"):
+    with pytest.raises(ValueError, match=f"^scores: at least {needed} independent images"):
         coverage_threshold(scores[1:], coverage=coverage)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import os
 import shlex
 import shutil
 from collections.abc import Callable
@@ -122,7 +123,12 @@ def add_outputs(parser: argparse.ArgumentParser) -> None:
 
 def _add_weights(parser) -> None:
     parser.add_argument("--model", help="the name of a network of timm (extra torch)")
-    parser.add_argument("--weights", metavar="FILE", help="its weights, if not the published ones")
+    parser.add_argument(
+        "--weights",
+        metavar="FILE",
+        type=os.path.expanduser,
+        help="its weights, if not the published ones",
+    )
     parser.add_argument("--download", action="store_true", help="download the published weights")
 
 

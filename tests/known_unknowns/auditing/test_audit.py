@@ -185,22 +185,28 @@ def test_a_requirement_needs_more_than_a_few_images_without_errors(write):
     assert not any(row["holds"] for row in rows)
 
 
-def test_a_guarantee_with_unknown_images_holds_for_each_set(write):
-    """The rejector accepts more images of the set with the higher AUROC."""
+def test_a_set_that_is_accepted_more_often_is_named_and_fulfils_no_risk(write):
+    """It has the higher AUROC, so the guarantee includes the other set."""
     generator = np.random.default_rng(3)
 
     def sure(margins):
         return margins[:, None] * np.eye(4)[generator.integers(4, size=len(margins))]
 
     logits = sure(generator.uniform(0.5, 9, 2000))
-    both = np.r_[generator.uniform(7, 9, 400), generator.uniform(0.3, 2, 600)]
-    sets = {"medium": np.full(1000, 4.6), "both": both}
+    often = np.r_[generator.uniform(7, 9, 400), generator.uniform(0.3, 2, 600)]
+    sets = {"medium": np.full(1000, 4.6), "often": often}
     arrays = {f"ood_{name}_logits": sure(margins) for name, margins in sets.items()}
     arrays |= {"logits": logits, "labels": logits.argmax(axis=1)}
-    audited = audit(read_outputs(write(arrays)), unknown_share=0.1, score="msp", replicates=2)
-    areas = audited.ranking.query("metric == 'auroc' and score == 'msp'").set_index("set")["value"]
-    assert areas["both"] > areas["medium"] and list(audited.guaranteed_on.ood) == ["both"]
-    assert audited.threshold is None or max(audited.threshold.ood_accepted.values()) < 0.4
+    required = ["risk<=0.05"]
+    settings = {"unknown_share": 0.1, "score": "msp", "replicates": 2, "require": required}
+    audited = audit(read_outputs(write(arrays)), **settings)
+    assert list(audited.hard) == ["medium"] and audited.threshold.unknown == 0.1
+    assert audited.beyond == ["often"]
+    assert any("It accepts images of often more often" in text for text in audited.summary())
+    assert not findings.judge(audited, required)[0]["holds"]
+    alone = {name: array for name, array in arrays.items() if "often" not in name}
+    audited = audit(read_outputs(write(alone)), **settings)
+    assert audited.beyond == [] and findings.judge(audited, required)[0]["holds"]
 
 
 def test_large_audits_use_random_subsets_but_guarantees_use_all(inputs, monkeypatch):
