@@ -255,15 +255,12 @@ def _decisive(checks: pd.DataFrame, verdict: Verdict) -> dict:
         note = Note((Reason(Kind.UNTESTABLE, text),))
         effects = effects[~missing].assign(verdict=verdict, note=note)
     effects = effects[effects["verdict"] == verdict]
-    clear = [
-        [_clearance(row.relation, row.margin, *ends) for ends in _readings(row)]
+    least = [
+        min(_clearance(row.relation, row.margin, *ends) for ends in _readings(row))
         for row in effects.itertuples()
     ]
-    effects = effects.assign(
-        clearance=[min(readings)[0] for readings in clear],
-        ahead=[min(readings)[1] for readings in clear],
-        decided_by=effects["check"],
-    )
+    clearance, ahead = np.transpose(least)
+    effects = effects.assign(clearance=clearance, ahead=ahead, decided_by=effects["check"])
     row = effects.sort_values(["clearance", "ahead"], kind="stable").iloc[0]
     taken = row.index.intersection(COLUMNS).difference(["claim", "check"])
     return row[taken].to_dict() | {"effects": count}

@@ -92,9 +92,9 @@ class Claims:
     (`printed_numbers.load`).
 
     The variant `decides` if a table has it, otherwise "primary".  Methods without rows of this
-    variant use "primary".  `resampled` names the units that replicates resample; `trainings` names
-    the methods that have networks of their own.  `schedules` has, by tier, the schedules that are
-    shorter than the paper's.
+    variant use "primary".  Runs are `trained` networks, or else divisions of the test
+    sets; `trainings` names the methods that have networks of their own.  `schedules` has, by tier,
+    the schedules that are shorter than the paper's.
     """
 
     paper: str
@@ -102,7 +102,7 @@ class Claims:
     every_variant: bool = False
     seconds: tuple[Second, ...] = ()
     decides: str = "primary"
-    resampled: str = "images"
+    trained: bool = True
     trainings: Trainings | None = None
     printed: Callable[[pd.DataFrame], pd.DataFrame] | None = None
     schedules: Mapping[str, Schedule] = field(default_factory=dict)
@@ -243,9 +243,8 @@ class Claims:
                 replace(each, networks=preconditions.networks_behind(each, numbers, table))
                 for each in effects
             ]
-            trained = self.resampled == "images"
             weaker = [
-                each.left_undecided(*preconditions.weaknesses(each, conditions, trained))
+                each.left_undecided(*preconditions.weaknesses(each, conditions, self.trained))
                 for each in known
             ]
             if conditions.tier:

@@ -377,8 +377,7 @@ def ambiguous(labels: np.ndarray, names: Sequence[str]) -> bool:
     """
     values = labels.tolist()
     texts = {value if isinstance(value, str) else f"{value:g}" for value in values}
-    known = enumerate(names)
-    numbers = {str(number) for number, name in known if name != str(number)}
+    numbers = {str(number) for number, name in enumerate(names) if name != str(number)}
     return bool(texts & numbers & {*names})
 
 

@@ -121,7 +121,7 @@ def _quantities(table: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame, s
 
     method = f"msp/{PROPOSED}"
     correlations = single["fpr95"]
-    of_sets = _of_msp(correlations)
+    of_sets = correlations[correlations.index.isin(["msp"], level="detector")].droplevel("detector")
     if networks > 1:
         msp = of_sets.groupby(level=["data_set", "run"])
         least = msp.min()[msp.size() == networks].assign(backbone=ALL_NETWORKS)
@@ -139,10 +139,12 @@ def _quantities(table: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame, s
     mixed = mixed.pivot(index=_PLACE, columns="method", values="value")
     order = ["msp/kmeans_l2", "msp/gmm_wasserstein", method]
     if {*order} <= {*mixed}:
-        drawn = []
-        for name in order:
-            correlations = _correlations(primary, *sets, "fpr95", name.removeprefix("msp/"))
-            drawn.append(_borrowing(-mixed[name].dropna().to_frame(0), _of_msp(correlations)))
+        msp_rows = primary[primary["detector"] == "msp"]
+        spreads = {method: of_sets}
+        for name in order[:-1]:
+            of_other = _correlations(msp_rows, *sets, "fpr95", name.removeprefix("msp/"))
+            spreads[name] = of_other.droplevel("detector")
+        drawn = [_borrowing(-mixed[name].dropna().to_frame(0), spreads[name]) for name in order]
         for name, worse, better in zip(order, drawn, drawn[1:], strict=False):
             yield name.removeprefix("msp/"), "mixed_gain", (better - worse).dropna(), set()
     yield "msp", "accuracy_correlation", _accuracy(table), set()
@@ -282,11 +284,6 @@ def _least_of(
     single = chosen.set_index([*_PLACE, "variant"])["value"].to_frame(0)
     least = -runs["value"].max().to_frame(0)
     return least[reached.astype(bool)], {network for network, _ in _turning(single, "variant")}
-
-
-def _of_msp(correlations: pd.DataFrame) -> pd.DataFrame:
-    """Return the correlations of MSP by place."""
-    return correlations[correlations.index.isin(["msp"], level="detector")].droplevel("detector")
 
 
 def _borrowing(correlations: pd.DataFrame, of_sets: pd.DataFrame) -> pd.DataFrame:
