@@ -37,9 +37,9 @@ class Suite:
     validation: Images
     test: Images
     sets: dict[str, Images]
-    excluded: dict[str, str]
     shifted: dict[str, Images]
     again: dict[str, np.ndarray] = field(default_factory=dict)
+    missing: dict[str, str] = field(default_factory=dict)  # `run` makes rows ``failed`` of it
 
 
 def roles(parameters: Parameters, part: Part) -> Suite:
@@ -59,7 +59,7 @@ def roles(parameters: Parameters, part: Part) -> Suite:
     seed = parameters.seed
     train, test = _id_images(data_set, parameters.download)
     size = train.images.shape[1]
-    whole, excluded = _sets(parameters, data_set, size)
+    whole, missing = _sets(parameters, data_set, size)
     sets = {
         name: images.subset(draw_places(name, len(images), parameters.set_images, seed))
         for name, images in whole.items()
@@ -79,8 +79,8 @@ def roles(parameters: Parameters, part: Part) -> Suite:
         validation=validation,
         test=test,
         sets=sets,
-        excluded=excluded,
         shifted={shift: _shifted(test, shift, seed) for shift in parameters.shifts},
+        missing=missing,
     )
     if parameters.shown_again is None:
         return suite
@@ -145,7 +145,7 @@ def _id_images(data_set: str, download: bool) -> tuple[Images, Images]:
 def _sets(
     parameters: Parameters, data_set: str, size: int
 ) -> tuple[dict[str, Images], dict[str, str]]:
-    """Return the sets of unknown images, and why others are left out."""
+    """Return the sets of unknown images without ID classes, and why others are missing."""
     names = list(parameters.sets)
     download = parameters.download
     if parameters.packs:
@@ -154,8 +154,8 @@ def _sets(
             available |= {card.name for card in data.cards() if card.torchvision}
         names += sorted(available - set(names))
     shared = shared_classes(data_set)
-    excluded = {name: shared[name] for name in names if name in shared}
     sets = {}
+    missing = {}
     for name in names:
         if name in shared:
             continue
@@ -166,5 +166,5 @@ def _sets(
         except FileNotFoundError as error:  # one of many hosts is often not available
             if name in parameters.sets:
                 raise
-            excluded[name] = str(error)
-    return sets, excluded
+            missing[name] = str(error)
+    return sets, missing

@@ -46,6 +46,7 @@ class ShiftRoles:
     near: tuple[str, ...] = ()  # sets with classes like the known ones
     beside: tuple[str, ...] = ()  # sets of a variant
     own_classes: tuple[str, ...] = ()  # sets with predictions among the set's classes
+    missing: dict[str, str] = field(default_factory=dict)  # `run` makes rows ``failed`` of it
 
     @property
     def class_names(self) -> tuple[str, ...]:
@@ -117,6 +118,7 @@ def roles(parameters: Parameters, part: Part | None = None) -> ShiftRoles:
         near=tuple(name for name in parameters.near if name in unknown),
         beside=tuple(name for name in packs if name in unknown),
         own_classes=tuple(name for name in parameters.own_classes if name in shifted),
+        missing=missing,
     )
 
 

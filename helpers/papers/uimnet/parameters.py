@@ -62,7 +62,8 @@ class Parameters(parameters.Parameters):
     # "sequence": trial N draws in the order of the laws with NumPy's former seed N, as the authors
     trial_draws: Annotated[str, one_of("draws", search.DRAWS)] = "names"
     spectral: Annotated[list[Form], Field(min_length=1)]
-    trials: Repeats  # with the defaults; also the networks of an ensemble
+    # with the defaults; also the networks of an ensemble; a data seed has 100 training seeds
+    trials: Annotated[int, Field(ge=1, le=100)]
     runs: Repeats  # data seeds, which decide which images are held out
     measures: list[Annotated[str, AfterValidator(checked)]]
     score_arguments: dict[Score, Changes]

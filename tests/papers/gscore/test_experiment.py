@@ -39,7 +39,7 @@ def suite():
     sets = {f"set {k}": toys.images(16 + k, 10 + k, f"set {k}", shade=15 * k) for k in range(SETS)}
     id_images = [toys.images(n, seed) for seed, n in enumerate((90, 40, 30, 50))]
     shifted = {"fog/3": replace(id_images[3], images=255 - id_images[3].images)}
-    return Suite(*id_images, sets, {}, shifted)
+    return Suite(*id_images, sets, shifted)
 
 
 @pytest.fixture(scope="module")

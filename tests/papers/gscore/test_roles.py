@@ -67,7 +67,7 @@ def test_a_published_network_has_its_roles_from_test_images():
 
 
 def test_packs_are_loaded_in_one_size_and_are_data_sets_that_are_used(root):
-    """Each pack has its available split; packs with common classes are left out with the reason."""
+    """Each pack has its available split; packs with common classes are left out."""
     for name, split in (("pebbles", "sample"), ("moss", "val"), ("pacs_photo", "test")):
         pack(root, name, ["x"], {"train": 5, split: 40}, size=48)
     (root / ".half_written.zip").touch()
@@ -75,7 +75,7 @@ def test_packs_are_loaded_in_one_size_and_are_data_sets_that_are_used(root):
     splits = {name: images.split for name, images in suite.sets.items()}
     assert splits == {"mazes": "test", "moss": "val", "pebbles": "sample"}
     assert suite.sets["moss"].images.shape == (40, 32, 32, 3)
-    assert suite.excluded == {"pacs_photo": "dog, horse"}
+    assert suite.missing == {}
     published = {PUBLISHED: {}, "densenet100.dice_cifar100": {}}
     for given, used in (
         ({}, []),
@@ -85,8 +85,8 @@ def test_packs_are_loaded_in_one_size_and_are_data_sets_that_are_used(root):
         assert MINI.replace(**given).data_sets_used() == ["cifar10_mini", "mazes", *used]
 
 
-def test_a_set_that_cannot_be_downloaded_is_excluded_and_one_that_is_named_refused(monkeypatch):
-    """Some host of torchvision's sets is often not available."""
+def test_a_set_that_cannot_be_downloaded_is_missing_and_one_that_is_named_refused(monkeypatch):
+    """Some host of torchvision's sets is often not available; `run` makes rows of the reasons."""
 
     def unreachable(name, split, **options):
         if name in downloads:
@@ -98,7 +98,7 @@ def test_a_set_that_cannot_be_downloaded_is_excluded_and_one_that_is_named_refus
     monkeypatch.setattr(data, "load", unreachable)
     suite = suite_of(packs=True, download=True)
     assert list(suite.sets) == ["mazes"]
-    assert suite.excluded["usps"] == "data set 'usps': no connection"
+    assert suite.missing["usps"] == "data set 'usps': no connection"
     with pytest.raises(FileNotFoundError, match="no connection"):
         suite_of(sets=["mazes", "usps"], download=True)
 

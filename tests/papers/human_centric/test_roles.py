@@ -51,7 +51,7 @@ def test_a_missing_set_is_reported_and_the_other_sets_continue(root, caplog):
     assert list(shift.sets) == ["test", "digits"]
     messages = [record.message for record in caplog.records]
     missing = [message.partition(" is ")[0] for message in messages]
-    assert missing == ["imagenet_r", "places", "cifar100"]
+    assert missing == list(shift.missing) == ["imagenet_r", "places", "cifar100"]
     assert "arrange.py places" in messages[1]
     with pytest.raises(FileNotFoundError, match="data set 'cifar10'"):
         roles(SMALL.replace(data_set="cifar10"))
