@@ -6,6 +6,7 @@ images are other test images, perhaps corrupted, mixed with a pack of the kind t
     DATA_ROOT=... NETWORK_ROOT=... python -m benchmarks.unlabelled
 """
 
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -65,13 +66,14 @@ def compare(network: str, id_set: str, risk: float) -> list[tuple]:
     for kind in KINDS:
         ood = {name: packs[name] for other in KINDS if other != kind for name in KINDS[other][:2]}
         inputs = Inputs(network, validation, classes, ood=ood)
-        first = audit(inputs, risk=risk, replicates=20)
         again = {}
         for (change, part), name, share in product(known.items(), KINDS[kind], SHARES):
             sizes = counts_at_share(IMAGES, len(packs[name]), share)
             ours = part.subset(slice(sizes[0]))
             others = packs[name].subset(slice(sizes[1]))
-            seen = first.look_at(mixture := unlabelled([ours, others]))
+            mixture = unlabelled([ours, others])
+            first = audit(replace(inputs, production=mixture), risk=risk, replicates=20)
+            seen = first.unlabelled
             correct = np.append(ours.correct, np.zeros(sizes[1], bool))
             stated = seen.to_state
             accepted = correct[first.rejector.accepts(mixture)]

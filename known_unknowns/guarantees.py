@@ -23,13 +23,12 @@ class RiskThreshold(NamedTuple):
     """A threshold with a guaranteed selective risk, and its effect on the calibration images.
 
     An image is accepted if its score is at least `threshold`, which is a calibration score.
-    `coverage` is the share of accepted calibration images, `risk` the share of errors among
-    them, and `bound` the upper confidence bound of the risk.
+    `coverage` is the share of accepted calibration images, and `bound` the upper confidence bound
+    of the share of errors among images that are accepted.
     """
 
     threshold: float
     coverage: float
-    risk: float
     bound: float
 
 
@@ -52,7 +51,7 @@ def beta_interval(successes: float, total: float, confidence: float) -> tuple[fl
     """Return the interval of `clopper_pearson` for numbers that need not be whole."""
     tail = (1 - open_share("confidence", confidence)) / 2
     low = betaincinv(successes, total - successes + 1, tail) if successes > 0 else 0.0
-    return float(low), float(_upper_bound(successes, total, tail))
+    return float(low), _upper_bound(successes, total, tail)
 
 
 def clustered_interval(happened, groups, *, confidence: float = 0.95) -> tuple[float, float]:
@@ -109,10 +108,10 @@ def independent_draws(images: int, groups=None) -> int:
     return images if groups is None else len(np.unique(groups))
 
 
-def _equal_groups(images: int, groups=None) -> int:
+def equal_groups(images: int, groups=None) -> int:
     """Return the number of images, or of equal groups with the same noise as these groups.
 
-    >>> _equal_groups(4), _equal_groups(4, ["a", "a", "b", "b"]), _equal_groups(3, ["a", "a", "b"])
+    >>> equal_groups(4), equal_groups(4, ["a", "a", "b", "b"]), equal_groups(3, ["a", "a", "b"])
     (4, 2, 1)
     """
     if groups is None:
@@ -241,8 +240,7 @@ def risk_threshold(
     return RiskThreshold(
         threshold=float(ranked[accepted - 1]),
         coverage=accepted / len(scores),
-        risk=float(wrong / accepted),
-        bound=float(_upper_bound(wrong, accepted, level)) if groups is None else risk,
+        bound=_upper_bound(wrong, accepted, level) if groups is None else risk,
     )
 
 
@@ -299,7 +297,7 @@ def average_threshold(scores, correct, *, risk: float, groups=None) -> float | N
     open_share("risk", risk)
     order = _order(scores, correct)
     ranked = scores[order]
-    size = len(scores) / _equal_groups(len(scores), groups)
+    size = len(scores) / equal_groups(len(scores), groups)
     ends = last_of_ties(ranked)
     errors = np.cumsum(~correct[order])
     kept = np.flatnonzero(ends & (size + errors <= risk * np.arange(1, len(ranked) + 1)))
@@ -323,7 +321,7 @@ def coverage_threshold(scores, *, coverage: float, groups=None) -> float:
     4.0
     """
     scores = float_array("scores", scores)
-    draws = _equal_groups(len(scores), groups)
+    draws = equal_groups(len(scores), groups)
     rank = _rank_rejected(draws, coverage) * len(scores) // draws
     return float(np.partition(scores, rank - 1)[rank - 1])
 
@@ -360,14 +358,10 @@ def _rank_rejected(images: int, coverage: float) -> int:
     return rank
 
 
-def _upper_bound(successes, total, tail: float):
+def _upper_bound(successes: float, total: float, tail: float) -> float:
     """Return the probability at which this number of successes or fewer has probability `tail`."""
     failures = total - successes
-    return np.where(
-        failures > 0,
-        betaincinv(successes + 1, np.where(failures > 0, failures, 1), 1 - tail),
-        1.0,
-    )
+    return float(betaincinv(successes + 1, failures, 1 - tail)) if failures > 0 else 1.0
 
 
 def _run_length(risk: float, confidence: float) -> int:

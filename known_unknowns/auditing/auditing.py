@@ -10,14 +10,12 @@ from pathlib import Path
 import numpy as np
 
 from helpers import __version__
-from helpers.outputs import Outputs
 from known_unknowns.auditing import findings, ranking, report, stages
 from known_unknowns.auditing.inputs import Inputs, read_outputs
 from known_unknowns.auditing.ranking import ID
 from known_unknowns.auditing.rejector import Rejector
 from known_unknowns.auditing.sentences import render, to_html
 from known_unknowns.auditing.thresholds import check_share
-from known_unknowns.auditing.unlabelled_images import Unlabelled
 from known_unknowns.auditing.watching import cut_of
 
 #: Largest number of scores of known images that a rejector keeps for its p-values.
@@ -112,10 +110,6 @@ class Audit(stages.Estimates):
         """Write report, numbers, and a rejector if there is a threshold; return the paths."""
         return report.save(self, folder)
 
-    def look_at(self, production: Outputs) -> Unlabelled:
-        """Return the estimates for unlabelled images."""
-        return stages.look_at(self, production)
-
 
 def audit(
     inputs: Inputs | Mapping[str, np.ndarray] | str | os.PathLike,
@@ -195,7 +189,6 @@ def audit(
         unknown_share=unknown_share,
         replicates=replicates,
         seed=seed,
-        require=list(require),
         score=score,
         costs=costs,
     )
@@ -257,7 +250,7 @@ def _rejector(audited: stages.Estimates) -> Rejector | None:
             "logits": "as the model gives them" if inputs.level else "log-probabilities",
             "guarantee": deployed.guarantee,
             deployed.target: deployed.target_value,
-            "risk_measured": deployed.risk[0],
+            "risk_measured": deployed.risk[0] if deployed.coverage[0] else None,
             "confidence": audited.settings.confidence,
             "images": {"choosing": len(audited.choosing), "measuring": len(audited.measuring)},
             "sha256": dict(inputs.sha256),
@@ -274,13 +267,9 @@ def _rejector(audited: stages.Estimates) -> Rejector | None:
 
 def _watched(audited: stages.Estimates) -> dict[str, np.ndarray]:
     """Return the detector's scores of the measuring halves; scores of ID images in rising order."""
-    if audited.detector is None:
-        samples = audited.unknown | {ID: audited.samples["validation"][audited.watched][:KNOWN]}
-    else:
-        halves = audited.halves | {
-            ID: ranking.Half(audited.inputs.validation, audited.measuring[audited.watched][:KNOWN])
-        }
-        samples = ranking.score_halves({"": audited.detector}, halves)[""]
+    places = audited.measuring[audited.watched][:KNOWN]
+    halves = audited.halves | {ID: ranking.Half(audited.inputs.validation, places)}
+    samples = ranking.score_halves({"": audited.detector or audited.score}, halves)[""]
     return samples | {ID: np.sort(samples[ID])}
 
 

@@ -231,7 +231,7 @@ _NEARLY = 0.1
 _INSTEAD = {
     "probabilities": "no value is negative and every row sums to 1, so these are probabilities; "
     "pass logits (before the softmax), or name the array {probable}, of which the audit takes "
-    'logarithms (or give read_outputs(file, treat_as="probabilities"))',
+    "logarithms",
     "percentages": "no value is negative and every row sums to 100, so these are percentages; pass "
     "logits (before the softmax), or {probable}={name} / {name}.sum(axis=1, keepdims=True)",
     "rounded probabilities": "no value is negative and the rows sum to 1 but for rounding, so "
@@ -243,9 +243,8 @@ _INSTEAD = {
 }
 
 
-def logits(name: str, values: np.ndarray, treat_as: str) -> np.ndarray:
+def logits(name: str, values: np.ndarray, given: str) -> np.ndarray:
     """Return logits, or the logarithms of probabilities."""
-    known_name("way to treat_as", treat_as, TREATED)
     kind = looks_like(values)
     if name in TREATED and kind in ("", "sigmoids") and values.min() == values.max():
         raise ValueError(
@@ -253,11 +252,11 @@ def logits(name: str, values: np.ndarray, treat_as: str) -> np.ndarray:
             "see whether the array was filled, and with the outputs of a trained model"
         )
     # if the model is not confident for a set, all its logits may be in this range
-    if treat_as == "logits" and kind and (kind != "sigmoids" or name == "logits"):
+    if given == "logits" and kind and (kind != "sigmoids" or name == "logits"):
         instead = {"name": name, "probable": name.replace("logits", "probabilities")}
         raise ValueError(f"{name} {values.shape}: {_INSTEAD[kind].format(**instead)}")
     probable = kind == "probabilities"
-    if treat_as == "probabilities" and not probable:
+    if given == "probabilities" and not probable:
         sums = values.sum(axis=1, dtype=np.float64)
         least = values.min()
         row = int(np.abs(sums - 1).argmax())
@@ -268,14 +267,10 @@ def logits(name: str, values: np.ndarray, treat_as: str) -> np.ndarray:
                 f"the logits of these sigmoids, scipy.special.logit({clipped}), if each image has "
                 f"one label; if it has several, audit label by label, {name}[:, k] and labels[:, k]"
             )
-        expected = "probabilities expected"
-        if name.endswith("logits"):
-            expected += ", as treat_as states"
-            remedy = 'treat_as="logits"?' if least < 0 else remedy
-        elif least < 0:
+        if least < 0:
             remedy = f"{name.replace('probabilities', 'logits')}={name}, if these are logits"
         raise ValueError(
-            f"{name}: {expected}, but the least value is {least:g} "
+            f"{name}: probabilities expected, but the least value is {least:g} "
             f"and row {row} sums to {sums[row]:g}; pass {remedy}"
         )
     return log_probabilities(values) if probable else values
@@ -321,16 +316,12 @@ def labels(
     return label_array(name, labels, classes=classes, length=length)
 
 
-def some_labels(
-    arrays: Mapping[str, np.ndarray],
-    logits: np.ndarray,
-    given: str,
-    name: str = "production_labels",
-) -> np.ndarray:
+def some_labels(arrays: Mapping[str, np.ndarray], logits: np.ndarray, given: str) -> np.ndarray:
     """Return labels of some images: −1 is for an image of no class, and −2 for one without a label.
 
     Texts are names of classes, "-1" or "", and in numbers of pandas, NaN is for no label.
     """
+    name = "production_labels"
     values = arrays[name]
     if values.ndim == 1 and values.dtype.kind == "f":
         filled = np.where(np.isnan(values), NOT_LABELLED, values)
@@ -366,19 +357,6 @@ def numbered(names: Iterable[str]) -> bool:
     (True, False, False)
     """
     return any(_WHOLE.fullmatch(name) and name != str(at) for at, name in enumerate(names))
-
-
-def ambiguous(labels: np.ndarray, names: Sequence[str]) -> bool:
-    """Return whether a label is the name of a class and the number of another.
-
-    >>> names = ["1", "2", "7"]
-    >>> ambiguous(np.array([7, -1]), names), ambiguous(np.array([1.0, 7]), names)
-    (False, True)
-    """
-    values = labels.tolist()
-    texts = {value if isinstance(value, str) else f"{value:g}" for value in values}
-    numbers = {str(number) for number, name in enumerate(names) if name != str(number)}
-    return bool(texts & numbers & {*names})
 
 
 def _numbers_of(name: str, labels: np.ndarray, names: np.ndarray | None) -> np.ndarray:

@@ -38,9 +38,6 @@ from known_unknowns.auditing.commands.rejectors import (
 
 #: Arguments of functions in messages, and the options of the command.
 ARGUMENTS = {
-    'read_outputs(file, treat_as="probabilities")': "--treat-as probabilities",
-    "treat_as=": "--treat-as ",
-    "as treat_as": "as --treat-as",
     "unknown_share: ": "--share: ",
     "fallback: ": "--fallback: ",
     "by_answer: ": "--by-answer: ",

@@ -31,6 +31,8 @@ RED = "#d55e00"
 GREY = "#666666"
 #: Colour, line and hatch of groups of images: known, unknown, unlabelled.
 _GROUPS = ((BLUE, "-", ""), (RED, "--", "////"), (GREEN, ":", "...."))
+#: Lines of thresholds, which are at most five.
+_LINES: tuple[Any, ...] = ("--", ":", "-.", "-", (0, (8, 2, 2, 2, 2, 2)))
 _ABOVE: dict[str, Any] = {"loc": "lower center", "bbox_to_anchor": (0.5, 1)}
 
 
@@ -195,7 +197,7 @@ def selective_risk(audit: Audit) -> Axes:
     ideal = np.maximum(0, 1 - (1 - risk[-1]) / coverage)
     ax.plot(coverage, ideal, color=GREY, linewidth=1, linestyle="--", label="ideal order")
     ax.axhline(risk[-1], color=GREY, linewidth=1, linestyle=":", label="error rate")
-    for (name, threshold), marker in zip(_guaranteed(audit).items(), "D*sP", strict=False):
+    for (name, threshold), marker in zip(_guaranteed(audit).items(), "D*sPX", strict=False):
         ax.plot(
             threshold.coverage[0],
             threshold.risk[0],
@@ -231,7 +233,7 @@ def scores_and_thresholds(audit: Audit) -> Axes:
     high = max([ends[1], *lines.values()])
     ax = plt.subplots(figsize=(6, 3.2))[1]
     _draw_groups(ax, groups, low, high)
-    for (name, value), line in zip(lines.items(), ("--", ":", "-.", "-"), strict=False):
+    for (name, value), line in zip(lines.items(), _LINES, strict=False):
         ax.axvline(value, color="black", linewidth=1.5, linestyle=line, label=name)
     ax.set(xlabel=title(audit.best[0]), ylabel=of_unit("share of images", audit.inputs.unit))
     ax.legend(**_ABOVE, ncols=2)

@@ -97,6 +97,7 @@ def facts(audit: Audit) -> dict:
     confirmed = audit.confirmed.to_dict("records")
     areas = [row for row in confirmed if row["metric"] == "auroc"]
     draws = audit.sample.draws
+    equal = guarantees.equal_groups(draws, inputs.groups_of(audit.measuring))
     labels = np.bincount(inputs.validation.labels)
     recalls = sorted(audit.classes, key=lambda row: (not row.images, row.right[0]))
     beyond = [row for row in audit.classes if row.beyond]
@@ -137,8 +138,9 @@ def facts(audit: Audit) -> dict:
         "images_needed": guarantees.images_needed,
         "needed": needed,
         "needed_in_all": needed if settings.score or (fixed and needed < ENOUGH) else 2 * needed,
-        "largest_coverage": math.floor(1e4 * draws / (draws + 1)) / 100,
+        "largest_coverage": math.floor(1e4 * equal / (equal + 1)) / 100,
         "draws": draws,
+        "of_one_size": guarantees.equal_groups(len(inputs.validation), inputs.groups),
         "draw": "groups" if inputs.grouped else "images",
         "fallbacks": {
             name: audit.thresholds[name] for name in FALLBACKS if name in audit.thresholds
@@ -156,27 +158,15 @@ def _rerun(audit: Audit) -> str:
     if not audit.command:
         return ""
     words = shlex.split(audit.command)
-    words = _with_option(words, "--labels", os.path.join(audit.folder, TABLE))
-    if "--force" not in words:
-        words.append("--force")
+    options = {"--labels": os.path.join(audit.folder, TABLE)}
     if share := _larger_share(audit):
-        words = _with_option(words, "--share", f"{share:.2f}")
-    return shlex.join(words)
-
-
-def _with_option(words: list[str], option: str, value: str) -> list[str]:
-    """Return the words of a command with this value of an option, in place of another value.
-
-    >>> _with_option(["audit", "--share", "0.1", "a.npz"], "--share", "0.4")
-    ['audit', '--share', '0.4', 'a.npz']
-    >>> _with_option(["audit", "--share=0.1", "a.npz"], "--share", "0.4")
-    ['audit', 'a.npz', '--share', '0.4']
-    """
-    words = [word for word in words if not word.startswith(f"{option}=")]
-    if option not in words:
-        return [*words, option, value]
-    position = words.index(option) + 1
-    return [*words[:position], value, *words[position + 1 :]]
+        options["--share"] = f"{share:.2f}"
+    for option, value in options.items():
+        if option in words:
+            words[words.index(option) + 1] = value
+        else:
+            words += [option, value]
+    return shlex.join(words if "--force" in words else [*words, "--force"])
 
 
 def _larger_share(audit: Audit) -> float | None:

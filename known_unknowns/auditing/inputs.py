@@ -15,13 +15,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from helpers.checks import known_name
 from helpers.files import sha256_file
 from helpers.outputs import Head, Outputs
 from known_unknowns.auditing import checked
-from known_unknowns.auditing.reading import TABLES, read_arrays
+from known_unknowns.auditing.reading import read_arrays
 from known_unknowns.auditing.units import IMAGE, check_unit
-from known_unknowns.guarantees import groups_of_one_size
 
 if TYPE_CHECKING:
     from helpers.data import Images, ImageStream
@@ -126,13 +124,6 @@ class Inputs:
         """Number of groups of validation images; 0 without groups."""
         return 0 if self.groups is None else len(np.unique(self.groups))
 
-    @property
-    def of_one_size(self) -> int:
-        """Number of equal groups with as much noise as these groups; 0 without groups."""
-        if self.groups is None:
-            return 0
-        return round(groups_of_one_size(np.unique(self.groups, return_counts=True)[1]))
-
     def groups_of(self, places: np.ndarray) -> np.ndarray | None:
         """Return the groups of some validation images; None without groups."""
         return None if self.groups is None else np.asarray(self.groups)[places]
@@ -164,9 +155,7 @@ def unlabelled(parts: Sequence[Outputs]) -> Outputs:
     return Outputs(logits, features, np.full(len(logits), -1))
 
 
-def read_outputs(
-    path: str | os.PathLike | Mapping[str, np.ndarray], *, treat_as: str = "logits"
-) -> Inputs:
+def read_outputs(path: str | os.PathLike | Mapping[str, np.ndarray]) -> Inputs:
     """Return the inputs of an audit from a file, or from arrays by name.
 
     Parameters
@@ -190,8 +179,6 @@ def read_outputs(
         * ``head_weight`` [K, D], ``head_bias`` [K]: the last layer.
         * ``class_names`` [K], ``files``, ``groups``, ``strata`` [N], ``production_files``: see
           `Inputs`.
-    treat_as : {"logits", "probabilities"}
-        Content of the arrays of logits; probabilities are replaced by their logarithms.
 
     Raises
     ------
@@ -211,9 +198,8 @@ def read_outputs(
         ...
     ValueError: logits (20, 2): no value is negative and every row sums to 1, so these are \
 probabilities; pass logits (before the softmax), or name the array probabilities, of which the \
-audit takes logarithms (or give read_outputs(file, treat_as="probabilities"))
+audit takes logarithms
     """
-    known_name("way to treat_as", treat_as, checked.TREATED)
     if isinstance(path, Mapping):
         source = "the model"
         digests = {}
@@ -229,7 +215,6 @@ audit takes logarithms (or give read_outputs(file, treat_as="probabilities"))
         digests = {"outputs": sha256_file(path)}
     given = checked.kind_of_outputs(arrays)
     if given == "probabilities":
-        treat_as = given
         arrays = checked.both_classes(arrays)
     sets = checked.set_names(arrays, needed=(given, "labels"), given=given)
     classes = checked.matrix(arrays, given).shape[1]
@@ -239,10 +224,10 @@ audit takes logarithms (or give read_outputs(file, treat_as="probabilities"))
             + checked.one_logit(given, arrays[given])
         )
     width = checked.matrix(arrays, "features").shape[1] if "features" in arrays else 0
-    read = partial(_group, arrays, given, treat_as, classes, width)
+    read = partial(_group, arrays, given, classes, width)
     names = checked.column(arrays, "class_names", classes)
     validation = read("", labelled=True)
-    level = treat_as == "logits" and not checked.normalised(validation.logits)
+    level = given == "logits" and not checked.normalised(validation.logits)
     files = checked.column(arrays, "files", len(validation))
     production = read("production_") if f"production_{given}" in arrays else None
     production_labels = None
@@ -272,7 +257,6 @@ audit takes logarithms (or give read_outputs(file, treat_as="probabilities"))
 def _group(
     arrays: Mapping[str, np.ndarray],
     given: str,
-    treat_as: str,
     classes: int,
     width: int,
     prefix: str,
@@ -281,7 +265,7 @@ def _group(
 ) -> Outputs:
     """Return the outputs of a group of images, whose arrays have names with this prefix."""
     name = f"{prefix}{given}"
-    logits = checked.logits(name, checked.matrix(arrays, name, width=classes), treat_as)
+    logits = checked.logits(name, checked.matrix(arrays, name, width=classes), given)
     count = len(logits)
     features = np.empty((count, 0), np.float32)
     if width:
@@ -296,15 +280,12 @@ def _group(
 
 
 class New(NamedTuple):
-    """New outputs for a rejector: logits or probabilities, features, names, and labels, if any.
+    """New outputs for a rejector, and whether the file also has labels, which are not read."""
 
-    A label is −1 for an image of no class, and −2 without a label; or labels are as in the file.
-    """
-
-    logits: np.ndarray
+    logits: np.ndarray  # or probabilities
     features: np.ndarray | None
     images: list
-    labels: np.ndarray | None
+    labelled: bool
 
     @property
     def digest(self) -> str:
@@ -314,10 +295,8 @@ class New(NamedTuple):
         return blake2b(content, digest_size=8).hexdigest()
 
 
-def read_new(
-    path: str | os.PathLike, class_names: Sequence[str] = (), *, labelled: bool = False
-) -> New:
-    """Read new outputs, each row of the file, in order; check its labels only if `labelled`.
+def read_new(path: str | os.PathLike, class_names: Sequence[str] = ()) -> New:
+    """Read new outputs, each row of the file, in order, without its labels.
 
     `class_names` are of the rejector; columns with these names may have another order.
 
@@ -336,32 +315,16 @@ def read_new(
             f"{given}: new outputs of one set expected, got {', '.join(groups)}; write each set to "
             "a separate file"
         )
-    some = arrays.pop("production_labels", arrays.pop("labels", None))
+    labels = arrays.pop("production_labels", arrays.pop("labels", None))
     checked.set_names(arrays, needed=(given,), given=given)
     logits = checked.matrix(arrays, given)
     if given == "probabilities":
         checked.logits(given, logits, given)
     names = checked.column(arrays, "class_names", logits.shape[1])
     expected = list(class_names)
-    labels = some
-    if labelled and some is not None:
-        table = names is None and Path(path).suffix.lower() in TABLES
-        if table and checked.ambiguous(some, expected):
-            raise ValueError(
-                f"labels: in a table, a number can be a class name ({', '.join(expected[:3])} …) "
-                "or a class number (0, 1, 2 …); write an .npz file, with names as texts and class "
-                "numbers as whole numbers"
-            )
-        truth = {"labels": some, "class_names": np.array(expected) if names is None else names}
-        try:
-            labels = checked.some_labels(truth, logits, given, "labels")
-        except ValueError as error:
-            raise ValueError(f"{error}; write -1 for an image of no class") from error
     if names is not None and sorted(names) == sorted(expected):
         order = np.array([names.tolist().index(name) for name in expected])
         logits = logits[:, order]
-        if labelled and labels is not None:
-            labels = np.where(labels < 0, labels, order.argsort()[labels])
     elif names is not None and expected != list(map(str, range(len(expected)))):
         raise ValueError(
             f"class_names: {', '.join(expected[:8])} expected, in the order of the audit, got "
@@ -372,7 +335,7 @@ def read_new(
         features = checked.matrix(arrays, "features", length=len(logits))
     files = checked.column(arrays, "files", len(logits))
     images = list(range(len(logits))) if files is None else files.tolist()
-    return New(logits, features, images, labels)
+    return New(logits, features, images, labels is not None)
 
 
 #: Its test images were not used to train or choose its network, unlike in the packs of ResNets.

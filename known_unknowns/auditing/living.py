@@ -18,8 +18,7 @@ import numpy as np
 
 from helpers.files import sha256_file
 from known_unknowns import few_labels
-from known_unknowns.auditing.checked import NO_CLASS, NOT_LABELLED, without_mark
-from known_unknowns.auditing.inputs import New
+from known_unknowns.auditing.checked import NO_CLASS, without_mark
 from known_unknowns.auditing.reading import read_labels, separator_of
 from known_unknowns.auditing.rejector import Rejector
 from known_unknowns.auditing.units import of_unit
@@ -58,10 +57,11 @@ def has_answers(path: Path) -> bool:
     return {*COLUMNS} <= {*header}
 
 
-def check_answers(rejector: str | os.PathLike, file: Path, state: Path) -> dict:
+def check_answers(path: str | os.PathLike, rule: Rejector, file: Path, state: Path) -> dict:
     """Store the checked answers of a table, and return the evidence of all tables.
 
-    The images of a file count once; if truths change, the last ones count.
+    `path` is the file of the rejector.  The images of a draw count once; if truths change, the last
+    ones count.
 
     Returns
     -------
@@ -77,37 +77,9 @@ def check_answers(rejector: str | os.PathLike, file: Path, state: Path) -> dict:
         A rejector without a guaranteed risk, a table of another rejector, a drawn image without a
         truth, a drawn row too many or too few, a truth that is no class; and as in `watching.look`.
     """
-    rule = Rejector.load(rejector)
-    guaranteed_risk(rule)
-    return store_draw(rejector, rule, state, *_read_answers(file, rule))
-
-
-def labelled_draw(rule: Rejector, new: New) -> tuple[str, np.ndarray, np.ndarray] | None:
-    """Return the name, scores and errors of the labelled new images, which count as a random draw.
-
-    None without labels.
-    """
-    if new.labels is None:
-        return None
-    known = new.labels != NOT_LABELLED
-    if not known.any():
-        return None
-    scores = rule.score_samples(new.logits, new.features)
-    wrong = new.logits.argmax(axis=1) != new.labels
-    return new.digest, scores[known], wrong[known]
-
-
-def store_draw(
-    rejector: str | os.PathLike,
-    rule: Rejector,
-    state: Path,
-    name: str,
-    scores: np.ndarray,
-    wrong: np.ndarray,
-) -> dict:
-    """Store the scores and errors of a draw, and return the evidence of all draws."""
     risk = guaranteed_risk(rule)
-    with changed(state, sha256_file(rejector)) as stored:
+    name, scores, wrong = _read_answers(file, rule)
+    with changed(state, sha256_file(path)) as stored:
         counted = name in stored.checked
         stored.checked[name] = scores.tolist(), wrong.tolist()
         tables = stored.checked.values()

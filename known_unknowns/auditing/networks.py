@@ -146,7 +146,7 @@ def example(
 def gather(given: Any) -> Inputs:
     """Return the inputs of the audit with the parameters of the audit's notebook."""
     if given.outputs:
-        return read_outputs(given.outputs, treat_as=given.treat_as)
+        return read_outputs(given.outputs)
     if given.model:
         return inputs_of(
             given.model,

@@ -209,15 +209,10 @@ def score_halves(scores: Mapping[str, Score], halves: Mapping[str, Half]) -> dic
 
 def draws(count: int, replicates: int, seed: int, groups: np.ndarray | None = None) -> np.ndarray:
     """Return how often each image is drawn, with all images of its group, uint16 [B, count]."""
-    if groups is not None:
-        _, which = np.unique(groups, return_inverse=True)
-        return draws(which.max() + 1, replicates, seed)[:, which]
-    if count * replicates < _WEIGHTS // 2:
+    if groups is None:
         return resample_weights(count, replicates=replicates, seed=seed)
-    weights = np.empty((count, replicates), np.uint16).T
-    for row in range(replicates):  # the memory of one row at a time
-        weights[row] = resample_weights(count, replicates=1, seed=seed + 1000 * (row + 1))[0]
-    return weights
+    _, which = np.unique(groups, return_inverse=True)
+    return resample_weights(which.max() + 1, replicates=replicates, seed=seed)[:, which]
 
 
 class Groups:

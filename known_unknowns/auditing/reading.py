@@ -40,7 +40,6 @@ _STEMS = {"logits": "logit", "probabilities": "prob|proba|probability", "feature
 _OUTPUTS = re.compile(rf"({'|'.join(_STEMS.values())})(_.+)?", re.DOTALL)
 #: Similarity of the names of two columns, of which one is a slip.
 _NEAR = 0.8
-_LISTS = {"logits": "logit_", "probabilities": "prob_", "features": "feature_"}
 #: Two parts of messages about labels of several classes.
 MULTI_LABEL = "one class for each image expected"
 ONE_LABEL = (
@@ -62,11 +61,9 @@ def read_arrays(path: Path, *, new: bool = False) -> dict[str, np.ndarray]:
         raise FileNotFoundError(f"outputs: {path} {problem}; give a file of numpy.savez or a table")
     if path.suffix.lower() in TABLES:
         table = _read_table(path)
-        if not new:
-            return _arranged(table)
-        arrays = _arranged(_all_rows(table))
-        if "label" in table and (table["label"] != "").any():
-            arrays["production_labels"] = table["label"].to_numpy(dtype=object).astype(str)
+        arrays = _arranged(_all_rows(table) if new else table)
+        if new and any(table.get("label", ())):
+            arrays["labels"] = table["label"].to_numpy()
         return arrays
     try:
         with np.load(path, allow_pickle=False) as arrays:
@@ -420,13 +417,14 @@ def _check_names(table: pd.DataFrame, numbers: set[str]) -> None:
                 f"outputs: a name for each column expected, but {name!r} is the name of an index; "
                 "leave it out, as table.to_csv(path, index=False) does"
             )
-        if name in _LISTS:
+        if name in _STEMS:
+            stem = _STEMS[name].partition("|")[0]
             rows = f"table.pop({name!r})"
             if isinstance(table[name].iloc[0], str):
                 rows = f"map(json.loads, {rows})"
             raise ValueError(
                 f"{name}: a column for each number expected, got a list in each row. In Python: "
-                f"table.join(pandas.DataFrame([*{rows}]).add_prefix({_LISTS[name]!r}))"
+                f"table.join(pandas.DataFrame([*{rows}]).add_prefix('{stem}_'))"
             )
         if name.startswith("label_"):
             columns = [each for each in map(str, table) if each.startswith("label_")]

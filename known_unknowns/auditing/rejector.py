@@ -25,7 +25,7 @@ from helpers.outputs import Outputs
 from helpers.scores import Score, calibration
 from helpers.scores.calibration import ROUNDING, are_probabilities
 from known_unknowns.auditing.checked import TREATED, looks_like
-from known_unknowns.auditing.state import Packing, unpack
+from known_unknowns.auditing.state import pack, unpack
 from known_unknowns.auditing.units import IMAGE, check_unit
 from known_unknowns.without_labels import conformal_p_values
 
@@ -320,18 +320,18 @@ class Rejector:
     def _packed(self) -> tuple[dict[str, np.ndarray], dict]:
         """Return the arrays of a file by name, and all other values in plain JSON."""
         name = self.score.info.name
-        packing = Packing()
+        tensors: dict[str, np.ndarray] = {}
         information = {"rejector": _VERSION, "score": name}
-        information["state"] = packing.pack(vars(self.score), name)
+        information["state"] = pack(vars(self.score), name, tensors)
         if self.detector is not None:
             information["detector"] = self.detector.info.name
-            information["detector_state"] = packing.pack(vars(self.detector), "detector")
+            information["detector_state"] = pack(vars(self.detector), "detector", tensors)
         for array in _ARRAYS:
-            information[array] = packing.pack(getattr(self, array), array)
+            information[array] = pack(getattr(self, array), array, tensors)
         for saved in _SAVED:
             information[saved] = getattr(self, saved)
         information["threshold"] = float(self.threshold)  # JSON has no numbers of NumPy
-        return packing.tensors, information
+        return tensors, information
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Rejector):

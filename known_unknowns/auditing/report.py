@@ -20,6 +20,7 @@ from helpers.files import atomic_path
 from known_unknowns.auditing import findings, labelling
 from known_unknowns.auditing.rejector import Rejector
 from known_unknowns.auditing.sentences import write_page
+from known_unknowns.auditing.thresholds import share
 from known_unknowns.auditing.units import of_unit
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ def thresholds(audit: Audit) -> list[dict]:
             {
                 "threshold": value,
                 "coverage": accepted.mean(),
-                "risk": (~audit.correct[accepted]).mean(),
+                "risk": share(~audit.correct[accepted])[0],
                 "ood_accepted": {
                     name: (audit.samples[name] >= value).mean() for name in audit.inputs.ood
                 },

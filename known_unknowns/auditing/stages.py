@@ -7,8 +7,6 @@ fields of the record before it.
 
 from __future__ import annotations
 
-import re
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -22,7 +20,7 @@ from helpers.checks import known_name, open_share, positive_number, whole_number
 from helpers.metrics.bootstrap import weighted_calibration_error
 from helpers.outputs import Outputs
 from helpers.scores import Score
-from helpers.scores.calibration import confidences, fit_temperature, softmax
+from helpers.scores.calibration import confidences, softmax, temperature_or_reason
 from known_unknowns.auditing import doubts, labelling, ranking, unlabelled_images
 from known_unknowns.auditing import thresholds as rules
 from known_unknowns.auditing.doubts import Doubt
@@ -55,7 +53,6 @@ class Settings:
     unknown_share: float
     replicates: int
     seed: int
-    require: list[str]
     score: str = ""
     costs: tuple[float, float] | None = None
 
@@ -65,6 +62,8 @@ class Settings:
             known_name("fallback", self.fallback, rules.FALLBACKS)
         for name in ("risk", "coverage", "confidence"):
             open_share(name, getattr(self, name))
+        if self.costs is not None and np.shape(self.costs) != (2,):
+            raise ValueError(f"costs: of an error and of a review expected, got {self.costs}")
         for cost in self.costs or ():
             positive_number("costs", cost)
         for name in ("unknown_share", "fallback"):
@@ -333,25 +332,21 @@ def _fit_temperature(
     >>> generator = np.random.default_rng(0)
     >>> logits = generator.normal(size=(500, 3))
     >>> labels = (logits + generator.gumbel(size=logits.shape)).argmax(axis=1)  # calibrated
-    >>> round(fit_temperature(logits, labels), 2)
+    >>> round(temperature_or_reason(logits, labels)[0], 2)
     0.95
     >>> _fit_temperature(Outputs(logits, np.empty((500, 0)), labels))
     (1.0, [])
     """
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", RuntimeWarning)
-        temperature = fit_temperature(validation.logits, validation.labels)
+    temperature, reason = temperature_or_reason(validation.logits, validation.labels)
     if not 1e-9 <= temperature <= 1e9:
         raise ValueError(
             f"logits: a scale from 1e-9 to 1e9 expected, got a temperature of {temperature:.3g}; "
             f"divide the logits of all groups by {temperature:.3g}"
         )
-    texts = "\n".join(str(warning.message) for warning in caught)  # NumPy may warn, too
-    reasons = re.findall("^fit_temperature: (.*), so", texts, re.M)
     logits = validation.logits.astype(np.float64)
     if not _needs_temperature(logits, validation.labels, groups):
         temperature = 1.0
-    return temperature, [f"The temperature stays 1, because {reason}." for reason in reasons]
+    return temperature, [f"The temperature stays 1, because {reason}."] if reason else []
 
 
 def _needs_temperature(
@@ -392,9 +387,7 @@ def _needs_temperature(
         least = stdtrit(which.max(), 0.975)
     gains = np.zeros(len(labels))
     for half in (which % 2 == 0, which % 2 == 1):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)
-            temperature = fit_temperature(logits[~half], labels[~half])
+        temperature, _ = temperature_or_reason(logits[~half], labels[~half])
         gained = log_softmax(logits / temperature, axis=1) - logs
         gains[half] = gained[rows, labels][half]
     of_draws = np.bincount(which, gains)
@@ -589,17 +582,17 @@ def estimate(guaranteed: Guarantee) -> Estimates:
         getattr(production, inputs.richest) @ axes,
     )
     threshold = guaranteed.threshold
-    checkable = ("risk", *rules.FALLBACKS)  # by labels that did not set the threshold
+    tested = guaranteed.deployed in ("risk", "smallest")  # by labels that did not set the threshold
     labelled = labelling.look_at_labels(
         inputs,
         guaranteed.samples["production"],
         known,
         confidences(production.logits, guaranteed.temperature),
         threshold=threshold.value if threshold else np.inf,
-        risk=threshold.target_value if threshold and guaranteed.deployed in checkable else None,
+        risk=threshold.target_value if threshold and tested else None,
         seed=settings.seed,
     )
-    looked = look_at(guaranteed, production)
+    looked = _look_at(guaranteed, production)
     to_state = looked.to_state
     if labelled and inputs.ood:
         seen = labelled.unknown
@@ -618,21 +611,18 @@ def estimate(guaranteed: Guarantee) -> Estimates:
     return Estimates(**fields, unlabelled=unlabelled, drift=drift)
 
 
-def look_at(guaranteed: Guarantee, production: Outputs) -> Unlabelled:
+def _look_at(guaranteed: Guarantee, production: Outputs) -> Unlabelled:
     """Return the estimates for unlabelled images."""
     score = guaranteed.score
     inputs = guaranteed.inputs
-    scores = guaranteed.samples.get("production")
-    if scores is None or production is not inputs.production:
-        scores = score.score_samples(production)
     families = {name: score.score_samples(part) for name, part in inputs.families.items()}
     independent = guaranteed.independent
     validation = inputs.validation.subset(guaranteed.measuring[independent])
     known, new = (
-        Part(values, softmax(outputs.logits, guaranteed.temperature), outputs.predictions)
-        for values, outputs in (
+        Part(scores, softmax(outputs.logits, guaranteed.temperature), outputs.predictions)
+        for scores, outputs in (
             (guaranteed.samples["validation"][independent], validation),
-            (scores, production),
+            (guaranteed.samples["production"], production),
         )
     )
     return unlabelled_images.look_at_unlabelled(

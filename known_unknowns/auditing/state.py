@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -17,55 +17,38 @@ from helpers.scores.openmax import OpenMax
 PARTS: dict[str, type] = {kind.__name__: kind for kind in (Bank, Gaussians, Head, OpenMax)}
 
 
-class Packing:
-    """Values in plain JSON, and `tensors` with their arrays by name, each array once.
+def pack(value: Any, name: str, tensors: dict[str, np.ndarray]) -> Any:
+    """Return a value in plain JSON; its arrays are added to `tensors`, each array once.
 
     Plain numbers, text, None and lists stay; other values become a mapping with the type as key.
+    Names of arrays begin with `name`.
     """
-
-    def __init__(self) -> None:
-        self.tensors: dict[str, np.ndarray] = {}
-        self._packed: dict[int, dict] = {}  # packed arrays by identity
-
-    def pack(self, value: Any, name: str) -> Any:
-        """Return a value in plain JSON; names of its arrays begin with `name`."""
-        if isinstance(value, np.ndarray | np.generic):
-            if id(value) not in self._packed:
-                self._packed[id(value)] = self._pack_array(value, name)
-            return self._packed[id(value)]
-        if value is None or isinstance(value, bool | int | float | str):
-            return value
-        if isinstance(value, list):
-            return self._pack_items(value, name)
-        if isinstance(value, tuple):
-            return {"tuple": self._pack_items(value, name)}
-        if isinstance(value, dict):
-            return {"mapping": self._pack_fields(value, name)}
-        kind = type(value).__name__
-        if PARTS.get(kind) is type(value):
-            return {kind: self._pack_fields(vars(value), name)}
+    if isinstance(value, np.generic):
+        tensors[name] = np.asarray(value)
+        return {"number": name}
+    if isinstance(value, np.ndarray):
+        # the rounding of sums depends on the order of an array in memory, which is kept
+        turned = value.flags.f_contiguous and not value.flags.c_contiguous
+        stored = value.T if turned else value
+        memory = stored.__array_interface__  # which two objects can share, as two times .T
+        same = [key for key, array in tensors.items() if array.__array_interface__ == memory]
+        name = (same or [name])[0]
+        tensors[name] = stored
+        return {"turned" if turned else "array": name}
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list | tuple):
+        items = [pack(item, f"{name}.{index}", tensors) for index, item in enumerate(value)]
+        return items if isinstance(value, list) else {"tuple": items}
+    kind = "mapping" if isinstance(value, dict) else type(value).__name__
+    if kind != "mapping" and PARTS.get(kind) is not type(value):
         raise ValueError(f"score: {name} is a {kind}, which cannot be written to a file")
-
-    def _pack_array(self, value: np.ndarray | np.generic, name: str) -> dict[str, str]:
-        if isinstance(value, np.generic):
-            self.tensors[name] = np.asarray(value)
-            return {"number": name}
-        if value.ndim > 1 and value.flags.f_contiguous and not value.flags.c_contiguous:
-            # The rounding of sums depends on the order of an array in memory, so we keep the order.
-            self.tensors[name] = value.T
-            return {"turned": name}
-        self.tensors[name] = value
-        return {"array": name}
-
-    def _pack_items(self, items: Sequence, name: str) -> list:
-        return [self.pack(item, f"{name}.{index}") for index, item in enumerate(items)]
-
-    def _pack_fields(self, fields: Mapping[str, Any], name: str) -> dict[str, Any]:
-        return {field: self.pack(value, f"{name}.{field}") for field, value in fields.items()}
+    fields = value if isinstance(value, dict) else vars(value)
+    return {kind: {field: pack(item, f"{name}.{field}", tensors) for field, item in fields.items()}}
 
 
 def unpack(value: Any, tensors: Mapping[str, np.ndarray]) -> Any:
-    """Return the value that `Packing.pack` received."""
+    """Return the value that `pack` received."""
     if isinstance(value, list):
         return [unpack(item, tensors) for item in value]
     if not isinstance(value, dict):

@@ -396,16 +396,14 @@ def by_answer(
     All guarantees hold together with this confidence: each has an equal share of the error.
     """
     each = 1 - (1 - confidence) / len(names)
-    needed = guarantees.images_needed(risk, each)
     rows = []
     for label, name in enumerate(names):
         among = sample.subset(answers == label)
-        count = len(among.scores)
-        rule = guarantees.RiskThreshold(np.nan, np.nan, np.nan, np.nan)
-        if count >= needed:
-            with suppress(ValueError):  # too many errors among the most confident images
-                rule = guarantees.risk_threshold(
-                    among.scores, among.correct, risk=risk, confidence=each, groups=among.groups
-                )
-        rows.append(Guaranteed(name, count, rule.threshold, rule.coverage, rule.bound))
-    return needed, rows
+        row = Guaranteed(name, len(among.scores))
+        with suppress(ValueError):  # too few images, or too many errors
+            rule = guarantees.risk_threshold(
+                among.scores, among.correct, risk=risk, confidence=each, groups=among.groups
+            )
+            row = Guaranteed(*row[:2], rule.threshold, rule.coverage, rule.bound)
+        rows.append(row)
+    return guarantees.images_needed(risk, each), rows

@@ -243,7 +243,7 @@ def _rows(
     rows = []
     for part, unknown in values.items():
         side, _, test_set = part.partition("/")
-        drawn = metrics.weighted_auroc(known, unknown, weights["test"], weights[part])
+        drawn, _ = metrics.weighted_detection(known, unknown, weights["test"], weights[part])
         rows.append(
             {
                 "score": name,

@@ -11,7 +11,7 @@ import numpy as np
 
 from helpers import metrics
 from helpers.checks import known_name
-from helpers.metrics.records import KINDS
+from helpers.metrics.records import KINDS, read
 from known_unknowns.checks.cases import QUALITIES, MetricCase
 from known_unknowns.checks.running import Checks, does_not_apply, hold, refusal, refused
 
@@ -39,7 +39,7 @@ class Subject:
             options = function.keywords.values()
         self.function = function
         self.name = "-".join([getattr(whole, "__name__", type(whole).__name__), *map(str, options)])
-        record = {record.name: record for record in metrics.RECORDS}.get(self.name.split("-")[0])
+        record = {record.name: record for record in read()}.get(self.name.split("-")[0])
         if record and getattr(metrics, record.name) is not whole:
             record = None
         if record:

@@ -11,20 +11,16 @@ If you have labels for a few images, use ppi-python.
 """
 
 from known_unknowns.without_labels.accuracy import FEWEST, accuracy_bracket
-from known_unknowns.without_labels.class_mixture import ClassMixture, class_mixture
+from known_unknowns.without_labels.class_mixture import class_mixture
 from known_unknowns.without_labels.detection import (
     BINS,
-    SHARES,
     DetectionEstimator,
     MetaSets,
-    curve_features,
 )
 from known_unknowns.without_labels.share import (
-    Selection,
     cautious_share,
     conformal_p_values,
     estimate_share,
-    selection_outcome,
     share_bound,
     suspected_unknown,
 )

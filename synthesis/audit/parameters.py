@@ -30,7 +30,6 @@ class Parameters(parameters.Parameters):
     example_ood: list[DataSet]
     example_met: list[DataSet] = Field(min_length=1)
     outputs: str = ""
-    treat_as: Literal["logits", "probabilities"]
     model: str = ""
     checkpoint: str = ""
     class_names: list[str] = Field([])

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 
+from helpers.modules import ROOT
 from helpers.tables.figures import use_style
 from known_unknowns import LOOK
-
-ROOT = Path(__file__).parents[2]
 
 
 def test_the_tool_and_the_book_have_one_look():

@@ -1,15 +1,13 @@
 """The numbers of an audit hold at their levels, and the page shows how often."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 
 from benchmarks import audits, guarantees, labels, small, unlabelled
+from helpers.modules import ROOT
 from known_unknowns.auditing.sentences import render
 
-ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "book/audit_measured.md"
 #: Numbers of the tables, with their words on the page.
 VALIDATION = {

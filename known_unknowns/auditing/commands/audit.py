@@ -79,12 +79,6 @@ def add_audit(parser: argparse.ArgumentParser) -> None:
         help="to_label.csv of an earlier audit of FILE, with labels filled in",
     )
     add("--unit", default="", help="a noun for one row of FILE, as text (image)")
-    add(
-        "--treat-as",
-        choices=("logits", "probabilities"),
-        default="logits",
-        help="content of the arrays of logits",
-    )
     _add_network(parser)
     add_out(parser, "folder of the report (for outputs.npz: outputs_audit)")
 
@@ -204,7 +198,7 @@ def _gathered(given: argparse.Namespace) -> Inputs:
     folders = given.validation, given.train, given.ood, given.production
     if any((*folders, given.classes, given.weights, given.download)):
         raise ValueError("a folder, --classes, --weights, --download: only with --model")
-    return read_outputs(given.file, treat_as=given.treat_as)
+    return read_outputs(given.file)
 
 
 def _of_network(given: argparse.Namespace) -> Inputs:

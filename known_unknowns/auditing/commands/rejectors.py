@@ -130,19 +130,16 @@ def run_watch(given: argparse.Namespace) -> int:
         _check_file(given, given.move_to, "--move-to")
         if given.move_to.absolute() == state.absolute():
             raise ValueError(f"--move-to: {state} has the counts; name another file")
-    if living.has_answers(given.file):
-        return _watch_answers(given, state)
     rule = Rejector.load(given.rejector)
-    names = rule.provenance.get("class_names") or ()
-    risky = "risk" in rule.provenance  # labels are evidence about a guaranteed risk alone
-    new = read_new(given.file, names, labelled=risky)
-    draw = living.labelled_draw(rule, new) if risky else None
-    if given.move_to and not draw:
-        living.guaranteed_risk(rule)
+    if living.has_answers(given.file):
+        if given.acknowledge:
+            raise ValueError("--acknowledge: only for new outputs; a broken guarantee stays broken")
+        return _report_answers(given, living.check_answers(given.rejector, rule, given.file, state))
+    if given.move_to:
         raise ValueError(
-            "--move-to: a table of accept --check expected, with the column truth filled in, or "
-            "outputs with labels"
+            "--move-to: a table of accept --check expected, with the column truth filled in"
         )
+    new = read_new(given.file, rule.provenance.get("class_names") or ())
     options = {"most": given.share, "acknowledge": given.acknowledge}
     seen = look(given.rejector, rule, new, state, **options)
     sentences = render(
@@ -155,23 +152,9 @@ def run_watch(given: argparse.Namespace) -> int:
         acknowledged=given.acknowledge,
     )
     print("\n".join([*sentences, *render("watch_finds", **seen)]))
-    if new.labels is not None and not risky:
-        print("The labels are not used, because this rejector guarantees no risk.")
-    alarm = seen["bound"] >= given.share and not given.acknowledge
-    answered = HOLDS
-    if draw:
-        evidence = living.store_draw(given.rejector, rule, state, *draw)
-        answered = _report_answers(given, evidence)
-    return FAILS if alarm else answered
-
-
-def _watch_answers(given: argparse.Namespace, state: Path) -> int:
-    """Print what checked answers say about the guarantee; return `FAILS` if it is broken."""
-    from known_unknowns.auditing import living
-
-    if given.acknowledge:
-        raise ValueError("--acknowledge: only for new outputs; a broken guarantee stays broken")
-    return _report_answers(given, living.check_answers(given.rejector, given.file, state))
+    if new.labelled:
+        print("The labels are not used; check answers that accept --check draws.")
+    return FAILS if seen["bound"] >= given.share and not given.acknowledge else HOLDS
 
 
 def _report_answers(given: argparse.Namespace, seen: dict) -> int:

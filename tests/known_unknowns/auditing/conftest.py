@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from known_unknowns.auditing import read_outputs
+from known_unknowns.auditing.command import main
 from tests.mistakes import beside
 
 MISTAKES = beside(__file__, "mistakes.yaml")
@@ -23,6 +24,11 @@ def made(n, classes=4, *, known=True, seed=0, width=6):
     features = generator.normal(size=(n, width))
     features[np.arange(n), labels] += 3.0 * known
     return features[:, :classes] * 1.5, features, labels
+
+
+def watch(*words):
+    """Watch by the rejector of a test, and return the exit status."""
+    return main(["watch", "r.safetensors", *words])
 
 
 @pytest.fixture

@@ -214,7 +214,9 @@ def test_large_audits_use_random_subsets_but_guarantees_use_all(inputs, monkeypa
     monkeypatch.setattr(ranking, "COMPARED", 90)
     monkeypatch.setattr(stages, "FITTED", 80)
     sizes = []
-    monkeypatch.setattr(stages, "fit_temperature", lambda _, y: sizes.append(len(y)) or 1.0)
+    monkeypatch.setattr(
+        stages, "temperature_or_reason", lambda _, y: (sizes.append(len(y)) or 1.0, "")
+    )
     audited = audit(inputs, risk=0.2, replicates=2)
     assert sizes == [80, 40, 40]
     assert audited.accuracy == whole.accuracy

@@ -166,13 +166,12 @@ def test_the_lowest_cost_is_found_and_its_bound_holds():
     assert guarantee_cost(Sample(scores[:100], wrong), halves[1], (50, 2), 0.95).problem
 
 
-def test_costs_and_reviews_are_targets_of_an_audit(tmp_path, monkeypatch, capsys, without_figures):
-    monkeypatch.chdir(tmp_path)
+def test_costs_and_reviews_are_targets_of_an_audit(here, monkeypatch, capsys, without_figures):
     generator = np.random.default_rng(0)
     labels = np.arange(1200) % 3
     logits = 2 * np.eye(3)[labels] + generator.normal(size=(1200, 3))
     np.savez("o.npz", logits=logits, labels=labels)
-    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("HOME", str(here))
     assert main("audit o.npz --costs 50 2 --out=~/a --require risk<=0.9".split()) == 1
     printed = capsys.readouterr().out
     assert "risk<=0.9: DOES NOT HOLD" in printed  # it is not guaranteed

@@ -134,9 +134,8 @@ def test_an_error_is_one_line_and_leaves_no_file(file, arrays, bad_command, mess
 
 
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
-def test_a_byte_order_mark_is_no_part_of_a_class_name(tmp_path, monkeypatch, mark):
-    (tmp_path / "names.txt").write_text(f"{mark}ant\r\nbee\n\n", encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
+def test_a_byte_order_mark_is_no_part_of_a_class_name(here, monkeypatch, mark):
+    (here / "names.txt").write_text(f"{mark}ant\r\nbee\n\n", encoding="utf-8")
     names = []
 
     def inputs_of(*folders, class_names, **options):
@@ -204,8 +203,7 @@ def test_the_next_step_of_the_report_works(file, arrays, tmp_path, capsys):
     assert "my audit/of today/rejector.safetensors" in report_text
 
 
-def test_names_do_not_reach_a_terminal_or_a_spreadsheet_as_code(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_names_do_not_reach_a_terminal_or_a_spreadsheet_as_code(here, capsys):
     generator = np.random.default_rng(0)
     labels = np.arange(400) % 4
     names = ["=1+1", "+a", "@b", "c\x1b[2J"]
@@ -242,9 +240,8 @@ def shown(page):
     return {command: output.split() for command, output in pairs}
 
 
-def test_the_page_shows_the_output_of_the_commands(tmp_path, monkeypatch, capsys, without_figures):
+def test_the_page_shows_the_output_of_the_commands(here, capsys, without_figures):
     """With the outputs that the page makes up."""
-    monkeypatch.chdir(tmp_path)
     page = ROOT / "book" / "audit.md"
     made_up = {"np": np, "pd": pd}
     exec(re.search(r"\n(generator .*?)```", page.read_text("utf-8"), re.S)[1], made_up)
@@ -264,30 +261,28 @@ def test_the_page_shows_the_output_of_the_commands(tmp_path, monkeypatch, capsys
             made_up["fill_in"]("second_audit/to_label.csv", "label")
 
 
-def test_the_page_shows_the_output_of_the_demo(tmp_path, monkeypatch, capsys):
+def test_the_page_shows_the_output_of_the_demo(here, capsys):
     """Without line breaks; the report of an earlier demo is replaced."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / DEMO).mkdir()
-    (tmp_path / DEMO / "report.html").touch()
+    (here / DEMO).mkdir()
+    (here / DEMO / "report.html").touch()
     assert main(["demo"]) == HOLDS
     printed, errors = capsys.readouterr()
     assert not errors
-    assert listed(tmp_path / DEMO) == FILES[:3]
-    assert (tmp_path / DEMO / "report.html").stat().st_size
+    assert listed(here / DEMO) == FILES[:3]
+    assert (here / DEMO / "report.html").stat().st_size
     assert shown(ROOT / "book" / "audit.md")["demo"] == printed.split()
 
 
-def test_a_pipe_or_device_is_never_replaced(tmp_path, monkeypatch, capsys):
+def test_a_pipe_or_device_is_never_replaced(here, capsys):
     """A file that is renamed to a device would take its place, for all users of the machine."""
-    monkeypatch.chdir(tmp_path)
     Rejector(create("max_logit"), 0.5, 2, known=np.arange(100) / 100).save("r.safetensors")
     np.savez("new.npz", logits=[[2.0, 0.0]])
     os.mkfifo("pipe")
     assert main("accept r.safetensors new.npz --out pipe --force".split()) == REFUSED
     assert main(["watch", "r.safetensors", "new.npz", "--state", "pipe"]) == REFUSED
     assert capsys.readouterr().err.count("a device or a pipe") == 2
-    assert (tmp_path / "pipe").is_fifo()
-    assert listed(tmp_path) == ["new.npz", "pipe", "r.safetensors"]
+    assert (here / "pipe").is_fifo()
+    assert listed(here) == ["new.npz", "pipe", "r.safetensors"]
 
 
 def test_the_readme_shows_sentences_of_the_loop():

@@ -96,10 +96,10 @@ def test_an_interval_holds_for_groups_of_very_unequal_sizes():
 
 
 def test_an_interval_and_guarantees_hold_for_errors_of_whole_groups():
-    """Without the similarity, 80 % of intervals hold; 18 and 41 % of guarantees fail."""
+    """Without the similarity, 19 % of intervals hold; 58 and 60 % of guarantees fail."""
     generator = np.random.default_rng(0)
     held = broken = fewer = 0
-    for _ in range(300):
+    for _ in range(100):
         low, high = clustered_interval(*unequal(generator.random(400) < 0.02, generator))
         held += low <= 0.02 <= high
         wrong, groups = unequal(generator.random(400) < 1.02 * RISK, generator)
@@ -109,8 +109,8 @@ def test_an_interval_and_guarantees_hold_for_errors_of_whole_groups():
         scores = generator.random(400)[groups]
         coverage = guarantee_coverage(Sample(scores, ~wrong, groups=groups), 0.8)
         fewer += 1 - coverage.value < coverage.conditional
-    assert held >= 285  # 95 %
-    assert max(broken, fewer) <= 15  # 5 %
+    assert held >= 89  # 95 %, less three standard deviations
+    assert max(broken, fewer) <= 11
 
 
 def test_all_images_of_a_group_are_in_the_same_half_and_count(inputs):
@@ -130,5 +130,7 @@ def test_all_images_of_a_group_are_in_the_same_half_and_count(inputs):
     one_large = np.minimum(np.arange(300), 99)
     warned = audit(replace(inputs, groups=one_large), risk=0.2, replicates=5).sentences("limits")
     assert any("100 groups are worth 2 groups of one size" in text for text in warned)
+    largest = audit(replace(inputs, groups=one_large), target="coverage", replicates=5)
+    assert "the largest possible coverage is 66.66 %." in largest.sentences("rejector")[0]
     alone = audit(inputs, risk=0.2, replicates=5)
     assert any("frames of one video" in text for text in alone.sentences("limits"))

@@ -270,13 +270,14 @@ def test_an_array_that_is_missing_or_has_another_name_is_named(
         read_outputs(write(given))
 
 
-def test_probabilities_are_detected_and_may_be_treated_as_such(arrays, write):
+def test_probabilities_are_detected_and_may_be_named_so(arrays, write):
     """Their logarithms give the same probabilities; only the level of the logits is lost."""
     names = [name for name in arrays if name.endswith("logits")]
     changed = arrays | {name: softmax(arrays[name], axis=1) for name in names}
-    with pytest.raises(ValueError, match=r'^logits \(300, 4\): .*treat_as="probabilities"'):
+    with pytest.raises(ValueError, match=r"^logits \(300, 4\): .*name the array probabilities"):
         read_outputs(write(changed))
-    inputs = read_outputs(write(changed), treat_as="probabilities")
+    renamed = {name.replace("logits", "probabilities"): changed[name] for name in changed}
+    inputs = read_outputs(write(renamed))
     assert inputs.validation.probabilities == pytest.approx(changed["logits"], abs=1e-6)
     assert not inputs.level
     assert inputs.head is not None
@@ -390,10 +391,7 @@ def test_a_column_of_lists_is_split_by_the_line_in_the_message(arrays, tmp_path,
     assert np.allclose(read_outputs(path).validation.logits, arrays["logits"])
 
 
-def test_the_line_that_rewrites_a_table_leaves_its_texts(
-    arrays, tmp_path, monkeypatch, rewritten, message
-):
-    monkeypatch.chdir(tmp_path)
+def test_the_line_that_rewrites_a_table_leaves_its_texts(arrays, here, rewritten, message):
     columns = {f"logit_{i}": arrays["logits"][:, i] for i in range(4)}
     texts = {"label": arrays["labels"], "stratum": "NA", "file": 150 * ["01é", "1"]}
     pd.DataFrame(columns | texts).to_csv("a.csv", index=False, **rewritten)
@@ -422,67 +420,43 @@ def test_new_outputs_may_have_other_columns_and_another_order_of_classes(arrays,
     columns = dict(zip([f"prob_{name}" for name in classes], probable.T, strict=True))
     table = pd.DataFrame({"id": range(300), "time": "10:00", "label": ""} | columns)
     table.to_csv(tmp_path / "new.csv", index=False)
-    new = read_new(tmp_path / "new.csv", sorted(classes), labelled=True)
+    new = read_new(tmp_path / "new.csv", sorted(classes))
     np.testing.assert_allclose(new.logits[:, 0], columns["prob_ant"])
-    assert new.labels is None
-    for labels in (["bee ", "-1"], ["0", "-1"]):  # the file's bee is class 1 of the audit
-        table.loc[:1, "label"] = labels
-        table.to_csv(tmp_path / "new.csv", index=False)
-        new = read_new(tmp_path / "new.csv", sorted(classes), labelled=True)
-        assert new.labels.tolist()[:3] == [1, -1, -2]
+    assert not new.labelled
+    table.assign(label="bee").to_csv(tmp_path / "new.csv", index=False)
+    assert read_new(tmp_path / "new.csv", sorted(classes)).labelled
     table.rename(columns={"prob_ant": "logits_0"}).to_csv(tmp_path / "new.csv", index=False)
     with pytest.raises(ValueError, match="did you mean 'logit_0'"):
         read_new(tmp_path / "new.csv")
 
 
-def test_whole_numbers_are_class_numbers_and_texts_are_names(arrays, tmp_path):
+def test_whole_numbers_are_class_numbers_and_texts_are_names(arrays):
     """Also if names are other numbers, and whatever the labels of a day are."""
-    names = ["1", "2", "3", "4"]
-    logits = arrays["logits"][:3]
+    arrays["class_names"] = ["1", "2", "3", "4"]
+    for name in ("production_logits", "production_features"):
+        arrays[name] = arrays[name][:3]
 
     def labels_of(*labels):
-        np.savez(tmp_path / "new.npz", logits=logits, labels=np.array(labels))
-        return read_new(tmp_path / "new.npz", names, labelled=True).labels.tolist()
+        return read_outputs(arrays | {"production_labels": labels}).production_labels.tolist()
 
     assert labels_of(2, -1, 1) == [2, -1, 1]
     assert labels_of("2", "-1", "1") == [1, -1, 0]
     with pytest.raises(ValueError, match="names of 4 classes expected, got '0'"):
         labels_of("2", "0", "1")
-    with pytest.raises(ValueError, match="one for each of the 3 rows of logits expected"):
+    with pytest.raises(ValueError, match="one for each of the 3 rows of production_logits"):
         labels_of(1, 2)
-    table = pd.DataFrame(logits).add_prefix("logit_").assign(label=[2, -1, 1])
-    table.to_csv(tmp_path / "new.csv", index=False)
-    with pytest.raises(ValueError, match="a number can be a class name"):
-        read_new(tmp_path / "new.csv", names, labelled=True)
 
 
 def test_probabilities_give_the_numbers_of_their_logarithms(arrays, write):
     probable = softmax(arrays["logits"], axis=1)
     labels = arrays["labels"] % 2
     second = probable[:, [1]]
-    by_name = read_outputs({"probabilities": probable, "labels": arrays["labels"]})
-    stated = {"logits": probable, "labels": arrays["labels"]}
-    as_stated = read_outputs(stated, treat_as="probabilities")
-    assert np.array_equal(by_name.validation.logits, as_stated.validation.logits)
     both = np.c_[1 - second, second]
     two = read_outputs({"probabilities": both, "labels": labels})
     for single in (second, second[:, 0]):
         from_one_column = read_outputs(write({"probabilities": single, "labels": labels}))
         assert np.array_equal(from_one_column.validation.logits, two.validation.logits)
     assert audit({"probabilities": probable, "labels": arrays["labels"]}, risk=0.2).deployed
-
-
-@pytest.mark.parametrize(
-    ("treat_as", "message"),
-    [
-        ("probabilities", "logits: probabilities expected, as treat_as states"),
-        ("logit", "unknown way to treat_as 'logit'; did you mean 'logits'"),
-    ],
-)
-def test_a_wrong_way_to_treat_logits_is_refused(arrays, write, treat_as, message):
-    path = write(arrays)
-    with pytest.raises(ValueError, match=message):
-        read_outputs(path, treat_as=treat_as)
 
 
 @pytest.mark.parametrize(

@@ -1,17 +1,23 @@
 """Labels of new images come back: a random draw, numbers that hold, a table to fill in."""
 
+import json
 import os
 import re
 import shlex
+import warnings
+from dataclasses import replace
+from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 
-from known_unknowns.auditing import audit, read_outputs
+from known_unknowns.auditing import audit, figures, read_outputs
 from known_unknowns.auditing.command import main
 from known_unknowns.auditing.commands.places import HOLDS, REFUSED
 from known_unknowns.auditing.labelling import LABELS, draw
+from known_unknowns.auditing.rejector import Rejector
 from known_unknowns.auditing.report import bars
 from known_unknowns.few_labels import labelled_share
 
@@ -25,9 +31,8 @@ def outputs(labels, generator):
 
 
 @pytest.fixture
-def truth(tmp_path, monkeypatch, without_figures):
+def truth(here, without_figures):
     """The labels of 2,000 new images, whose outputs are in outputs.npz without them."""
-    monkeypatch.chdir(tmp_path)
     generator = np.random.default_rng(0)
     labels = generator.integers(4, size=2400)
     new = np.where(generator.random(2000) < SHARE, -1, generator.integers(4, size=2000))
@@ -39,6 +44,14 @@ def truth(tmp_path, monkeypatch, without_figures):
         production_logits=outputs(new, generator),
     )
     return new
+
+
+def labels_of(truth, count):
+    """Return the labels of images that are drawn, and −2 for the others."""
+    given = np.full(len(truth), -2)
+    drawn = draw(truth, 0)[:count]
+    given[drawn] = truth[drawn]
+    return given
 
 
 def fill(truth):
@@ -66,11 +79,7 @@ def test_the_loop_closes(truth, capsys):
             os.rename("my audit/to_label.csv", "copy.csv")
             again = again.replace("'my audit/to_label.csv'", "copy.csv")
         assert main(shlex.split(again)) == HOLDS
-        given = np.full(len(truth), -2)
-        drawn = draw(truth, 0)[:labels]
-        given[drawn] = truth[drawn]
-        arrays = {name: data[name] for name in data.files} | {"production_labels": given}
-        audited = audit(arrays, risk=0.1)
+        audited = audit({**data, "production_labels": labels_of(truth, labels)}, risk=0.1)
         seen = audited.unlabelled.labelled
         assert (seen.images, seen.drawn) == (labels, True)
         accepted = audited.rejector.accepts(data["production_logits"])
@@ -208,9 +217,7 @@ def test_enough_labels_guarantee_a_threshold_for_the_new_images(truth):
     """The old threshold has a risk of 30 % on these images, and the new one of at most 10 %."""
     data = dict(np.load("outputs.npz"))
     right = data["production_logits"].argmax(axis=1) == truth
-    given = np.full(len(truth), -2)
-    drawn = draw(truth, 0)[:300]
-    given[drawn] = truth[drawn]
+    given = labels_of(truth, 300)
     audited = audit(data | {"production_labels": given}, risk=0.1)
     assert audited.deployed == "production"
     accepted = audited.rejector.accepts(data["production_logits"])
@@ -241,6 +248,60 @@ def test_enough_labels_guarantee_a_threshold_for_the_new_images(truth):
     assert audit(alike, risk=0.1).deployed == "risk"
 
 
+def test_a_threshold_for_new_images_may_accept_no_validation_image(here):
+    """Half of the new images are of no class, and the answers to the others are very confident."""
+    generator = np.random.default_rng(0)
+    labels = np.arange(400) % 4
+    new = np.where(np.arange(1000) < 500, -1, np.arange(1000) % 4)
+    noise = generator.normal(size=(1000, 4))
+    sure = np.where((new < 0)[:, None], 0.01 * noise, 9 * np.eye(4)[new] + noise)
+    data = {
+        "logits": 2 * np.eye(4)[labels] + noise[:400].clip(-1, 1),
+        "labels": labels,
+        "production_logits": sure,
+        "production_labels": labels_of(new, 400),
+    }
+    audited = audit(data, risk=0.05, replicates=2)
+    assert (audited.deployed, audited.threshold.coverage[0]) == ("production", 0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        audited.save("a")
+    numbers = json.loads(Path("a/audit.json").read_text())
+    assert numbers["curve"][-1]["risk"] is None
+    assert not re.search(r"\bnan\b", json.dumps(numbers["findings"]))
+    assert Rejector.load("a/rejector.safetensors") == audited.rejector
+
+
+def test_every_threshold_is_drawn(truth):
+    """A risk that cannot be guaranteed has four others, and labels give a threshold, too."""
+    data = dict(np.load("outputs.npz")) | {"production_labels": labels_of(truth, 300)}
+    audited = audit(data, risk=0.1, costs=(50, 2), replicates=2)
+    thresholds = audited.thresholds
+    others = dict.fromkeys(("smallest", "average"), thresholds["coverage"])
+    others["risk"] = thresholds["risk"].without_value("it is too small")
+    audited = replace(audited, thresholds=thresholds | others)
+    for draw_figure in (figures.selective_risk, figures.scores_and_thresholds):
+        names = draw_figure(audited).get_legend_handles_labels()[1]
+        expected = {"risk on average", "guaranteed larger risk", "guaranteed for unlabelled images"}
+        assert expected | {"guaranteed cost", "guaranteed coverage"} <= {*names}
+        plt.close()
+
+
+def test_labels_do_not_break_a_risk_on_average(truth):
+    """It is no guarantee, but labels can show that the rejector is not for these images."""
+    data = dict(np.load("outputs.npz")) | {"production_labels": labels_of(truth, 300)}
+    few = {name: data[name][:250] for name in ("logits", "labels")}
+    audited = audit(data | few, risk=0.01, fallback="average")
+    assert audited.deployed == "average"
+    assert audited.unlabelled.labelled.guarantee is None
+    assert audited.unlabelled.labelled.risk.low > 0.01
+    text = " ".join(audited.summary())
+    assert text.count("guarantee") == 2
+    assert "This is no guarantee" in text and "until enough labels guarantee" in text
+    assert "unlike these images, and the average does not cover them" in text
+    assert "Do not use the rejector for images like the unlabelled ones" in text
+
+
 def test_the_picture_shows_the_new_images_with_and_without_a_rejector(truth):
     data = dict(np.load("outputs.npz"))
     right = data["production_logits"].argmax(axis=1) == truth
@@ -255,25 +316,9 @@ def test_the_picture_shows_the_new_images_with_and_without_a_rejector(truth):
             assert new["wrong"] == pytest.approx((~right).mean())
 
 
-def test_the_share_to_state_is_the_upper_end_of_the_share_of_unknown_images():
-    generator = np.random.default_rng(0)
-
-    def outputs(labels):
-        known = np.eye(5)[labels, :4] * (labels >= 0)[:, None]
-        return 6 * known + 2 * generator.normal(size=known.shape)
-
-    labels = generator.integers(4, size=2400)
-    new = np.where(generator.random(2000) < 0.3, -1, generator.integers(4, size=2000))
-    drawn = draw(new, 0)[:60]
-    given = np.full(2000, -2)
-    given[drawn] = new[drawn]
-    arrays = {
-        "logits": outputs(labels),
-        "labels": labels,
-        "production_logits": outputs(new),
-        "production_labels": given,
-        "ood_noise_logits": outputs(np.full(300, -1)),
-    }
-    seen = audit(arrays, risk=0.1, replicates=2).unlabelled
+def test_the_share_to_state_is_the_upper_end_of_the_share_of_unknown_images(truth):
+    ood = outputs(np.full(300, -1), np.random.default_rng(1))
+    given = {"production_labels": labels_of(truth, 60), "ood_noise_logits": ood}
+    seen = audit({**np.load("outputs.npz"), **given}, risk=0.1, replicates=2).unlabelled
     share = seen.labelled.unknown
     assert seen.to_state == round(share.high + 0.005, 2) > share.value + 0.05

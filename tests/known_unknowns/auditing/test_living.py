@@ -17,6 +17,7 @@ from known_unknowns.few_labels import (
     check_guarantee,
     guarantee_evidence,
 )
+from tests.known_unknowns.auditing.conftest import watch
 
 NAMES = ["ant", "bee ", "cow"]
 RUNS = 1000
@@ -86,13 +87,12 @@ def test_a_moved_threshold_rarely_has_a_larger_risk():
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(here):
     """A rejector of 5 % and files of new outputs; the surer, the more often correct."""
-    monkeypatch.chdir(tmp_path)
     provenance = {"risk": 0.05, "risk_measured": 0.03, "class_names": NAMES, "temperature": 1.0}
     known = np.sort(np.random.default_rng(0).random(1000))
     Rejector(create("max_logit"), 0.2, 3, known=known, provenance=provenance).save("r.safetensors")
-    return tmp_path
+    return here
 
 
 def answered(name, wrong, *, seed=0, images=400, check=100):
@@ -116,29 +116,29 @@ def answered(name, wrong, *, seed=0, images=400, check=100):
 
 def test_watch_has_three_states_and_an_exit_status(folder, capsys):
     answered("a.csv", lambda scores: 0.02 + 0 * scores)
-    assert main(["watch", "r.safetensors", "a.csv"]) == HOLDS
+    assert watch("a.csv") == HOLDS
     printed = " ".join(capsys.readouterr().out.split())
     assert "NOT ENOUGH LABELS" in printed and "this verdict" not in printed
     assert int(re.search(r"About (\d+) more will decide", printed)[1]) > 50
-    alone = "watch r.safetensors a.csv --state alone.json --move-to m.safetensors"
-    assert main(alone.split()) == FAILS and not (folder / "m.safetensors").exists()
+    alone = "a.csv --state alone.json --move-to m.safetensors"
+    assert watch(*alone.split()) == FAILS and not (folder / "m.safetensors").exists()
     assert "these answers certify no threshold yet" in capsys.readouterr().out
     for seed in range(1, 6):
         answered(f"{seed}.csv", lambda scores: 0.01 + 0 * scores, seed=seed)
-        assert main(["watch", "r.safetensors", f"{seed}.csv"]) == HOLDS
+        assert watch(f"{seed}.csv") == HOLDS
     assert "KEPT so far: the" in " ".join(capsys.readouterr().out.split())
     before = (folder / "r.watch.json").read_bytes()
-    assert main(["watch", "r.safetensors", "5.csv"]) == HOLDS  # it counts once
+    assert watch("5.csv") == HOLDS  # it counts once
     assert "This draw was counted before" in capsys.readouterr().out
     assert (folder / "r.watch.json").read_bytes() == before
     for seed in (7, 8):
         answered(f"{seed}.csv", lambda scores: 0.3 + 0 * scores, seed=seed)
-    assert main(["watch", "r.safetensors", "7.csv"]) == FAILS
+    assert watch("7.csv") == FAILS
     assert "BROKEN: at some time, more than 5 %" in capsys.readouterr().out
     answered("9.csv", lambda scores: 0 * scores, seed=9)
     # it stays broken, and the answers before the break certify nothing for other images
     for words in ([], ["--move-to", "m.safetensors"]):
-        assert main(["watch", "r.safetensors", "9.csv", *words]) == FAILS
+        assert watch("9.csv", *words) == FAILS
     assert not (folder / "m.safetensors").exists()
 
 
@@ -146,12 +146,12 @@ def test_the_threshold_moves_to_the_smallest_that_is_certified(folder, capsys):
     """Below a score of 0.5, every third answer is wrong."""
     for seed in range(8):
         answered(f"{seed}.csv", lambda scores: np.where(scores < 0.5, 0.33, 0.005), seed=seed)
-        status = main(["watch", "r.safetensors", f"{seed}.csv"])
+        status = watch(f"{seed}.csv")
     assert status == FAILS
     printed = capsys.readouterr().out
     assert printed.count("Give all images to people") + printed.count("--move-to stricter") > 1
     assert "Add `--move-to stricter.safetensors`" in printed.splitlines()[-1]
-    assert main(["watch", "r.safetensors", "3.csv", "--move-to", "moved.safetensors"]) == HOLDS
+    assert watch("3.csv", "--move-to", "moved.safetensors") == HOLDS
     moved = Rejector.load("moved.safetensors")
     assert 0.4 < moved.threshold < 0.6 and moved.by_answer is None
     assert "At most 5 % of accepted images" in moved.provenance["guarantee"]
@@ -159,43 +159,30 @@ def test_the_threshold_moves_to_the_smallest_that_is_certified(folder, capsys):
     # a refused command counts no answers
     answered("8.csv", lambda scores: 0 * scores, seed=8)
     before = (folder / "r.watch.json").read_bytes()
-    assert main(["watch", "r.safetensors", "8.csv", "--move-to", "moved.safetensors"]) == REFUSED
+    assert watch("8.csv", "--move-to", "moved.safetensors") == REFUSED
     refusal = "--move-to: moved.safetensors is there already; name another file\n"
     assert refusal in capsys.readouterr().err
     assert (folder / "r.watch.json").read_bytes() == before
 
 
-def test_labels_of_new_outputs_are_checked_answers(folder, capsys):
-    """Also names of classes in a table, of some images."""
-    generator = np.random.default_rng(0)
-    logits = generator.random((400, 3))
-    answers = logits.argmax(axis=1)
-    for wrong, status, words in ((0.0, HOLDS, "KEPT so far"), (0.3, FAILS, "BROKEN")):
-        truth = np.where(generator.random(400) < wrong, (answers + 1) % 3, answers)
-        np.savez("new.npz", logits=logits + wrong, labels=truth)
-        command = f"watch r.safetensors new.npz --share 0.9 --state {wrong}.json"
-        assert main(command.split()) == status
-        assert words in capsys.readouterr().out
-    table = pd.DataFrame(logits, columns=[f"logit_{number}" for number in range(3)])
-    table["label"] = np.where(np.arange(400) < 50, np.array(NAMES)[answers], "")
-    table.to_csv("new.csv", index=False)
-    assert main(["watch", "r.safetensors", "new.csv", "--share", "0.9"]) == HOLDS
-    out = capsys.readouterr().out
-    assert "NOT ENOUGH LABELS" in out and "new.csv: 0 of" in out
-    # a refused command stores nothing
-    refused = ["watch", "r.safetensors", "new.csv", "--state", "x.json", "--acknowledge"]
-    assert main(refused) == REFUSED and not (folder / "x.json").exists()
-    table["label"] = "lion"
-    table.to_csv("new.csv", index=False)
-    assert main(["watch", "r.safetensors", "new.csv"]) == REFUSED
-    assert "labels: names of 3 classes expected, got 'lion'" in capsys.readouterr().err
+@pytest.mark.parametrize("file", ["new.npz", "new.csv"])
+def test_labels_of_new_outputs_are_not_used(folder, capsys, file):
+    logits = np.random.default_rng(0).random((400, 3))
+    np.savez("new.npz", logits=logits, labels=np.full(400, 7))
+    pd.DataFrame(logits).add_prefix("logit_").assign(label="lion").to_csv("new.csv", index=False)
+    assert watch(file, "--share", "0.9") == HOLDS
+    note = "The labels are not used; check answers that accept --check draws."
+    assert capsys.readouterr().out.splitlines()[-1] == note
+    assert not json.loads((folder / "r.watch.json").read_text())["checked"]
+    assert watch(file, "--move-to", "m.safetensors") == REFUSED
+    assert "a table of accept --check expected" in capsys.readouterr().err
 
 
 def test_all_answers_certify_a_smaller_threshold(folder):
     for seed in range(6):
         answered(f"{seed}.csv", lambda scores: 0.005 + 0 * scores, seed=seed)
-        main(["watch", "r.safetensors", f"{seed}.csv"])
-    assert main(["watch", "r.safetensors", "0.csv", "--move-to", "moved.safetensors"]) == HOLDS
+        watch(f"{seed}.csv")
+    assert watch("0.csv", "--move-to", "moved.safetensors") == HOLDS
     assert Rejector.load("moved.safetensors").threshold < 0.01
 
 
@@ -208,7 +195,7 @@ def test_a_table_that_cannot_be_counted_is_refused(folder, capsys):
         for name, value in cells.items():
             changed.loc[row, name] = value
         changed.to_csv("b.csv", index=False)
-        assert main(["watch", "r.safetensors", "b.csv"]) == REFUSED
+        assert watch("b.csv") == REFUSED
         assert message in capsys.readouterr().err
         assert not (folder / "r.watch.json").exists()
 
@@ -224,8 +211,8 @@ def test_a_table_that_cannot_be_counted_is_refused(folder, capsys):
     accept = ["accept", "r.safetensors", "new.npz", "--check", "9"]
     assert main([*accept, "--by-answer"]) == REFUSED
     assert "leave out --by-answer" in capsys.readouterr().err
-    assert main(["watch", "r.safetensors", "a.csv", "--acknowledge"]) == REFUSED
-    assert main(["watch", "r.safetensors", "new.npz", "--move-to", "m.safetensors"]) == REFUSED
+    assert watch("a.csv", "--acknowledge") == REFUSED
+    assert watch("new.npz", "--move-to", "m.safetensors") == REFUSED
     for count in ("401", "0"):
         assert main(["accept", "r.safetensors", "new.npz", "--check", count]) == REFUSED
         assert f"1 to 400 images expected, got {count}" in capsys.readouterr().err
@@ -241,14 +228,14 @@ def test_no_known_class_is_wrong_and_a_spreadsheet_does_no_harm(folder):
     table = answered("a.csv", lambda scores: 0 * scores)
     accepted = (table["check"] == "yes") & (table["accepted"] == "True")
     table.loc[np.flatnonzero(accepted)[:7], "truth"] = "-1"
-    assert main(["watch", "r.safetensors", "a.csv"]) == HOLDS
+    assert watch("a.csv") == HOLDS
     table.to_csv("a.csv", index=False)
     table["accepted"] = table["accepted"].str.upper()
     table["score"] = table["score"].astype(float).round(9)
-    assert main(["watch", "r.safetensors", "a.csv"]) == HOLDS
+    assert watch("a.csv") == HOLDS
     for changed in (table, table.sort_values("check"), table[table["check"] == "yes"]):
         changed.to_csv("b.csv", index=False)
-        assert main(["watch", "r.safetensors", "b.csv"]) == HOLDS
+        assert watch("b.csv") == HOLDS
     ((_, wrong),) = json.loads((folder / "r.watch.json").read_text())["checked"].values()
     assert sum(wrong) == 7
     # equal answers to other images, such as those of the next day
@@ -259,5 +246,5 @@ def test_no_known_class_is_wrong_and_a_spreadsheet_does_no_harm(folder):
     later = pd.read_csv("c.csv", dtype=str, keep_default_na=False)
     later["truth"] = later["label"]
     later.to_csv("c.csv", index=False)
-    main(["watch", "r.safetensors", "c.csv"])
+    watch("c.csv")
     assert len(json.loads((folder / "r.watch.json").read_text())["checked"]) == 2

@@ -16,6 +16,7 @@ from helpers.scores.calibration import log_probabilities
 from known_unknowns.auditing import audit
 from known_unknowns.auditing.command import main
 from known_unknowns.auditing.rejector import Rejector
+from known_unknowns.auditing.state import pack, unpack
 
 CLASSES = 20
 WIDTH = 40
@@ -176,15 +177,24 @@ def test_other_files_and_parts_are_refused(path):
     assert not path.with_name("new").exists()
 
 
+def test_an_array_of_two_parts_is_written_once():
+    tensors = {}
+    turned = np.asfortranarray(np.arange(6.0).reshape(2, 3))
+    packed = pack({"a": turned, "b": (turned, turned.T, turned[:1])}, "score", tensors)
+    assert [*tensors] == ["score.a", "score.b.2"]
+    (again, transposed, _) = unpack(packed, tensors)["b"]
+    assert np.array_equal(again, turned) and again.flags.f_contiguous
+    assert np.array_equal(transposed, turned.T)
+
+
 def test_a_threshold_in_single_precision_is_saved(path):
     rule = replace(rejector("msp"), threshold=np.float32(0.5))
     rule.save(path)
     assert Rejector.load(path).threshold == 0.5
 
 
-def test_each_answer_can_have_a_threshold(tmp_path, monkeypatch, capsys):
+def test_each_answer_can_have_a_threshold(here, capsys):
     """Many answers 1 are wrong, so that only the surest are accepted, and 2 is too rare."""
-    monkeypatch.chdir(tmp_path)
     generator = np.random.default_rng(0)
     answers = generator.choice(3, p=[0.6, 0.39, 0.01], size=6000)
     sure = generator.random(6000)

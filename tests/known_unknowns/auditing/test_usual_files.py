@@ -120,10 +120,7 @@ FILES = {
 
 
 @pytest.mark.parametrize("write", FILES, ids=lambda write: write.__name__)
-def test_the_sentences_of_a_usual_file_are_true(
-    write, tmp_path, monkeypatch, capsys, without_figures
-):
-    monkeypatch.chdir(tmp_path)
+def test_the_sentences_of_a_usual_file_are_true(write, here, capsys, without_figures):
     content = write()
     if isinstance(content, pd.DataFrame):
         file = "outputs.csv"

@@ -21,6 +21,7 @@ from known_unknowns.auditing.command import main
 from known_unknowns.auditing.commands.places import FAILS, HOLDS, REFUSED
 from known_unknowns.auditing.rejector import Rejector
 from known_unknowns.auditing.watching import FALSE_ALARMS, evidence, rank_of_cut
+from tests.known_unknowns.auditing.conftest import watch
 
 ALARM = np.log(2 / FALSE_ALARMS)
 
@@ -42,22 +43,21 @@ def test_a_thousand_looks_raise_few_false_alarms():
 
 
 @pytest.fixture
-def monitor(tmp_path, monkeypatch):
+def monitor(here):
     """A rejector, and files of outputs like the validation images and unlike them."""
-    monkeypatch.chdir(tmp_path)
     generator = np.random.default_rng(0)
     known = np.sort(generator.random(1000))
     Rejector(create("max_logit"), 0.5, 2, known=known).save("r.safetensors")
     for name, top in (("same", 1), ("worse", 0.1)):
         np.savez(name, logits=np.c_[top * generator.random(800), np.full(800, -1)])
-    return tmp_path / "r.watch.json"
+    return here / "r.watch.json"
 
 
 def test_the_command_counts_each_file_once_and_keeps_its_state(monitor, capsys):
-    assert main(["watch", "r.safetensors", "same.npz"]) == HOLDS
-    assert main(["watch", "r.safetensors", "worse.npz", "--share", "0.9"]) == HOLDS
+    assert watch("same.npz") == HOLDS
+    assert watch("worse.npz", "--share", "0.9") == HOLDS
     assert "No alarm, which needs more than 90 %." in capsys.readouterr().out
-    assert main(["watch", "r.safetensors", "worse.npz"]) == FAILS
+    assert watch("worse.npz") == FAILS
     printed = capsys.readouterr().out
     assert "In 2 files with 1600 images" in printed
     assert "ALARM: the share has exceeded" in printed
@@ -74,54 +74,54 @@ def test_the_command_counts_each_file_once_and_keeps_its_state(monitor, capsys):
 
 
 def test_a_refused_file_does_not_change_the_state(monitor):
-    assert main(["watch", "r.safetensors", "same.npz"]) == HOLDS
+    assert watch("same.npz") == HOLDS
     before = monitor.read_bytes()
     np.savez("wide.npz", logits=np.zeros((5, 3)))
-    assert main(["watch", "r.safetensors", "wide.npz"]) == REFUSED
+    assert watch("wide.npz") == REFUSED
     assert monitor.read_bytes() == before
 
 
 def test_an_acknowledged_alarm_does_not_ring_again(monitor, capsys):
-    assert main(["watch", "r.safetensors", "worse.npz"]) == FAILS
+    assert watch("worse.npz") == FAILS
     assert "add `--acknowledge` if you know the reason" in capsys.readouterr().out
-    assert main(["watch", "r.safetensors", "worse.npz", "--acknowledge"]) == HOLDS
+    assert watch("worse.npz", "--acknowledge") == HOLDS
     assert "Acknowledged: a new count begins" in capsys.readouterr().out
-    assert main(["watch", "r.safetensors", "worse.npz"]) == HOLDS  # its content counts once
+    assert watch("worse.npz") == HOLDS  # its content counts once
     assert "These outputs were counted before" in capsys.readouterr().out
-    assert main(["watch", "r.safetensors", "same.npz"]) == HOLDS
+    assert watch("same.npz") == HOLDS
     assert "In 1 file with 800 images" in capsys.readouterr().out
     generator = np.random.default_rng(1)
     np.savez("again.npz", logits=np.c_[0.1 * generator.random(800), np.full(800, -1)])
-    assert main(["watch", "r.safetensors", "again.npz"]) == FAILS
+    assert watch("again.npz") == FAILS
 
 
 def test_an_alarm_is_acknowledged_after_it_was_seen(monitor, capsys):
     """A command of a scheduler with --acknowledge would never print an alarm."""
     for file in ("same.npz", "worse.npz"):
-        assert main(["watch", "r.safetensors", file, "--acknowledge"]) == REFUSED
+        assert watch(file, "--acknowledge") == REFUSED
         assert "r.watch.json does not contain an alarm" in capsys.readouterr().err
         assert sorted(path.name for path in monitor.parent.iterdir()) == [
             "r.safetensors",
             "same.npz",
             "worse.npz",
         ]
-    assert main(["watch", "r.safetensors", "same.npz"]) == HOLDS
+    assert watch("same.npz") == HOLDS
     before = monitor.read_bytes()
-    assert main(["watch", "r.safetensors", "worse.npz", "--acknowledge"]) == REFUSED
+    assert watch("worse.npz", "--acknowledge") == REFUSED
     assert monitor.read_bytes() == before
-    assert main(["watch", "r.safetensors", "worse.npz"]) == FAILS
-    assert main(["watch", "r.safetensors", "worse.npz", "--acknowledge"]) == HOLDS
-    assert main(["watch", "r.safetensors", "worse.npz", "--acknowledge"]) == REFUSED
+    assert watch("worse.npz") == FAILS
+    assert watch("worse.npz", "--acknowledge") == HOLDS
+    assert watch("worse.npz", "--acknowledge") == REFUSED
 
 
 def test_counts_agree_with_their_nouns(monitor, capsys):
     np.savez("one.npz", logits=[[0.9, -1]])
-    assert main(["watch", "r.safetensors", "one.npz"]) == HOLDS
+    assert watch("one.npz") == HOLDS
     assert "In 1 file with 1 image, there is no sign" in " ".join(capsys.readouterr().out.split())
-    assert main(["watch", "r.safetensors", "worse.npz"]) == FAILS
-    assert main(["watch", "r.safetensors", "worse.npz", "--acknowledge"]) == HOLDS
+    assert watch("worse.npz") == FAILS
+    assert watch("worse.npz", "--acknowledge") == HOLDS
     capsys.readouterr()
-    assert main(["watch", "r.safetensors", "worse.npz"]) == HOLDS
+    assert watch("worse.npz") == HOLDS
     printed = capsys.readouterr().out
     assert "The alarm with this file is acknowledged, and no later file is counted" in printed
     assert "In 0" not in printed
@@ -160,7 +160,7 @@ def test_watch_works_without_fcntl_as_on_windows(monitor, monkeypatch):
     windows = SimpleNamespace(locking=locking, LK_NBLCK=2)
     monkeypatch.setitem(sys.modules, "fcntl", None)
     monkeypatch.setitem(sys.modules, "msvcrt", windows)
-    assert main(["watch", "r.safetensors", "worse.npz"]) == FAILS
+    assert watch("worse.npz") == FAILS
     assert tries == [(0, 2, 1)] * 3
     assert len(json.loads(monitor.read_text())["looks"]) == 1
 
@@ -169,29 +169,26 @@ def test_looks_at_once_are_all_counted(monitor):
     generator = np.random.default_rng(2)
     for number in range(4):
         np.savez(f"{number}.npz", logits=np.c_[generator.random(50), np.full(50, -1)])
-    commands = [["watch", "r.safetensors", f"{number}.npz"] for number in range(4)]
+    files = [f"{number}.npz" for number in range(4)]
     with ProcessPoolExecutor(4, get_context("fork")) as processes:
-        assert [*processes.map(main, commands)] == [HOLDS] * 4
+        assert [*processes.map(watch, files)] == [HOLDS] * 4
     assert len(json.loads(monitor.read_text())["looks"]) == 4
 
 
-def test_an_audit_replaces_a_folder_in_which_watch_has_written(
-    tmp_path, monkeypatch, capsys, without_figures
-):
-    monkeypatch.chdir(tmp_path)
+def test_an_audit_replaces_a_folder_in_which_watch_has_written(here, capsys, without_figures):
     generator = np.random.default_rng(0)
     labels = np.arange(400) % 4
     logits = 6 * np.eye(4)[labels] + generator.normal(size=(400, 4))
     np.savez("o.npz", logits=logits, labels=labels)
     command = ["audit", "o.npz", "--risk", "0.2", "--out", "a"]
-    watch = ["watch", "a/rejector.safetensors", "o.npz"]
+    again = ["watch", "a/rejector.safetensors", "o.npz"]
     assert main(command) == HOLDS
-    assert main(watch) == HOLDS
-    monitor = tmp_path / "a" / "rejector.watch.json"
+    assert main(again) == HOLDS
+    monitor = here / "a" / "rejector.watch.json"
     counts = monitor.read_bytes()
     assert main([*command, "--force"]) == HOLDS
     audit("o.npz", risk=0.2).save("a")
-    assert main(watch) == HOLDS  # the same rejector
+    assert main(again) == HOLDS  # the same rejector
     assert monitor.read_bytes() == counts
     with pytest.raises(ValueError, match="has counts of watch for another rejector"):
         audit("o.npz", risk=0.3).save("a")
@@ -225,9 +222,8 @@ def test_the_page_has_the_detection_rates_of_each_share():
             assert words == until, (share, below, alarms, median)
 
 
-def test_a_second_score_watches_for_unlike_images(tmp_path, monkeypatch, capsys):
+def test_a_second_score_watches_for_unlike_images(here, capsys):
     """Images with confident answers and strange features: only a score of features finds them."""
-    monkeypatch.chdir(tmp_path)
     generator = np.random.default_rng(0)
     head = np.eye(4, 12)
 
@@ -259,17 +255,17 @@ def test_a_second_score_watches_for_unlike_images(tmp_path, monkeypatch, capsys)
     rejector = audit(arrays | sets, risk=0.1, replicates=5, score="msp").rejector
     assert "features" in rejector.detector.info.needs
     assert rejector.provenance["unlike_found"]["pets"] > 0.9
-    rejector.save("rejector.safetensors")
-    read = Rejector.load("rejector.safetensors")
+    rejector.save("r.safetensors")
+    read = Rejector.load("r.safetensors")
     assert read == rejector
     assert read != replace(rejector, detector=None, detector_known=None)
     assert read.accepts(new @ head.T).shape == (1000,)  # its own score needs no features
-    assert main(["watch", "rejector.safetensors", "new.npz"]) == FAILS
+    assert watch("new.npz") == FAILS
     printed = capsys.readouterr().out
     assert f"The score is {rejector.detector.info.title}." in printed
     assert "files of this size raise an alarm for 5 % of unlike images" in printed
     assert "% of the unlike images score low as in the set pets" in printed
-    assert main(["watch", "rejector.safetensors", "logits.npz"]) == REFUSED
+    assert watch("logits.npz") == REFUSED
     assert "features: expected" in capsys.readouterr().err
     replace(rejector, detector=None, detector_known=None).save("plain.safetensors")
     assert main(["watch", "plain.safetensors", "new.npz"]) == HOLDS
