@@ -38,9 +38,8 @@ def islands(generator: Generator, n: int) -> np.ndarray:
     lines along its shore, on paper of any tint.
     """
     x, y = random_turn(generator, n)
-    centre = (random_number(generator, -4, 4, n) for _ in range(2))
     stretch = random_number(generator, 0.7, 1, n)
-    far = np.hypot(*(z - c for z, c in zip((x * stretch, y / stretch), centre, strict=True)))
+    far = np.hypot(*moved(generator, x * stretch, y / stretch, 4, n))
     rough = 10 * value_noise(generator, x, y, 8) + 5 * value_noise(generator, x, y, 4)
     depth = random_number(generator, 13, 20, n) - far - rough + 2  # pixels from the shore, about
     sea, sand, wood, peak = (
@@ -66,10 +65,9 @@ def circuit_boards(generator: Generator, n: int) -> np.ndarray:
     x = np.where(quarter, X, x)
     y = np.where(quarter, Y, y)
     boards = np.array([[0, 0.35, 0.15], [0.05, 0.15, 0.45], [0.5, 0.05, 0.08], [0.08, 0.08, 0.1]])
-    board = boards[generator.integers(0, 4, n)][:, np.newaxis, np.newaxis]
+    board = each(boards[generator.integers(0, 4, n)])
     board = board * random_light(generator, 0.6, 1.3, n)
-    trace = np.zeros((n, SIZE, SIZE), np.float32)
-    pads = np.zeros((n, SIZE, SIZE), np.float32)
+    trace = pads = np.zeros((n, SIZE, SIZE), np.float32)
     for lane in range(7):
         height = random_number(generator, -16, 16, n)
         left, bend, right = (
@@ -118,7 +116,7 @@ def bar_charts(generator: Generator, n: int) -> np.ndarray:
     count = each(generator.integers(3, 10, n))
     ground, ink = paper(generator, n)
     grid, axes = _axes(generator, n)
-    image = mix(ground, ink, np.broadcast_to(grid, (n, SIZE, SIZE)))
+    image = mix(ground, ink, grid)
     position = (X + 13) * count / 28  # the axes are at x = -13.5 and y = 13.5
     bar = np.floor(position).astype(int).clip(0, 8)
     length = uniform(generator, 2, 27, n, 9)[which, bar]

@@ -69,9 +69,9 @@ def halftones(generator: Generator, n: int) -> np.ndarray:
     paper = random_colour(generator, 0.85, 1, n)
     image = paper
     flat = np.zeros((n, 1, 1), np.float32)
-    grey = value_noise(generator, X + flat, Y + flat, 12)
+    grey = value_noise(generator, X + flat, Y, 12)
     for missing in range(3):  # cyan takes the red away, magenta the green, yellow the blue
-        texture = value_noise(generator, X + flat, Y + flat, 16)
+        texture = value_noise(generator, X + flat, Y, 16)
         shade = (0.6 * grey + 0.4 * texture) * random_number(generator, 0.3, 1, n)
         x, y = random_turn(generator, n)
         wave = np.cos(2 * np.pi * x / cell) + np.cos(2 * np.pi * y / cell)
@@ -85,10 +85,10 @@ def fire(generator: Generator, n: int) -> np.ndarray:
     """Flames over a fire-place of any width: noise that is drawn upwards and licks, from white
     through yellow and red to the dark, or in the blue and green of burning salts.
     """
-    x = np.broadcast_to(X, (n, SIZE, SIZE)) + random_number(generator, -5, 5, n)
+    x = X + random_number(generator, -5, 5, n)
     rise = 0.5 - Y / SIZE  # 0 below, 1 above
     shift = random_number(generator, 0, 99, n)
-    sway = 6 * rise * (value_noise(generator, x * 0 + shift, Y + shift, 9) - 0.5)
+    sway = 6 * rise * (value_noise(generator, shift, Y + shift, 9) - 0.5)
     flames = 0.65 * value_noise(generator, x + sway, Y / 2 + shift, 5)
     flames += 0.35 * value_noise(generator, x + sway, Y / 2 + shift, 2.5)
     width = random_number(generator, 7, 16, n)

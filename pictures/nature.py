@@ -31,7 +31,7 @@ from pictures.base import (
 def _meadow(generator: Generator, n: int) -> np.ndarray:
     """Draw grounds that are out of focus: soft patches of two greens, browns or blues."""
     tones = np.array([[0.35, 0.5, 0.2], [0.45, 0.38, 0.25], [0.55, 0.7, 0.85]], np.float32)
-    tone = tones[generator.integers(0, 3, n)][:, np.newaxis, np.newaxis]
+    tone = each(tones[generator.integers(0, 3, n)])
     x, y = random_turn(generator, n)
     patches = value_noise(generator, x, y, 9)
     first, second = (tone * random_colour(generator, low, low + 0.5, n) for low in (0.4, 0.9))
@@ -65,8 +65,7 @@ def flowers(generator: Generator, n: int) -> np.ndarray:
     around a yellow or brown heart, before a ground that is out of focus.
     """
     image = _meadow(generator, n)
-    (x, y) = random_turn(generator, n)
-    x, y = moved(generator, x, y, 4, n)
+    x, y = moved(generator, *random_turn(generator, n), 4, n)
     radius = np.hypot(x, y)
     angle = np.arctan2(y, x)
     petals = each(generator.integers(4, 14, n))
@@ -124,7 +123,7 @@ def trees(generator: Generator, n: int) -> np.ndarray:
     sky = mix(
         random_colour(generator, 0.3, 0.8, n) * [0.7, 0.8, 1.2],
         random_colour(generator, 0.6, 1, n) * [1.1, 0.9, 0.7],
-        np.broadcast_to(Y / SIZE + 0.5, (n, SIZE, SIZE)),
+        Y / SIZE + 0.5,
     )
     bend = uniform(generator, 0.2, 0.7, n, 2) * [-1, 1]
     shrink = uniform(generator, 0.65, 0.85, n, 2)
@@ -160,8 +159,7 @@ def terrain(generator: Generator, n: int) -> np.ndarray:
     lit from one side.
     """
     x = np.broadcast_to(X, (n, SIZE, SIZE))
-    y = np.broadcast_to(Y, (n, SIZE, SIZE))
-    height = octaves(generator, x, y, 12, 3) / 1.75
+    height = octaves(generator, x, Y, 12, 3) / 1.75
     level = (height - random_number(generator, 0.2, 0.5, n)) * 12 + 2  # of the shore, 2
     colour = _LAND[level.clip(0, len(_LAND) - 1).astype(int)]
     slope = np.gradient(height, axis=1) + np.gradient(height, axis=2)
@@ -248,6 +246,6 @@ def clouds(generator: Generator, n: int) -> np.ndarray:
     day = rgb(0.75, 0.87, 1)
     dusk = rgb(1, 0.55, 0.35)
     horizon = day * (1 - evening) + dusk * evening
-    sky = mix(high, horizon, np.broadcast_to(Y / SIZE + 0.5, cover.shape))
+    sky = mix(high, horizon, Y / SIZE + 0.5)
     white = 1 - 0.4 * evening * (1 - horizon)
     return to_bytes(mix(sky, white * shade[..., np.newaxis], cover))

@@ -96,7 +96,7 @@ def blobs(generator: Generator, n: int) -> np.ndarray:
     """Six large spots of light in any colours, without an edge, that overlap like lamps out of
     focus.
     """
-    image = np.broadcast_to(random_colour(generator, 0, 1, n), (n, SIZE, SIZE, 3))
+    image = random_colour(generator, 0, 1, n)
     for _ in range(6):
         x, y = moved(generator, X, Y, SIZE / 2, n)
         width = random_number(generator, 3, 9, n)
@@ -183,8 +183,7 @@ def gratings(generator: Generator, n: int) -> np.ndarray:
 @family("Gradients")
 def gradients(generator: Generator, n: int) -> np.ndarray:
     """Slow passages between three colours: along a line, around a point, or away from a point."""
-    x, y = random_turn(generator, n)
-    x, y = moved(generator, x, y, SIZE / 3, n)
+    x, y = moved(generator, *random_turn(generator, n), SIZE / 3, n)
     slope = x / SIZE + 0.5
     turn = np.abs(np.arctan2(y, x)) / np.pi
     distance = np.hypot(x, y) / SIZE
@@ -201,12 +200,12 @@ def bubbles(generator: Generator, n: int) -> np.ndarray:
     """Ten balls of different sizes and colours on a ground of one colour, lit from the upper
     left; later balls cover earlier balls.
     """
-    image = np.broadcast_to(random_colour(generator, 0, 1, n), (n, SIZE, SIZE, 3))
+    image = random_colour(generator, 0, 1, n)
     for _ in range(10):
-        x, y = (random_number(generator, -SIZE / 2, SIZE / 2, n) for _ in range(2))
+        x, y = moved(generator, X, Y, SIZE / 2, n)
         radius = random_number(generator, 2, 8, n)
-        inside = covered(radius - np.hypot(X - x, Y - y))
-        light = 1.25 - 0.9 * np.hypot(X - x + radius / 3, Y - y + radius / 3) / radius
+        inside = covered(radius - np.hypot(x, y))
+        light = 1.25 - 0.9 * np.hypot(x + radius / 3, y + radius / 3) / radius
         colour = random_colour(generator, 0.2, 1, n) * light[..., np.newaxis].clip(0, 1.25)
         image = mix(image, colour, inside)
     return to_bytes(image)
@@ -215,16 +214,16 @@ def bubbles(generator: Generator, n: int) -> np.ndarray:
 @family("Polygons")
 def polygons(generator: Generator, n: int) -> np.ndarray:
     """Five convex polygons of three to six sides, each of one colour, on a ground of one colour."""
-    image = np.broadcast_to(random_colour(generator, 0, 1, n), (n, SIZE, SIZE, 3))
+    image = random_colour(generator, 0, 1, n)
     for _ in range(5):
-        x, y = (random_number(generator, -SIZE / 2, SIZE / 2, n) for _ in range(2))
+        x, y = moved(generator, X, Y, SIZE / 2, n)
         sides = each(generator.integers(3, 7, n))
         radius = random_number(generator, 3, 9, n)
         first = random_number(generator, 0, 2 * np.pi, n)
         depth = np.full((n, SIZE, SIZE), np.inf, np.float32)  # within all half-planes
         for side in range(6):  # a triangle leaves the last three out
             angle = first + 2 * np.pi * (side + random_number(generator, -0.2, 0.2, n)) / sides
-            edge = radius - np.cos(angle) * (X - x) - np.sin(angle) * (Y - y)
+            edge = radius - np.cos(angle) * x - np.sin(angle) * y
             depth = np.where(side < sides, np.minimum(depth, edge), depth)
         image = mix(image, random_colour(generator, 0, 1, n), covered(depth))
     return to_bytes(image)

@@ -110,9 +110,8 @@ def road_signs(generator: Generator, n: int) -> np.ndarray:
     """
     horizon = random_number(generator, 0, 12, n)
     x = np.broadcast_to(X, (n, SIZE, SIZE))
-    y = np.broadcast_to(Y, (n, SIZE, SIZE))
-    clouds = value_noise(generator, x / 2, y, 5)
-    bushes = value_noise(generator, x, y, 3)
+    clouds = value_noise(generator, x / 2, Y, 5)
+    bushes = value_noise(generator, x, Y, 3)
     blue = random_light(generator, 0.5, 1, n) * rgb(0.55, 0.75, 1)
     green = random_colour(generator, 0.2, 0.6, n) * rgb(0.9, 1.1, 0.6)
     sky = mix(blue, np.float32(0.95), 0.8 * clouds**2)

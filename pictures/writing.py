@@ -13,6 +13,7 @@ from pictures.base import (
     each,
     family,
     mix,
+    moved,
     octaves,
     random_colour,
     random_number,
@@ -46,12 +47,11 @@ def greek(generator: Generator, n: int) -> np.ndarray:
     letters cover earlier letters.
     """
     glyphs = atlas("greek")
-    image = np.broadcast_to(random_colour(generator, 0.6, 1, n), (n, SIZE, SIZE, 3))
+    image = random_colour(generator, 0.6, 1, n)
     for _ in range(6):
         scale = random_number(generator, 0.35, 0.8, n)
-        turned = random_turn(generator, n)
-        x, y = ((z - random_number(generator, -13, 13, n)) / scale for z in turned)
-        shown = ink(glyphs, each(random_glyphs(generator, glyphs, n)), x, y)
+        x, y = moved(generator, *random_turn(generator, n), 13, n)
+        shown = ink(glyphs, each(random_glyphs(generator, glyphs, n)), x / scale, y / scale)
         image = mix(image, random_colour(generator, 0, 0.8, n), shown)
     return to_bytes(image)
 
@@ -102,7 +102,7 @@ def mathematics(generator: Generator, n: int) -> np.ndarray:
     grain = value_noise(generator, x, y, 1.2)
     wiped = 0.25 * value_noise(generator, x / 6, y, 5) * value_noise(generator, x, y, 12)
     boards = np.array([[0.1, 0.1, 0.1], [0.08, 0.25, 0.17], [0.1, 0.15, 0.3]], np.float32)
-    board = boards[generator.integers(0, 3, n)][:, np.newaxis, np.newaxis]
+    board = each(boards[generator.integers(0, 3, n)])
     chalk = random_colour(generator, 0.75, 1, n)
     return to_bytes(mix(board, chalk, wiped + shown * (0.4 + 0.8 * grain)))
 

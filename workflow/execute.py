@@ -23,7 +23,7 @@ from jupyter_client.localinterfaces import localhost
 from jupyter_client.provisioning import local_provisioner
 from nbclient.exceptions import DeadKernelError
 from papermill.exceptions import PapermillExecutionError
-from step import NETWORK, ROOT, Step, keep, read, state, take_gpu, take_kept
+from step import ROOT, Step, keep, read, state, take_gpu, take_kept
 from traitlets import default
 
 from helpers.checks import known_name
@@ -82,8 +82,6 @@ def main() -> None:
                 outcome = f", {jobs.do(step, output)}"
             if without_driver():
                 keep(step, arguments.runs, before)
-    if step.kind == NETWORK:
-        outcome += f"; {jobs.progress(steps, arguments.runs)}"
     print(f"{step.name}: {time.monotonic() - began:.0f} s{outcome}", flush=True)
 
 

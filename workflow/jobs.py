@@ -5,7 +5,6 @@ has the reason; the other jobs go on, and the next run of the pipeline repeats i
 """
 
 import os
-import time
 import traceback
 from collections.abc import Iterable, Mapping
 from contextlib import redirect_stderr
@@ -17,8 +16,6 @@ from helpers.files import atomic_path
 from helpers.papers import run
 from synthesis.chapters import load
 
-#: The environment variable with the time when the pipeline began.
-BEGAN = "BEGAN"
 FAILED = "failed"
 
 
@@ -70,19 +67,3 @@ def forget(steps: Mapping[str, Step], runs: Path) -> None:
             files = output.read_text("utf-8").splitlines()[1:]
             if name in failed or not all(map(os.path.exists, files)):
                 output.unlink()
-
-
-def progress(steps: Mapping[str, Step], runs: Path) -> str:
-    """Return how many networks are finished, how many failed, and the hours that remain.
-
-    The rate is that of the networks since the pipeline began.
-    """
-    networks = {name: step for name, step in steps.items() if step.kind == NETWORK}
-    outputs = [runs / step.output for step in networks.values()]
-    times = [output.stat().st_mtime for output in outputs if output.exists()]
-    failed = len(failures(networks, runs))
-    began = float(os.environ.get(BEGAN, 0))
-    recent = sum(time > began for time in times)
-    hours = (time.time() - began) / 3600 * (len(outputs) - len(times)) / max(1, recent)
-    finished = f"{len(times) - failed} of {len(outputs)} networks are finished"
-    return f"{finished}, {failed} failed, about {hours:.1f} hours remain"

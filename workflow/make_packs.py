@@ -27,7 +27,7 @@ from helpers.checks import file_name
 from helpers.data import (
     EMBEDDED,
     Images,
-    ImageStream,
+    Listing,
     class_lists,
     write_pack,
     write_photographs,
@@ -51,7 +51,7 @@ def tiny_imagenet_fix(size: int) -> dict[str, Images]:
     wnids = tuple(class_lists.wnids_of("tiny_imagenet"))
     splits = {}
     for split, count in FIXED.items():
-        whole = ImageStream.scan(data_root() / "imagenet", split=split, verify=False).select(wnids)
+        whole = Listing.scan(data_root() / "imagenet", split=split).select(wnids)
         drawn = whole.subset(choose_of_each(whole.labels, count, seed=0))
         files = tqdm(drawn.files, f"read {split}", disable=None)
         opened = ((file, Image.open(drawn.root / file)) for file in files)

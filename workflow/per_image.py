@@ -34,7 +34,7 @@ def main() -> None:
         per_image.write_images(parameters, roles, folder)
     for part in run.parts(parameters):
         path = folder / f"{part.name.replace('/', '-')}.parquet"
-        method = methods.named(part.identity["method"])
+        method = methods.RECORDS[part.identity["method"]]
         if method.networks_of or method.ensemble or path.exists():
             continue
         try:

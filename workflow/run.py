@@ -12,7 +12,6 @@ import argparse
 import getpass
 import os
 import sys
-import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -156,7 +155,6 @@ def execute(arguments: argparse.Namespace, runs: Path) -> None:
     tell_missing(steps)
     options = f"--snakefile workflow/Snakefile --config tier={arguments.tier} --nolock "
     options += "--rerun-incomplete --keep-going --quiet rules host --show-failed-logs"
-    os.environ[jobs.BEGAN] = str(time.time())
     where = ["--profile", arguments.profile]
     if not arguments.profile:
         where = ["--cores", arguments.cores]
