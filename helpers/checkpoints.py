@@ -33,15 +33,15 @@ def digest(tensors: Mapping[str, Tensor]) -> str:
         tensor = tensors[name]
         if isinstance(tensor, np.ndarray):
             kind = f"torch.{tensor.dtype}"
-            content = tensor.tobytes()
+            content = np.ascontiguousarray(tensor).reshape(-1).view(np.uint8)
         else:
             import torch
 
             flat = tensor.detach().cpu().contiguous().reshape(-1)
             kind = str(tensor.dtype)
-            content = flat.view(torch.uint8).numpy().tobytes()
+            content = flat.view(torch.uint8).numpy()
         total.update(f"{name} {kind} {tuple(tensor.shape)}\n".encode())
-        total.update(content)
+        total.update(content.data)
     return total.hexdigest()
 
 

@@ -8,7 +8,8 @@ import yaml
 from pybtex.database import parse_file
 
 import helpers
-from helpers import data, metrics
+from helpers import data
+from helpers.metrics import records
 from helpers.papers import PAPERS
 from lint.reading import NOTEBOOKS, ROOMS, ROOT, source
 
@@ -48,7 +49,7 @@ def test_every_entry_is_cited_and_every_citation_has_an_entry():
         last = " ".join(ENTRIES[key].persons["author"][0].last_names)
         year = ENTRIES[key].fields.get("year", "-")
         assert re.search(rf"\b{re.escape(last)}\b(?:[^.\d]|\bal\.){{0,60}}{year}", text), key
-    cited = {item.key for item in metrics.RECORDS} | {card.citation_key for card in data.cards()}
+    cited = {item.key for item in records.read()} | {card.citation_key for card in data.cards()}
     cited |= {info.key for each in pages.infos().values() for info in each}
     keys = ",".join(re.findall(r"\{cite:\w+\}`([^`{]+)`", text))
     cited |= set(keys.replace(" ", "").split(","))

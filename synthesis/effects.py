@@ -133,15 +133,13 @@ _NO_SHARES = re.compile("correlation|least_of|mixed|nll|skill")
 class Effect:
     """A number and its `relation` (<, > or >=) to a margin.
 
-    An effect that does not decide is shown and does not influence the verdict.  Intervals stay
-    within the `limits`, which are the range of the number.
+    Intervals stay within the `limits`, which are the range of the number.
     """
 
     name: str
     number: Number
     relation: str
     margin: float
-    decides: bool = True
     wording: Wording | None = None
     limits: tuple[float, float] = (-np.inf, np.inf)
 
@@ -267,7 +265,7 @@ def as_table(judged: Iterable[Judged]) -> pd.DataFrame:
         row |= {"effect": each.size, "runs": each.runs, "note": each.note}
         row |= {"untestable": in_words(each.note.of(Kind.UNTESTABLE))}
         row |= {"low": each.low, "high": each.high, "verdict": each.verdict}
-        row |= {name: getattr(each.effect, name) for name in ("relation", "margin", "decides")}
+        row |= {"relation": each.effect.relation, "margin": each.effect.margin}
         rows.append(row | {name: getattr(each, name) for name in ("second", "cells", "networks")})
     return pd.DataFrame(rows)
 

@@ -126,16 +126,16 @@ def _as_example(measured: Sequence[Judged], position: int) -> Judged:
 
 
 def summarise(claims: Sequence[Claim], checks: pd.DataFrame) -> pd.DataFrame:
-    """Return one verdict for each claim, from its deciding effects over all cells.
+    """Return one verdict for each claim, from its effects over all cells.
 
     `checks` is a table from `as_table`.  An effect that contradicts the claim decides the verdict.
     Otherwise, a claim is not testable if an effect is not testable or lacks numbers, and supported
     if every effect is.
     """
-    deciding = checks[checks["decides"] & checks["data_set"].eq(ALL)]
+    over_all = checks[checks["data_set"] == ALL]
     rows = []
     for claim in claims:
-        pooled = [*deciding[deciding["claim"] == claim.id].assign(printed=np.nan).itertuples()]
+        pooled = [*over_all[over_all["claim"] == claim.id].assign(printed=np.nan).itertuples()]
         verdict = _combine(row.verdict for row in pooled)
         sentence = " ".join(f"{_in_words(row, claim)}." for row in pooled)
         rows.append((claim.id, claim.text, verdict, sentence))

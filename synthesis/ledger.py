@@ -83,7 +83,7 @@ def ledger(
     """Test every claim of every paper on the numbers of each tier, and on the printed ones.
 
     One effect represents a claim: the effect with least clearance, by any reading with an interval,
-    among the deciding effects that have the verdict of the claim.  It is the weakest support, the
+    among the effects that have the verdict of the claim.  It is the weakest support, the
     strongest contradiction, or, if the claim is undecided, the effect nearest to a contradiction.
 
     >>> from helpers.papers import PAPERS
@@ -247,7 +247,7 @@ def anchor(heading: str) -> str:
 
 def _decisive(checks: pd.DataFrame, verdict: Verdict) -> dict:
     """Return the effect with least clearance, by any reading, of those with the claim's verdict."""
-    effects = checks[(checks["data_set"] == ALL) & checks["decides"]]
+    effects = checks[checks["data_set"] == ALL]
     count = len(effects)
     missing = effects["effect"].isna()
     if not (effects["verdict"] == verdict).any():  # numbers, but not all

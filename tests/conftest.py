@@ -22,6 +22,13 @@ def same_environment():
 
 
 @pytest.fixture
+def here(tmp_path, monkeypatch):
+    """Change to an empty folder, and return its path."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
 def root(tmp_path, monkeypatch):
     """Return the empty folder of packs and downloads; the cache is next to it."""
     monkeypatch.setenv("CACHE_ROOT", str(tmp_path / "cache"))

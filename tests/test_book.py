@@ -11,14 +11,15 @@ import pytest
 import yaml
 
 import book
-from helpers import data, metrics, scores
+from helpers import data, scores
+from helpers.metrics import records
+from helpers.modules import ROOT
 from helpers.networks import zoo_records
 from pictures import FAMILIES
 from synthesis import openings
 from tests.mistakes import beside
 from tests.workflow.test_store_outputs import notebook
 
-ROOT = Path(__file__).resolve().parent.parent
 LINKS = beside(__file__, "links.yaml")
 
 
@@ -38,7 +39,7 @@ def test_pages_are_made_from_every_record_and_listed():
     texts = pages.reference()
     titles = {
         "methods": [f"`{name}`. " for name in scores.names()],
-        "metrics": [f"## {record.title}\n" for record in metrics.RECORDS],
+        "metrics": [f"## {record.title}\n" for record in records.read()],
         "data_sets": [f"**{card.title}**, `{card.name}`: " for card in data.cards()],
     }
     titles["data_sets"] += [f"| `{name}` |" for name in zoo_records.records()]

@@ -1,6 +1,7 @@
 """Files that are written whole or not at all, kept values, checkpoints, and checked arguments."""
 
 import os
+import tracemalloc
 from unittest.mock import Mock
 
 import numpy as np
@@ -101,6 +102,15 @@ def test_arrays_do_in_the_place_of_tensors(tmp_path):
             assert np.array_equal(np.asarray(read[name]), expected)
     checkpoints.save(tmp_path / "a.safetensors", {"w": tensors["w"], "v": w})
     assert torch.equal(checkpoints.load(tmp_path / "a.safetensors")[0]["v"], tensors["w"])
+
+
+def test_a_digest_copies_no_array():
+    arrays = {"w": np.zeros(10**6), "c": np.zeros((3, 10**5))}
+    tracemalloc.start()
+    checkpoints.digest(arrays)
+    used = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert used < 10**5  # bytes
 
 
 FOREIGN = "no file that this project wrote"

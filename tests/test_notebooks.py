@@ -3,14 +3,12 @@
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import matplotlib.pyplot as plt
 import nbformat
 
+from helpers.modules import ROOT
 from helpers.tables import figures
-
-ROOT = Path(__file__).resolve().parent.parent
 
 
 def test_a_notebook_alone_fetches_what_it_reads(tmp_path):

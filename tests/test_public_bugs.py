@@ -183,10 +183,9 @@ ENTRIES = [
 
 
 @pytest.mark.parametrize("entry", ENTRIES)
-def test_a_reported_fault_stays_fixed(entry, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_a_reported_fault_stays_fixed(entry, here, capsys):
     for name, content in entry.get("files", {}).items():
-        write(tmp_path / name, content)
+        write(here / name, content)
     if "command" in entry:
         run_command(entry, capsys)
     else:

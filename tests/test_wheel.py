@@ -3,14 +3,14 @@
 import runpy
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
+from helpers.modules import ROOT
 from tests.mistakes import beside
 
 MOVED = beside(__file__, "moved.yaml")
-SETUP = runpy.run_path(str(Path(__file__).parents[1] / "setup.py"))
+SETUP = runpy.run_path(str(ROOT / "setup.py"))
 
 
 @pytest.mark.parametrize(("line", "moved"), MOVED.items())
@@ -28,8 +28,7 @@ def test_an_import_that_the_build_cannot_change_stops_it():
 
 def test_a_type_checker_knows_the_names_of_the_package(tmp_path):
     """The wheel has the mark of a typed package; a wrong name and a wrong type are errors."""
-    root = Path(__file__).parents[1]
-    assert (root / "known_unknowns" / "py.typed").is_file()
+    assert (ROOT / "known_unknowns" / "py.typed").is_file()
     lines = (
         "from known_unknowns import Rejector, audit, bench, check_score",
         "audited = audit({}, risk=0.1, unit='text')",
@@ -41,9 +40,9 @@ def test_a_type_checker_knows_the_names_of_the_package(tmp_path):
         "import known_unknowns; known_unknowns.adit({})",
     )
     (tmp_path / "user.py").write_text("\n".join(lines), encoding="utf-8")
-    settings = ("--config-file", str(root / "pyproject.toml"), "--follow-imports", "silent")
+    settings = ("--config-file", str(ROOT / "pyproject.toml"), "--follow-imports", "silent")
     command = [sys.executable, "-m", "mypy", *settings, str(tmp_path / "user.py")]
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert [line.partition("error: ")[2][:40] for line in done.stdout.splitlines()[:-1]] == [
         "Incompatible types in assignment (expres",
         'Module has no attribute "adit"; maybe "a',

@@ -22,12 +22,13 @@ from helpers.data.stream import ImageStream
 from helpers.files import data_root
 
 EMBEDDED = Path(__file__).resolve().parent / "embedded"
+PACKS = "[!.]*.zip"  # a leading dot marks an unfinished file
 
 
 def names() -> list[str]:
     """Return the names that `load` knows: the built-in sets, the packs, the cards."""
-    # a leading dot marks an unfinished file, and other programs write archives, too
-    packs = {path.stem for path in data_root().glob("[!.]*.zip") if is_pack(path)}
+    # other programs write archives, too
+    packs = {path.stem for path in data_root().glob(PACKS) if is_pack(path)}
     return sorted(packs | {card.name for card in cards()})
 
 
@@ -155,12 +156,15 @@ def locate(name: str, *, download: bool = False) -> Path | None:
     if name in sources.BUILT_IN or name.startswith("folder:"):
         return None
     root = data_root()
-    known_name("data set", name, names())
     pack = root / f"{name}.zip"
+    card = find(name)
+    # not all names, for which each file would be opened
+    files = {path.name for path in root.glob(PACKS)}
+    if card is None and not (f"{name}.zip" in files and is_pack(pack)):
+        known_name("data set", name, names())
     for path in (EMBEDDED / pack.name, pack):
         if path.exists():
             return path
-    card = find(name)
     also = ""
     if card is not None and card.streamed:
         folder = root / name

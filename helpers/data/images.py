@@ -79,8 +79,6 @@ class Images(Labelled):
     coarse_labels : ndarray of int64, shape [N], optional
         Labels of a second, coarser classification (CIFAR-100's 20 superclasses).
     coarse_class_names : tuple of str, optional
-    words : dict of str to str, optional
-        Description of a class in words, if its name is a WordNet identifier.
 
     Examples
     --------
@@ -100,7 +98,6 @@ class Images(Labelled):
     origin: dict = field(default_factory=dict)
     coarse_labels: np.ndarray | None = None
     coarse_class_names: tuple[str, ...] | None = None
-    words: dict[str, str] | None = None
 
     def __post_init__(self):
         image_shape(self.images)
@@ -194,10 +191,8 @@ def concatenate(sets: Sequence[Images], name: str) -> Images:
             )
     class_names = merge_class_names(sets)
     labels = [renumber(subset.labels, subset.class_names, class_names) for subset in sets]
-    words: dict[str, str] = {}
     texts: dict[str, dict[str, None]] = {}  # of each field of the origins, each text once
     for subset in sets:
-        words |= subset.words or {}
         for title, value in subset.origin.items():
             texts.setdefault(title, {})[str(value)] = None
     return Images(
@@ -207,7 +202,6 @@ def concatenate(sets: Sequence[Images], name: str) -> Images:
         name,
         "+".join(dict.fromkeys(subset.split for subset in sets)),
         {title: "; ".join(values) for title, values in texts.items()},
-        words=words or None,
     )
 
 

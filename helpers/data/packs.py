@@ -20,7 +20,6 @@ splits             object with one object per split: ``kind`` (``sheets`` or ``f
                    (number of images), ``labels`` (n integers), ``size`` (of a tile in pixels;
                    sheets only), ``files`` (n names; files only), ``coarse_labels`` (optional)
 coarse_class_names list of strings (with coarse labels only)
-words              optional object: for the name of a class, its description in words
 origin             optional object: ``title``, ``source``, ``licence``, ``citation``, ...
 sha256             optional object: for each image member the hexadecimal SHA-256 of its bytes; and
                    under ``meta.json`` the SHA-256 of this object without that entry, written as
@@ -89,7 +88,6 @@ def read_pack(path: str | os.PathLike, split: str, *, size: int | None = None) -
             name=meta["name"],
             split=split,
             origin=meta.get("origin") or {"title": meta["name"]},
-            words=meta.get("words"),
             labels=np.array(entry["labels"], np.int64),
             class_names=tuple(meta["class_names"]),
             coarse_labels=None if coarse_labels is None else np.array(coarse_labels, np.int64),

@@ -175,18 +175,7 @@ def with_superclasses(images: Images) -> Images:
 
 
 def _arrays(data_set, size: int | None, name: str) -> tuple:
-    """Return the images and labels of a torchvision data set in either of its formats."""
-    if hasattr(data_set, "data"):  # in memory: grey [N, H, W], or RGB with channels first or last
-        images = np.asarray(data_set.data)
-        if images.ndim == 3:
-            images = np.repeat(images[..., np.newaxis], 3, axis=3)
-        elif images.shape[3] != 3:
-            images = np.ascontiguousarray(np.moveaxis(images, 1, 3))
-        labels = data_set.targets if hasattr(data_set, "targets") else data_set.labels
-        labels = np.asarray(labels).astype(np.int64)
-        if labels.ndim == 2:  # QMNIST's: the class, then writer, form and the like
-            labels = labels[:, 0]
-        return images if size is None else resize(images, size), labels
+    """Return the images and labels of a torchvision data set, which are read one by one."""
     labels = []
 
     def pictures() -> Iterator[tuple[str, Image.Image]]:

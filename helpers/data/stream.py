@@ -7,7 +7,7 @@
 >>> for name in ("cat", "dog"):
 ...     (folder / name).mkdir(parents=True)
 ...     Image.new("RGB", (40, 30), "white").save(folder / name / "1.png")
->>> stream = ImageStream.scan(folder, verify=False)
+>>> stream = ImageStream.scan(folder)
 >>> stream
 ImageStream(pets/test: 2 images, 2 classes, 0 files skipped)
 >>> [tuple(images.shape) for images in stream.in_order(batch_size=5, size=32, workers=0)]
@@ -60,7 +60,7 @@ class ImageStream(Listing):
     sizes : ndarray of int64, shape [N]
         Sizes of the files in bytes.
     contents : ndarray of uint64, shape [N]
-        Numbers that represent the bytes of each file: digests if verified, else file times.
+        Digests of the bytes of each file, as numbers.
     skipped : tuple of str
         The files of the folder that cannot be read as images, and are not among `files`.
     """
@@ -70,28 +70,22 @@ class ImageStream(Listing):
     skipped: tuple[str, ...] = ()
 
     @classmethod
-    def scan(
-        cls, path: str | os.PathLike, *, split: str = "test", verify: bool = True
-    ) -> ImageStream:
+    def scan(cls, path: str | os.PathLike, *, split: str = "test") -> ImageStream:
         """List the images of a folder, and find out which of them are broken.
 
         Classes are numbered as in `helpers.data.sources.listing`.  To use only some of the images,
-        choose them from a `Listing` and `open` it.  With `verify`, every image is decoded once, and
-        images that cannot be decoded are left out.  The result is cached until a path, size or time
-        of modification changes: the replacement of a file by another file with equal size and time
-        is not detected.
+        choose them from a `Listing` and `open` it.  Every image is decoded once, and images that
+        cannot be decoded are left out.  The result is cached until a path, size or time of
+        modification changes: the replacement of a file by another file with equal size and time is
+        not detected.
         """
-        return cls.open(Listing.scan(path, split=split), verify=verify)
+        return cls.open(Listing.scan(path, split=split))
 
     @classmethod
-    def open(cls, listed: Listing, *, verify: bool = True) -> ImageStream:
+    def open(cls, listed: Listing) -> ImageStream:
         """Look at the files of a listing, and find out which of them are broken, as `scan`."""
         statuses = [os.stat(os.path.join(listed.root, file)) for file in listed.files]
         sizes = np.array([status.st_size for status in statuses], np.int64)
-        times = np.array([status.st_mtime_ns for status in statuses], np.int64).astype(np.uint64)
-        stream = cls(sizes=sizes, contents=times, **vars(listed))
-        if not verify:
-            return stream
         digest = hashlib.sha256()
         for file, status in zip(listed.files, statuses, strict=True):
             digest.update(f"{file}\n{status.st_size} {status.st_mtime_ns}\n".encode())
@@ -101,20 +95,21 @@ class ImageStream(Listing):
             pillow=PIL.__version__,
             code=DECODES,
         )
-        digests, broken = cache.value("verified", key, stream._verify)
+        digests, broken = cache.value("verified", key, partial(_verify, listed))
         if broken:
             first, reason = next(iter(broken.items()))
             log.warning(
                 "%s: %d of %d images cannot be read and are skipped; the first is %s: %s",
-                listed.root, len(broken), len(stream), first, reason,
+                listed.root, len(broken), len(listed), first, reason,
             )  # fmt: skip
-        if broken and len(broken) == len(stream):
+        if broken and len(broken) == len(listed):
             raise ValueError(
-                f"image folder {listed.root}: none of its {len(stream)} images can be read"
+                f"image folder {listed.root}: none of its {len(listed)} images can be read"
             )
         sound = np.array([file not in broken for file in listed.files], bool)
         contents = np.array([int(digits, 16) for digits in digests], np.uint64)
-        return replace(stream, contents=contents, skipped=tuple(broken)).subset(sound)
+        stream = cls(sizes=sizes, contents=contents, skipped=tuple(broken), **vars(listed))
+        return stream.subset(sound)
 
     def __repr__(self) -> str:
         return (
@@ -126,8 +121,8 @@ class ImageStream(Listing):
     def sha256(self) -> str:
         """Hexadecimal SHA-256 of the paths within the folder, the files' contents and the labels.
 
-        For a verified stream, copies of the folder have equal digests at any place and time.  The
-        digest changes if a file is replaced, even by a file of equal size.
+        Copies of the folder have equal digests at any place and time.  The digest changes if a file
+        is replaced, even by a file of equal size.
         """
         # decoding depends on the code and on Pillow, too
         digest = hashlib.sha256(f"{DECODES} {PIL.__version__}\n".encode())
@@ -204,36 +199,38 @@ class ImageStream(Listing):
                 raise ValueError(problem)
             yield positions, images.permute(0, 3, 1, 2)
 
-    def _verify(self) -> tuple[list[str], dict[str, str]]:
-        """Return a digest of each file, and which cannot be decoded, and why."""
-        from tqdm import tqdm
 
-        chunks = [self.files[start : start + CHUNK] for start in range(0, len(self), CHUNK)]
-        contents: list[str] = []
-        broken: dict[str, str] = {}
-        with ThreadPoolExecutor(processors()) as pool:  # Pillow decodes outside Python's lock
-            results = pool.map(self._verify_some, chunks)
-            bar = tqdm(results, f"verify {self.name}/{self.split}", len(chunks), disable=None)
-            for digests, reasons in bar:
-                contents += digests
-                broken |= reasons
-        return contents, broken
+def _verify(listed: Listing) -> tuple[list[str], dict[str, str]]:
+    """Return a digest of each file, and which cannot be decoded, and why."""
+    from tqdm import tqdm
 
-    def _verify_some(self, files: Sequence[str]) -> tuple[list[str], dict[str, str]]:
-        contents: list[str] = []
-        broken: dict[str, str] = {}
-        for file in files:
-            with open(self.root / file, "rb") as opened:  # decoding then reads it from memory
-                digest = hashlib.file_digest(opened, partial(hashlib.blake2b, digest_size=8))
-            contents.append(digest.hexdigest())
-            try:
-                with Image.open(self.root / file) as image:
-                    rgb(image)
-            except Exception as error:  # of a broken file, decoders raise almost anything
-                if isinstance(error, MemoryError) or getattr(error, "errno", None) is not None:
-                    raise  # the machine's fault
-                broken[file] = str(error) or type(error).__name__
-        return contents, broken
+    chunks = [listed.files[start : start + CHUNK] for start in range(0, len(listed), CHUNK)]
+    contents: list[str] = []
+    broken: dict[str, str] = {}
+    with ThreadPoolExecutor(processors()) as pool:  # Pillow decodes outside Python's lock
+        results = pool.map(partial(_verify_some, listed.root), chunks)
+        bar = tqdm(results, f"verify {listed.name}/{listed.split}", len(chunks), disable=None)
+        for digests, reasons in bar:
+            contents += digests
+            broken |= reasons
+    return contents, broken
+
+
+def _verify_some(root: Path, files: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    contents: list[str] = []
+    broken: dict[str, str] = {}
+    for file in files:
+        with open(root / file, "rb") as opened:  # decoding then reads it from memory
+            digest = hashlib.file_digest(opened, partial(hashlib.blake2b, digest_size=8))
+        contents.append(digest.hexdigest())
+        try:
+            with Image.open(root / file) as image:
+                rgb(image)
+        except Exception as error:  # of a broken file, decoders raise almost anything
+            if isinstance(error, MemoryError) or getattr(error, "errno", None) is not None:
+                raise  # the machine's fault
+            broken[file] = str(error) or type(error).__name__
+    return contents, broken
 
 
 class _Batches:
@@ -268,7 +265,7 @@ class _Batches:
             except Exception as error:
                 return positions, np.empty(0, np.uint8), (
                     f"image {path} cannot be read: {error}. "
-                    "ImageStream.scan(..., verify=True) finds and skips such files"
+                    "ImageStream.scan finds and skips such files"
                 )  # fmt: skip
             images.append(self.cut(image, start + offset))
         return positions, np.stack(images), ""

@@ -9,11 +9,12 @@ rules to the paper's data sets.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from helpers.data import wordnet
 from helpers.data.hypernyms import Hypernyms
 
 #: The abbreviation in the paper's table 4.
@@ -129,20 +130,16 @@ def named_nodes(names: Iterable[str], graph: Hypernyms) -> dict[str, str]:
 
 
 def overlaps(
-    keywords: Iterable[str],
-    classes: Collection[str],
-    graph: Hypernyms,
-    *,
-    within_siblings: bool,
+    keywords: Iterable[str], classes: Collection[str], graph: Hypernyms
 ) -> tuple[Overlap, ...]:
     """Apply the paper's three rules that remove a far-OOD class relative to ImageNet.
 
     Examples
     --------
     >>> graph = Hypernyms({"tool": (), "knife": ("tool",), "cleaver": ("knife",), "saw": ("tool",)})
-    >>> overlaps(["army", "knife"], ["cleaver"], graph, within_siblings=True)
+    >>> overlaps(["army", "knife"], ["cleaver"], graph)
     (Overlap(rule='iii', keyword='knife', node='knife', known='cleaver'),)
-    >>> overlaps(["saw"], ["cleaver"], graph, within_siblings=True)
+    >>> overlaps(["saw"], ["cleaver"], graph)
     (Overlap(rule='ii', keyword='saw', node='saw', known='cleaver'),)
     """
     classes = frozenset(classes)
@@ -150,8 +147,7 @@ def overlaps(
     for keyword in keywords:
         for node in graph.find(keyword):
             siblings = set(graph.siblings(node))
-            if within_siblings:
-                siblings = siblings.union(*map(graph.descendants, siblings))
+            siblings = siblings.union(*map(graph.descendants, siblings))
             for rule, nodes in (
                 ("i", {node}),
                 ("ii", siblings),
@@ -163,30 +159,29 @@ def overlaps(
     return tuple(by_rule[rule] for rule in sorted(by_rule))
 
 
-def keywords(name: str, *, parts: bool, is_noun: Callable[[str], bool]) -> dict[str, str]:
+def keywords(name: str) -> dict[str, str]:
     """Return the keywords of a class name: its parts, with all their spellings.
 
     The variants are listed in the paper's table 4.
 
     Examples
     --------
-    >>> no = {}.__contains__
-    >>> list(keywords("hot_dogs", parts=True, is_noun=no))
+    >>> list(keywords("hot_dogs"))
     ['hot dogs', 'hotdogs', 'hot dog', 'hotdog', 'hot', 'hots', 'dogs', 'dog']
-    >>> keywords("barndoor", parts=True, is_noun={"barn", "door"}.__contains__)["barn door"]
+    >>> keywords("barndoor")["barn door"]
     'split'
-    >>> keywords("038.chimp", parts=True, is_noun=no)["chimpanzee"]
+    >>> keywords("038.chimp")["chimpanzee"]
     'abbreviation'
     """
     words = _words(name)
     if not words:
         raise ValueError(f"name: at least one word expected, got {name!r}")
     origins: dict[str, str] = {}
-    for keyword, origin in _variants(words, parts):
+    for keyword, origin in _variants(words):
         origins.setdefault(keyword, origin)
     for word in words:
-        for halves in _halves(word, is_noun):
-            for keyword, _ in _variants(halves, parts):
+        for halves in _halves(word):
+            for keyword, _ in _variants(halves):
                 origins.setdefault(keyword, "split")
         if word in ABBREVIATIONS:
             origins.setdefault(ABBREVIATIONS[word], "abbreviation")
@@ -198,13 +193,13 @@ def _words(name: str) -> list[str]:
     return [word for word in re.split(r"[\s_/-]+", plain) if word]
 
 
-def _variants(words: Sequence[str], parts: bool) -> Iterable[tuple[str, str]]:
+def _variants(words: Sequence[str]) -> Iterable[tuple[str, str]]:
     """Yield the keywords of words that belong together, the longest first, and their origins."""
     for length in range(len(words), 0, -1):
         for start in range(len(words) - length + 1):
             run = words[start : start + length]
             whole = length == len(words)
-            if not whole and (not parts or len(run[0]) < _SHORTEST_PART):
+            if not whole and len(run[0]) < _SHORTEST_PART:
                 continue
             singular = [_singular(word) for word in run]
             plural = [*singular[:-1], _plural(singular[-1])]
@@ -216,14 +211,12 @@ def _variants(words: Sequence[str], parts: bool) -> Iterable[tuple[str, str]]:
                     yield "".join(spelt), "joined"
             if length > 1 and run[0] != singular[0]:
                 yield " ".join([f"{singular[0]}'s", *run[1:]]), "possessive"
-        if not parts:
-            return
 
 
-def _halves(word: str, is_noun: Callable[[str], bool]) -> Iterable[tuple[str, str]]:
+def _halves(word: str) -> Iterable[tuple[str, str]]:
     for end in range(_SHORTEST_PART, len(word) - _SHORTEST_HEAD + 1):
         halves = word[:end], word[end:]
-        if all(is_noun(half) or is_noun(_singular(half)) for half in halves):
+        if all(wordnet.knows(half) or wordnet.knows(_singular(half)) for half in halves):
             yield halves
 
 

@@ -39,7 +39,6 @@ def gscores(
     *,
     taus=TAUS,
     validation=None,
-    one_sided: bool = False,
 ) -> dict[str, np.ndarray]:
     """Return the Gscores [T] of a mixture by several evaluators, for all thresholds at once.
 
@@ -65,20 +64,20 @@ def gscores(
             value = np.full(taus.shape, _statistic(scores.values, held_out, kind))
         else:
             if split not in splits:  # once for all distances
-                splits[split] = _split(scores, split, mixture, taus, validation, one_sided)
+                splits[split] = _split(scores, split, mixture, taus, validation)
             value = distance(splits[split], kind)
         values[f"{split}_{kind}"] = value + np.zeros(taus.shape)
     return values
 
 
-def _split(scores, split: str, mixture, taus: np.ndarray, validation, one_sided) -> Parts:
+def _split(scores, split: str, mixture, taus: np.ndarray, validation) -> Parts:
     if split == "kmeans":
         return two_means(scores)
     if split == "gmm":
         return mixture_parts(scores, mixture, taus)
     if split == "components":
         return mixture.components(len(scores.values))
-    return density_parts(scores, validation, taus, one_sided=one_sided)
+    return density_parts(scores, validation, taus)
 
 
 def _statistic(scores: np.ndarray, validation: np.ndarray, kind: str) -> float:

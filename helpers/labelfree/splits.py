@@ -104,7 +104,7 @@ def two_means(scores) -> Parts:
     return scores.split(cuts[between.argmax()], total)
 
 
-def density_parts(scores, validation, taus, *, one_sided: bool = False) -> Parts:
+def density_parts(scores, validation, taus) -> Parts:
     r"""Split scores by how dense ID scores are there (unilateral density estimation, UDE).
 
     With the mean :math:`\mu_v` and the standard deviation :math:`\sigma_v` of the scores of
@@ -117,8 +117,6 @@ def density_parts(scores, validation, taus, *, one_sided: bool = False) -> Parts
     with np.errstate(divide="ignore"):
         width = validation.std() * np.sqrt(-2 * np.log(taus))
     first = np.searchsorted(scores.values, validation.mean() - width, side="right")
-    if one_sided:
-        return scores.split(first, np.full_like(first, len(scores.values)))
     last = np.searchsorted(scores.values, validation.mean() + width, side="left")
     return scores.split(first, np.maximum(first, last))
 

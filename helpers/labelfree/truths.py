@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 
 import numpy as np
 
 from helpers.checks import float_array
-from helpers.metrics import RankedGroups
+from helpers.metrics import aupr, auroc, detection_error, fpr_at_tpr
 from helpers.metrics.inputs import share_array
 
-#: The six metrics by name, of groups that are sorted once; ID images are the positive ones.
+#: The six metrics by name; ID images are the positive ones.
 #:
 #: The paper has no formula of the detection error.  Here it is the smallest mean of both error
 #: rates.  At a TPR of 95 %, as in ODIN, it is (0.05 + FPR95) / 2 and has the correlation of
 #: FPR95.
-METRICS: dict[str, Callable[[RankedGroups], float]] = {
-    "auroc": lambda groups: groups.area,
-    "aupr": lambda groups: groups.average_precision,
-    "detection_error": lambda groups: groups.least_error,
-    "fpr95": lambda groups: groups.false_positive_rate(0.95),
-    "fpr80": lambda groups: groups.false_positive_rate(0.8),
-    "fpr60": lambda groups: groups.false_positive_rate(0.6),
+METRICS: dict[str, Callable[..., float]] = {
+    "auroc": auroc,
+    "aupr": partial(aupr, positive="known"),
+    "detection_error": detection_error,
+    "fpr95": partial(fpr_at_tpr, tpr=0.95),
+    "fpr80": partial(fpr_at_tpr, tpr=0.8),
+    "fpr60": partial(fpr_at_tpr, tpr=0.6),
 }
 #: The metrics whose predictions have a skill.
 PREDICTED = ("auroc", "fpr95")
@@ -29,8 +30,7 @@ PREDICTED = ("auroc", "fpr95")
 
 def true_metrics(known, unknown, names: Iterable[str] = tuple(METRICS)) -> dict[str, float]:
     """Return metrics of a detector on a mixture whose labels are known."""
-    groups = RankedGroups.of(known, unknown)
-    return {name: METRICS[name](groups) for name in names}
+    return {name: METRICS[name](known, unknown) for name in names}
 
 
 def stack_metrics(rows: Iterable[Mapping[str, float]], names: Iterable[str]) -> dict:

@@ -31,20 +31,11 @@ from helpers.metrics.open_set import (
     open_set_ece,
     open_set_squared_errors,
 )
-from helpers.metrics.ranking import RankedGroups, aupr, auroc, detection_error, fpr_at_tpr
+from helpers.metrics.ranking import aupr, auroc, detection_error, fpr_at_tpr
 from helpers.metrics.selective import augrc, aurc, eaurc, risk_coverage_curve
 from helpers.metrics.thresholds import (
     DomainConfusion,
     domain_confusion,
     rejection_threshold,
 )
-from helpers.metrics.weighted_ranking import weighted_aurc, weighted_auroc, weighted_detection
-
-
-def __getattr__(name: str):
-    """Read the records, ``RECORDS``, on first use."""
-    if name != "RECORDS":
-        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    from helpers.metrics import records
-
-    return records.read()
+from helpers.metrics.weighted_ranking import weighted_aurc, weighted_detection

@@ -13,6 +13,7 @@ from helpers.metrics.calibration import bin_of
 from helpers.metrics.inputs import bin_count, correct_array, share_array
 
 _ROWS = 32  # replicates turned at a time, from rows into columns
+_NUMBERS = 2**24  # and their numbers, which bound the memory
 
 
 def resample_weights(n: int, *, replicates: int, seed: int) -> np.ndarray:
@@ -44,8 +45,9 @@ def resample_weights(n: int, *, replicates: int, seed: int) -> np.ndarray:
         whole_number(name, value, least=least)
     generator = np.random.default_rng(seed)
     weights = np.empty((n, replicates), dtype=np.uint16).T
-    for start in range(0, replicates, _ROWS):
-        block_weights = weights[start : start + _ROWS]
+    rows = max(1, min(_ROWS, _NUMBERS // n))
+    for start in range(0, replicates, rows):
+        block_weights = weights[start : start + rows]
         counts = [np.bincount(generator.integers(n, size=n), minlength=n) for _ in block_weights]
         block_weights[:] = np.array(counts, dtype=np.uint16)
     return weights

@@ -1,15 +1,13 @@
 """How well a score ranks known above unknown images: AUROC, AUPR, FPR at a TPR, detection error.
 
-`RankedGroups` has all of them after one sorted pass, `cumulative_counts`; each alone needs less:
-one sort of whole numbers, `even_keys`, that keep the group of each image.  Tied scores are never
-split, so the order in which images arrive does not matter.  Infinite scores are allowed, since they
-rank; NaN is not.
+Areas need one sort of whole numbers, `even_keys`, that keep the group of each image.  Tied scores
+are never split, so the order in which images arrive does not matter.  Infinite scores are allowed,
+since they rank; NaN is not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 
@@ -118,51 +116,6 @@ def required_count(name: str, share: float, total: int) -> int:
     if not 0 < number(name, share) <= 1:
         raise ValueError(f"{name}: a share in (0, 1] expected, got {share}")
     return max(1, rounded_up(share * total))
-
-
-class RankedGroups(NamedTuple):
-    """How many images of either group each threshold accepts, from the highest down.
-
-    `false` and `true` [G] count the negatives and positives that each distinct score accepts as a
-    threshold; `negatives` and `positives` count all.
-    """
-
-    false: np.ndarray
-    true: np.ndarray
-    negatives: int
-    positives: int
-
-    @classmethod
-    def of(cls, known, unknown, positive: str = "known") -> RankedGroups:
-        """Check and sort the scores of both groups."""
-        hits, others = _groups(known, unknown, positive)
-        is_hit = np.arange(len(hits) + len(others)) < len(hits)
-        _, accepted, true = cumulative_counts(np.concatenate([hits, others]), is_hit)
-        return cls(accepted - true, true, len(others), len(hits))
-
-    @property
-    def area(self) -> float:
-        """See `auroc`."""
-        steps = np.diff(self.false, prepend=0)
-        heights = self.true + np.concatenate([[0], self.true[:-1]])
-        return float(steps @ heights / (2.0 * self.negatives * self.positives))
-
-    @property
-    def average_precision(self) -> float:
-        """See `aupr`."""
-        precision = self.true / (self.true + self.false)
-        return float(np.diff(self.true, prepend=0) @ precision / self.positives)
-
-    @property
-    def least_error(self) -> float:
-        """See `detection_error`."""
-        errors = 0.5 * (1 - self.true / self.positives) + 0.5 * self.false / self.negatives
-        return float(errors.min())  # the lowest threshold accepts everything, which is 0.5
-
-    def false_positive_rate(self, tpr: float) -> float:
-        """See `fpr_at_tpr`."""
-        first = np.searchsorted(self.true, required_count("tpr", tpr, self.positives))
-        return float(self.false[first] / self.negatives)
 
 
 def _groups(known, unknown, positive: str = "known") -> tuple[np.ndarray, np.ndarray]:
@@ -300,4 +253,8 @@ def detection_error(known, unknown) -> float:
     >>> detection_error([4, 3, 2, 1], [2.5, 0])
     0.25
     """
-    return RankedGroups.of(known, unknown).least_error
+    known, unknown = _groups(known, unknown)
+    is_known = np.arange(len(known) + len(unknown)) < len(known)
+    _, accepted, true = cumulative_counts(np.concatenate([known, unknown]), is_known)
+    errors = 1 - true / len(known) + (accepted - true) / len(unknown)
+    return float(errors.min() / 2)  # the lowest threshold accepts everything, which is 0.5

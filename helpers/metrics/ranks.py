@@ -1,28 +1,18 @@
-"""Rank tests over cases, such as models, on which all methods are measured (Demšar 2006).
+"""Mean ranks over cases, such as models, on which all methods are measured (Demšar 2006).
 
-Friedman's test examines whether any method is better than another, Nemenyi's test which pairs
-differ.  Both use only the order of the methods within each case.  They assume independent cases:
-average the values of one model on several data sets into one case first.
+Nemenyi's test examines which pairs of methods differ.  It uses only the order of the methods within
+each case, and assumes independent cases: average the values of one model on several data sets into
+one case first.
 """
 
 from __future__ import annotations
 
 import functools
 import math
-from typing import NamedTuple
 
 import pandas as pd
 
 from helpers.checks import float_array
-
-
-class Friedman(NamedTuple):
-    """What `friedman` returns: the statistic as chi-square and as F, each with its p value."""
-
-    statistic: float
-    p_value: float
-    f_statistic: float
-    f_p_value: float
 
 
 def mean_ranks(values: pd.DataFrame, *, lower_is_better: bool) -> pd.Series:
@@ -48,67 +38,6 @@ def mean_ranks(values: pd.DataFrame, *, lower_is_better: bool) -> pd.Series:
     {'msp': 1.75, 'vim': 1.25, 'knn': 3.0}
     """
     return _ranks(values, lower_is_better).mean().rename("mean rank")
-
-
-def friedman(values: pd.DataFrame, *, lower_is_better: bool) -> Friedman:
-    r"""Test whether all methods are equally good: Friedman's test, corrected for ties.
-
-    With the ranks :math:`r_{ij}` of k methods in n cases and their mean :math:`(k + 1) / 2`,
-
-    .. math::
-        \chi^2 = (k - 1) \frac{S}{T}, \quad F = \frac{(n - 1) S}{n T - S}, \quad
-        S = \sum_j \Big(\sum_i r_{ij} - n \frac{k + 1}{2}\Big)^2, \quad
-        T = \sum_{ij} \Big(r_{ij} - \frac{k + 1}{2}\Big)^2,
-
-    with k − 1 degrees of freedom for chi-square, and k − 1 and (k − 1)(n − 1) for F.  F is the form
-    of Iman and Davenport, :math:`(n - 1) \chi^2 / (n (k - 1) - \chi^2)`.  The p value of chi-square
-    is too high for few cases and methods, and the p value of F less so.  Sources: Friedman 1937;
-    Iman and Davenport 1980; Demšar 2006, section 3.2.2, whose formula does not correct for ties.
-    For three methods or more, statistic and p value equal ``scipy.stats.friedmanchisquare``, which
-    returns NaN if all values are tied and refuses two methods.  For two methods they equal the sign
-    test with the normal approximation.
-
-    Parameters
-    ----------
-    values, lower_is_better
-        As for `mean_ranks`; both directions give equal results.
-
-    Returns
-    -------
-    Friedman
-        ``statistic`` in [0, n (k - 1)] and its ``p_value``, ``f_statistic`` and its ``f_p_value``.
-        If all methods tie in every case, the statistics are 0 and the p values 1; equal ranks in
-        every case give an infinite F with p value 0.
-
-    Examples
-    --------
-    >>> values = pd.DataFrame({"msp": [1, 2, 3], "vim": [2, 4, 4], "knn": [3, 3, 5]})
-    >>> test = friedman(values, lower_is_better=True)
-    >>> round(test.statistic, 3), round(test.f_statistic, 3), round(test.f_p_value, 3)
-    (4.667, 7.0, 0.049)
-    """
-    ranks = _ranks(values, lower_is_better)
-    cases, methods = ranks.shape
-    if cases < 2:
-        raise ValueError("values: one case only; give two or more, on which methods can agree")
-    # Ranks and their mean are multiples of 0.5, so these sums and their difference are exact.
-    deviations = ranks.to_numpy() - (methods + 1) / 2
-    between = float((deviations.sum(axis=0) ** 2).sum())
-    total = float((deviations**2).sum())
-    if not total:
-        return Friedman(0.0, 1.0, 0.0, 1.0)
-    from scipy import stats  # here, since SciPy takes long to import
-
-    freedom = methods - 1
-    statistic = freedom * between / total
-    rest = cases * total - between
-    f_statistic = (cases - 1) * between / rest if rest else math.inf
-    return Friedman(
-        statistic,
-        float(stats.chi2.sf(statistic, freedom)),
-        f_statistic,
-        float(stats.f.sf(f_statistic, freedom, freedom * (cases - 1))),
-    )
 
 
 @functools.cache  # SciPy integrates numerically

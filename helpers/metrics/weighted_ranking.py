@@ -158,29 +158,6 @@ def weighted_aurc(confidence, correct, weights) -> np.ndarray:
     return areas / totals
 
 
-def weighted_auroc(known, unknown, known_weights, unknown_weights) -> np.ndarray:
-    """Return `auroc`, once for each row of weights.
-
-    Parameters
-    ----------
-    known, unknown : array_like, shape [P] and [U]
-        Scores, higher = more likely known.
-    known_weights, unknown_weights : array_like of int, shape [B, P] and [B, U]
-        From `resample_weights`, one call for each group.
-
-    Returns
-    -------
-    ndarray of float64, shape [B]
-        In [0, 1].
-
-    Examples
-    --------
-    >>> weighted_auroc([3, 2, 1], [1, 0], [[1, 1, 1], [0, 0, 3]], [[1, 1], [1, 1]])
-    array([0.91666667, 0.75      ])
-    """
-    return weighted_detection(known, unknown, known_weights, unknown_weights)[0]
-
-
 def weighted_detection(
     known, unknown, known_weights, unknown_weights, *, tpr: float = 0.95
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -191,8 +168,10 @@ def weighted_detection(
 
     Parameters
     ----------
-    known, unknown, known_weights, unknown_weights
-        As in `weighted_auroc`.
+    known, unknown : array_like, shape [P] and [U]
+        Scores, higher = more likely known.
+    known_weights, unknown_weights : array_like of int, shape [B, P] and [B, U]
+        From `resample_weights`, one call for each group.
     tpr : float
         The share of known images to keep, in (0, 1].
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, TypeAlias
 
 from helpers import cache
 from helpers.outputs import Head, Outputs, ensemble
@@ -13,48 +12,11 @@ from helpers.outputs import Head, Outputs, ensemble
 if TYPE_CHECKING:
     from helpers.data import Images, ImageStream
     from helpers.networks.backbones import Classifier
+    from helpers.networks.zoo import Pretrained
+    from helpers.training.fitted import Fitted
 
-
-class Network(Protocol):
-    """A network with its weights: a `helpers.training.fitted.Fitted`, or a `zoo.Pretrained`.
-
-    Attributes
-    ----------
-    classifier : Classifier
-        In evaluation mode, on the device.
-    preprocessing : mapping
-        Resizing and cropping of images for the network, as JSON stores them.
-    view : mapping
-        The same settings as arguments of ``images.in_order``.
-    sha256 : str
-        Digest of the weights.
-    device, device_name : str
-        Device that computes; device of the training, in words.
-    threads : int
-        Number of CPU threads.
-    seconds : float
-        Wall-clock time of the training, here.
-    """
-
-    @property
-    def classifier(self) -> Classifier: ...
-    @property
-    def preprocessing(self) -> Mapping: ...
-    @property
-    def view(self) -> Mapping: ...
-    @property
-    def sha256(self) -> str: ...
-    @property
-    def device(self) -> str: ...
-    @property
-    def device_name(self) -> str: ...
-    @property
-    def threads(self) -> int: ...
-    @property
-    def seconds(self) -> float: ...
-
-    def outputs(self, images: Images | ImageStream, *, passes: int = 0) -> Outputs:
-        """Return the outputs of a data set, from the cache if the network has seen it."""
+    #: A network with its weights.
+    Network: TypeAlias = Fitted | Pretrained
 
 
 @dataclass(frozen=True)
@@ -65,7 +27,7 @@ class Model:
     ----------
     name : str
         Name in tables.
-    networks : tuple of Network
+    networks : tuple of Fitted or Pretrained
         One network, or the members of an ensemble.
     passes : int
         Dropout passes for each image; 0 means no dropout.
@@ -88,7 +50,7 @@ class Model:
     @property
     def classifiers(self) -> list[Classifier]:
         """Its networks as they are shown images again, without dropout."""
-        return [network.classifier for network in self.networks]
+        return [network.classifier.eval() for network in self.networks]
 
     @cached_property
     def head(self) -> Head | None:
@@ -115,11 +77,6 @@ class Model:
         return sum(
             tensor.numel() for classifier in self.classifiers for tensor in classifier.parameters()
         )
-
-    @property
-    def cost(self) -> int:
-        """Forward passes that an image costs."""
-        return len(self.networks) * max(self.passes, 1)
 
     @property
     def seconds(self) -> float:

@@ -189,6 +189,17 @@ class Parameters(BaseModel):
         networks = project_root() / "results" / self.finished / "networks"
         return networks / (self.networks_of or self.paper)
 
+    def committed(self):
+        """Return the committed table of the tier `finished`, on the whole sets; None without one.
+
+        A tier without finished networks has the whole sets itself.
+        """
+        from helpers.tables import results
+
+        if self.finished is None:
+            return None
+        return results.read(project_root() / "results" / self.finished / f"{self.paper}.parquet")
+
     def recipe(self, *changes: Changes) -> Recipe:
         """Return the recipe of a network: `training`, then changes in turn, the knobs last."""
         merged = ChainMap(self.training_knobs, *reversed(changes), self.training)

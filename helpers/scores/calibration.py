@@ -147,15 +147,27 @@ def fit_temperature(logits, labels) -> float:
     >>> fit_temperature([[2.0, 0.0]] * 4, [0, 0, 0, 1])  # 2 / log(3)
     1.82047845...
     """
+    temperature, reason = temperature_or_reason(logits, labels)
+    if reason:
+        warnings.warn(
+            f"fit_temperature: {reason}, so the likelihood has no maximum; T stays 1",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+    return temperature
+
+
+def temperature_or_reason(logits, labels) -> tuple[float, str]:
+    """Return the value of `fit_temperature`, and why the NLL has no minimum, or ""."""
     logits = float_array("logits", logits, ndim=2)
     labels = label_array("labels", labels, classes=logits.shape[1], length=len(logits))
     size = np.abs(logits).max()
     if not size:
-        return 1.0
+        return 1.0, ""
     gaps = logits / size
     gaps -= gaps.max(axis=1, keepdims=True)  # [N, K], the largest 0; 1 / T is in units of 1 / size
     if -gaps.min() <= np.finfo(np.float64).eps:
-        return 1.0
+        return 1.0, ""
     true = gaps[np.arange(len(labels)), labels].mean()
 
     def slope(log_inverse: float) -> float:
@@ -168,8 +180,7 @@ def fit_temperature(logits, labels) -> float:
         return expected.mean() - true
 
     if not true:
-        _warn_of_no_minimum("every image is classified correctly", "falls to 0")
-        return 1.0
+        return 1.0, "every image is classified correctly"
     low = high = -np.log(-gaps.mean())
     while slope(high) < 0:
         high += _STEP
@@ -177,15 +188,5 @@ def fit_temperature(logits, labels) -> float:
     while slope(low) > 0 and low > lowest:
         low -= _STEP
     if slope(low) >= 0:
-        _warn_of_no_minimum("the logits say nothing about the labels", "grows")
-        return 1.0
-    return float(size / np.exp(brentq(slope, low, high, xtol=1e-12)))
-
-
-def _warn_of_no_minimum(reason: str, change: str) -> None:
-    warnings.warn(
-        f"fit_temperature: {reason}, so the likelihood grows without end as T {change}; it advises "
-        "no temperature, and T stays 1",
-        RuntimeWarning,
-        stacklevel=3,
-    )
+        return 1.0, "the logits say nothing about the labels"
+    return float(size / np.exp(brentq(slope, low, high, xtol=1e-12))), ""

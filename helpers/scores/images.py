@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -66,23 +67,40 @@ class ImageScore:
 
         `compute` takes classifiers, images, `parameters` (JSON values) and the model's view.
         """
-        from helpers.networks.devices import VERSIONS, reproducible
+        computed = partial(compute, **parameters)
+        return kept(self.info.name, self._code, computed, model, images, parameters)
 
-        first = model.networks[0]
-        key = cache.key(
-            model=model.sha256,
-            images=images.sha256,
-            parameters=parameters,
-            code=self._code,
-            pillow=PIL.__version__,  # it resizes
-            **VERSIONS,
-        )
 
-        def make() -> np.ndarray:
-            with reproducible(first.device, first.threads):
-                return compute(model.classifiers, images, **parameters, **first.view)
+def kept(
+    name: str,
+    code: str,
+    compute: Callable[..., np.ndarray],
+    model: Model,
+    images: Images | ImageStream,
+    parameters: Mapping,
+) -> np.ndarray:
+    """Return the result of `compute`, cached in the folder `name` by content.
 
-        return cache.array(self.info.name, key, make)
+    `compute` takes classifiers, images, and the model's view; `parameters` (JSON values) and the
+    digest of its code are everything else that decides the result.
+    """
+    from helpers.networks.devices import VERSIONS, reproducible
+
+    first = model.networks[0]
+    key = cache.key(
+        model=model.sha256,
+        images=images.sha256,
+        parameters=parameters,
+        code=code,
+        pillow=PIL.__version__,  # it resizes
+        **VERSIONS,
+    )
+
+    def make() -> np.ndarray:
+        with reproducible(first.device, first.threads):
+            return compute(model.classifiers, images, **first.view)
+
+    return cache.array(name, key, make)
 
 
 def log_probabilities(classifiers: Sequence[Classifier], pixels: torch.Tensor) -> torch.Tensor:
@@ -91,9 +109,3 @@ def log_probabilities(classifiers: Sequence[Classifier], pixels: torch.Tensor) -
 
     per_network = [classifier(pixels).float().log_softmax(dim=1) for classifier in classifiers]
     return torch.stack(per_network).logsumexp(dim=0) - np.log(len(per_network))
-
-
-def as_list(classifier: Classifier | Sequence[Classifier]) -> list[Classifier]:
-    """Return one network or several as a list, in evaluation mode."""
-    networks = classifier if isinstance(classifier, Sequence) else [classifier]
-    return [network.eval() for network in networks]

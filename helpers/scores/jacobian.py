@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from helpers.scores.base import recorded
-from helpers.scores.images import ImageScore, as_list, log_probabilities
+from helpers.scores.images import ImageScore, log_probabilities
 
 if TYPE_CHECKING:
     import torch
@@ -41,7 +41,7 @@ class Jacobian(ImageScore):
 
 
 def jacobian_norms(
-    classifier: Classifier | Sequence[Classifier],
+    classifiers: Sequence[Classifier],
     images: Images | ImageStream,
     *,
     temperatures: Sequence[float] = (1.0,),
@@ -51,8 +51,8 @@ def jacobian_norms(
     r"""Return the squared Frobenius norm of each image's Jacobian, float64 [T, N], exactly.
 
     The Jacobian [K, pixels] is the derivative by the pixels in [0, 1] of the probabilities at T
-    temperatures.  Several networks are an ensemble; dropout is off.  `batch_size` is an upper
-    bound, so that gradients need at most 2 GiB.  `view` are arguments of ``images.in_order``.
+    temperatures.  Several networks, all in evaluation mode, are an ensemble.  `batch_size` is an
+    upper bound, so that gradients need at most 2 GiB.  `view` are arguments of ``images.in_order``.
 
     Probabilities depend on logits only through the differences to one class r, the predicted one
     for precision.  Let d be the K − 1 gradients of the differences and :math:`s = \sum_j p_j d_j`.
@@ -63,7 +63,6 @@ def jacobian_norms(
 
     if not len(temperatures) or not min(temperatures) > 0:
         raise ValueError(f"temperatures: positive numbers expected, got {list(temperatures)}")
-    classifiers = as_list(classifier)
     device = classifiers[0].mean.device
     norms = []
     for pixels in _small_batches(classifiers, images.in_order(batch_size=batch_size, **view)):

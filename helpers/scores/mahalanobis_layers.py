@@ -10,10 +10,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import PIL
 
 from helpers import cache
 from helpers.outputs import Outputs
+from helpers.scores.images import kept
 from helpers.scores.moments import Gaussians, class_gaussians
 
 if TYPE_CHECKING:
@@ -58,25 +58,13 @@ class StageDistances:
 
     def scores(self, images: Images | ImageStream, epsilons: Sequence[float]) -> np.ndarray:
         """Return the scores after steps of E lengths at S stages, float64 [E, N, S], cached."""
-        from helpers.networks.devices import VERSIONS, reproducible
-
-        network = self.model.networks[0]
         steps = [float(epsilon) for epsilon in epsilons]
-        inputs = {"model": self.model.sha256, "train": self.train.sha256, "epsilons": steps}
-        key = cache.key(
-            **inputs,
-            images=images.sha256,
-            code=_CODE,
-            pillow=PIL.__version__,  # it resizes
-            **VERSIONS,
-        )
 
-        def make() -> np.ndarray:
-            with reproducible(network.device, network.threads):
-                shown = network.classifier, images, self.gaussians
-                return stage_scores(*shown, steps, **network.view)
+        def compute(classifiers: Sequence[Classifier], images, **view) -> np.ndarray:
+            return stage_scores(classifiers[0], images, self.gaussians, steps, **view)
 
-        return cache.array("mahalanobis_layers", key, make)
+        inputs = {"train": self.train.sha256, "epsilons": steps}
+        return kept("mahalanobis_layers", _CODE, compute, self.model, images, inputs)
 
 
 def fitted_stages(classifier: Classifier, train: Images | ImageStream, **view) -> list[Gaussians]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from helpers.checks import float_array, known_name, label_array, whole_number
-from helpers.scores.base import in_blocks, register, rowwise_product
+from helpers.scores.base import in_blocks, register
 from helpers.scores.calibration import softmax
 from helpers.scores.energy import log_sum_exp
 from helpers.scores.info import record
@@ -187,9 +187,8 @@ class OpenMax:
         revised = end > start * (1 + 1e-9)
         shape = np.ones(classes)
         log_scale = np.zeros(classes)
-        if revised.any():
-            moved = np.log1p(np.where(used, tails, start[:, None]) - start[:, None])
-            shape[revised], log_scale[revised] = fit_weibull(moved[revised], used[revised])
+        for k in np.flatnonzero(revised):
+            shape[k], log_scale[k] = fit_weibull(np.log1p(tails[k, used[k]] - start[k]))
         self.fitted = {
             "mean": known.mean,
             "correct": known.correct,
@@ -220,11 +219,10 @@ class OpenMax:
         alpha = self.alpha or classes
         rank_weight = self.rank_weights(alpha)
         revised = np.empty((len(logits), classes + 1))
-        # bounds the memory of [block, alpha, K], or of [block, K] if all classes are revised
-        block = max(1, 2**20 // (classes if alpha == classes else alpha * classes))
+        block = max(1, 2**20 // (alpha * classes))  # bounds the memory of [block, alpha, K]
         for first in range(0, len(logits), block):
             block_logits = logits[first : first + block]
-            top = _leading(block_logits, alpha)
+            top = np.argsort(-block_logits, axis=1, kind="stable")[:, :alpha]
             weight = rank_weight * self._outlier_probability(block_logits, top)
             highest = np.take_along_axis(block_logits, top, axis=1)
             known = block_logits.copy()
@@ -244,30 +242,12 @@ class OpenMax:
     def _outlier_probability(self, logits: np.ndarray, classes: np.ndarray) -> np.ndarray:
         """Return F of each image's distance to each given class, [n, alpha]."""
         fitted = self.fitted
-        if classes.shape[1] == len(fitted["mean"]):
-            distances = np.take_along_axis(self._distances_to_all(logits), classes, axis=1)
-        else:
-            means = fitted["mean"][classes]
-            distances = _distances(logits[:, None, :], means, self.distance)
+        distances = _distances(logits[:, None, :], fitted["mean"][classes], self.distance)
         moved = np.maximum(distances - fitted["start"][classes], -1.0)
         with np.errstate(divide="ignore", over="ignore"):  # log(0) gives F = 0, overflow F = 1
             exponent = fitted["shape"][classes] * (np.log1p(moved) - fitted["log_scale"][classes])
             probability = -np.expm1(-np.exp(exponent))
         return np.where(fitted["revised"][classes], probability, 0.0)
-
-    def _distances_to_all(self, logits: np.ndarray) -> np.ndarray:
-        """Return the distances to all classes, [n, K], by a fast row-wise product."""
-        means = self.fitted["mean"]
-        centre = means.mean(axis=0)  # far from the origin, squares would cancel
-        near = logits - centre
-        centred = means - centre
-        squares = np.vecdot(near, near)[:, None] + np.vecdot(centred, centred)
-        squares -= 2 * rowwise_product(near, centred.T)
-        euclidean = np.sqrt(np.maximum(squares, 0))
-        if self.distance == "euclidean":
-            return euclidean
-        norms = np.sqrt(np.vecdot(logits, logits)[:, None] * np.vecdot(means, means))
-        return _combined(euclidean, rowwise_product(logits, means.T), norms)
 
 
 def _distances(logits: np.ndarray, means: np.ndarray, kind: str) -> np.ndarray:
@@ -280,26 +260,8 @@ def _distances(logits: np.ndarray, means: np.ndarray, kind: str) -> np.ndarray:
     if kind == "euclidean":
         return euclidean
     norms = np.sqrt(np.vecdot(logits, logits) * np.vecdot(means, means))
-    return _combined(euclidean, np.vecdot(logits, means), norms)
-
-
-def _combined(euclidean: np.ndarray, products: np.ndarray, norms: np.ndarray) -> np.ndarray:
-    return _EUCLIDEAN_SHARE * euclidean + (1 - products / np.where(norms > 0, norms, 1.0))
-
-
-def _leading(values: np.ndarray, count: int) -> np.ndarray:
-    """Return the columns of the `count` largest of each row [n, K], the largest first.
-
-    Among equal values, the lower column comes first.
-    """
-    top = np.sort(np.argpartition(values, -count, axis=1)[:, -count:], axis=1)
-    largest = np.take_along_axis(values, top, axis=1)
-    order = np.argsort(-largest, axis=1, kind="stable")
-    # of values that equal the last one taken, any may have been: those rows are sorted as a whole
-    tied = (values >= largest.min(axis=1, keepdims=True)).sum(axis=1) > count
-    top = np.take_along_axis(top, order, axis=1)
-    top[tied] = np.argsort(-values[tied], axis=1, kind="stable")[:, :count]
-    return top
+    cosine = np.vecdot(logits, means) / np.where(norms > 0, norms, 1.0)
+    return _EUCLIDEAN_SHARE * euclidean + (1 - cosine)
 
 
 @register

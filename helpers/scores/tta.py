@@ -9,7 +9,7 @@ import numpy as np
 
 from helpers.checks import whole_number
 from helpers.scores.base import recorded
-from helpers.scores.images import ImageScore, as_list, log_probabilities
+from helpers.scores.images import ImageScore, log_probabilities
 
 if TYPE_CHECKING:
     from helpers.data import Images, ImageStream
@@ -53,7 +53,7 @@ class TestTimeAugmentation(ImageScore):
 
 
 def augmented_probabilities(
-    classifier: Classifier | Sequence[Classifier],
+    classifiers: Sequence[Classifier],
     images: Images | ImageStream,
     *,
     copies: int = 10,
@@ -67,15 +67,14 @@ def augmented_probabilities(
     A copy is a crop of 70 to 100 % of the area, flipped with probability 1/2, with brightness,
     contrast and saturation changed by up to 30 % and hue by up to 0.3, and grey with probability
     0.1.  All images share the random draws, so no image depends on others.  The global random state
-    does not change.  Several networks are an ensemble; dropout is off.  `view` are arguments of
-    ``images.in_order``.
+    does not change.  Several networks, all in evaluation mode, are an ensemble.  `view` are
+    arguments of ``images.in_order``.
 
     The authors' code changes pixels after their normalisation.
     """
     import torch
     from torchvision.transforms import v2
 
-    classifiers = as_list(classifier)
     device = classifiers[0].mean.device
     seeds = np.random.SeedSequence(seed).generate_state(copies)
     blocks = []

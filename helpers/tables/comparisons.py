@@ -74,35 +74,9 @@ def stack_sources(cells: pd.DataFrame) -> pd.DataFrame:
 
 def name_of(cells: pd.DataFrame, *words: str) -> str:
     """Return the name of a table of one data set and backbone: tier, both, and these words."""
-    first = one_table(cells)
+    first = single("cells", cells, "data_set", "backbone")
     names = [first["tier"], first["data_set"], first["backbone"], *words]
     return "-".join(filter(None, names))
-
-
-def one_table(cells: pd.DataFrame) -> dict:
-    """Return the common fields of rows of a `comparison` with one data set and backbone.
-
-    ``table`` and the paper's names come from the first row that the paper also has.
-    """
-    single("cells", cells, "data_set", "backbone")
-    return cells.sort_values("table", ascending=False, kind="stable").iloc[0].to_dict()
-
-
-def caption_of(cells: pd.DataFrame) -> str:
-    """Return the beginning of a caption: our numbers, their runs, and the paper's tables."""
-    first = one_table(cells)
-    names = sorted(set(cells["table"]) - {""})
-    tables = "Tables" if len(names) > 1 else "Table"
-    paper = f"{tables} {' and '.join(names)}"
-    paper += f", {first['paper_data_set']} with {first['paper_backbone']}"
-    if not first["runs"]:
-        return f"The paper's {paper}, alone: there is no run of ours at this scale."
-    beside = f", above the paper's {paper}" if first["table"] else "; the paper has no such table"
-    ours = f"{first['data_set']} with {first['backbone']}, tier {first['tier']}"
-    text = f"{ours}: {runs_in_words(cells)}{beside}."
-    if len(_stand_ins(cells)):
-        text += " Below a test set that stands in for one of the paper, that one is named."
-    return text
 
 
 def runs_in_words(cells: pd.DataFrame, *, deviations: bool = True) -> str:
@@ -133,11 +107,6 @@ def counted_networks(kinds: Mapping[str, int]) -> str:
 def _side_of_paper(cells: pd.DataFrame) -> pd.DataFrame:
     """Return a `comparison` with the paper's means and deviations instead of ours."""
     return cells.assign(mean=cells["paper"], std=cells["paper_std"])
-
-
-def _stand_ins(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows whose test set replaces a test set of the paper."""
-    return cells[cells["paper"].notna() & (cells["test_set"] != cells["paper_test_set"])]
 
 
 def _renamed(printed: pd.DataFrame) -> pd.DataFrame:

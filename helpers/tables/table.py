@@ -1,4 +1,4 @@
-"""One table, laid out once: for the page, for LaTeX, for CSV and for Markdown."""
+"""One table, laid out once: for the page, and for Markdown."""
 
 from __future__ import annotations
 
@@ -6,22 +6,17 @@ import html
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
-from functools import partial
-from pathlib import Path
+from dataclasses import KW_ONLY, dataclass
 
 import pandas as pd
 from pandas.io.formats.style import Styler
 
-from helpers.checks import known_name
 from helpers.files import atomic_path, content_of
 
 PLUS_MINUS = "\N{PLUS-MINUS SIGN}"
 MINUS = "\N{MINUS SIGN}"
 ABSENT = "\N{EN DASH}"
-UP = "\N{UPWARDS ARROW}"
-DOWN = "\N{DOWNWARDS ARROW}"
-#: The ``layout`` in CSS, texts by ``latex``, and ``marks`` of each language.
+#: The ``layout`` in CSS, and ``bold`` in each language.
 _LOOK = content_of(__file__)
 # Lines, identifiers and classes of cells: no rule needs them, and they would double the page.
 _BULK = re.compile(r'\n\s+(?=<t[dh]\b)|(?<=<t[dh]) id="\S*"| class="(?:data|row_h)[^"]*" ?')
@@ -34,12 +29,11 @@ class Table:
 
     A notebook displays it; hovering over a cell with our numbers shows the names of their rows.
     `cells` has a row for each number: the columns `down` and `across`, ``text``, and optionally
-    ``rows`` (the names of the rows behind it, separated by spaces) and the marks ``bold`` and
-    ``underlined`` (bool).  The numbers of one cell are joined by a bar.
+    ``rows`` (the names of the rows behind it, separated by spaces) and the mark ``bold`` (bool).
+    The numbers of one cell are joined by a bar.
 
     The values of `down` and `across` are the headings of lines and columns, in the order of
-    `categories`.  `name` is the basis of ids and labels, text between backticks in `caption` is
-    code, and `csv` writes the numbers in `data`.
+    `categories`.  `name` is the basis of ids, and text between backticks in `caption` is code.
     """
 
     cells: pd.DataFrame
@@ -48,22 +42,21 @@ class Table:
     _: KW_ONLY
     name: str
     caption: str
-    data: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     def frame(self, language: str = "text", write: Callable[[str], str] = str) -> pd.DataFrame:
-        """Return the cells with the marks of a language, and a dash in each empty cell."""
+        """Return the cells, bold in a language, and a dash in each empty cell."""
         text = self.cells["text"].map(write)
-        for mark, pattern in _LOOK["marks"][language].items():
-            if mark in self.cells:
-                marked = self.cells[mark].astype(bool)
-                text = text.where(~marked, text.map(pattern.format))
+        if "bold" in self.cells:
+            bold = self.cells["bold"].astype(bool)
+            text = text.where(~bold, text.map(_LOOK["bold"][language].format))
         return self._lay_out(text, write(" | ")).fillna(write(ABSENT))
 
-    def html(self, *, whole: bool = False) -> str:
-        """Return HTML, equal for equal tables; with `whole` it is a complete page."""
+    def html(self) -> str:
+        """Return HTML, equal for equal tables."""
         text = self.frame("html", _escape)
         caption = _CODE.sub(r"<code>\1</code>", _escape(self.caption))
-        shown = Styler(text, uuid=self._id, caption=caption).set_table_styles(_LOOK["layout"])
+        name = self.name.replace(" ", "-")
+        shown = Styler(text, uuid=name, caption=caption).set_table_styles(_LOOK["layout"])
         for axis, index in enumerate((shown.index, shown.columns)):
             for level in range(index.nlevels):  # long names of data sets and networks may be broken
                 shown = shown.format_index(_breakable, axis=axis, level=level)
@@ -72,30 +65,12 @@ class Table:
             rows = self._lay_out(self.cells["rows"].fillna(""), " ").fillna("")
             titles = rows.map(lambda names: f"rows {names.strip()}" if names.strip() else "")
             shown = shown.set_tooltips(titles, as_title_attribute=True)
-        return _BULK.sub("", shown.to_html(doctype_html=whole))
+        return _BULK.sub("", shown.to_html())
 
     _repr_html_ = html
 
     def __repr__(self) -> str:
         return f"Table({self.name!r})"
-
-    def latex(self) -> str:
-        """Return LaTeX, which needs the package booktabs."""
-        text = self.frame("latex", latex_text).rename(index=latex_text, columns=latex_text)
-        shown = Styler(text).hide(names=True)
-        return shown.to_latex(
-            hrules=True,
-            caption=_CODE.sub(r"\\texttt{\1}", latex_text(self.caption)),
-            label=f"tab:{self._id}",
-            position_float="centering",
-            column_format="l" * text.index.nlevels + "r" * len(text.columns),
-            multirow_align="naive",  # anything else needs one more package
-            multicol_align="c",
-        )
-
-    def csv(self) -> str:
-        """Return the numbers behind the table, unrounded and with the rows behind each."""
-        return self.data.to_csv(index=False)
 
     def markdown(self) -> str:
         """Return a Markdown table without its caption."""
@@ -105,22 +80,6 @@ class Table:
         for line, cells in zip(text.index, text.to_numpy(), strict=True):
             lines.append([*_levels(line), *cells])
         return markdown_table([*[""] * text.index.nlevels, *heads], lines)
-
-    def write(self, path: str | os.PathLike) -> None:
-        """Write the table as the file's name ends: .html, .tex, .csv or .md."""
-        ways: dict[str, Callable[[], str]] = {
-            ".html": partial(self.html, whole=True),
-            ".tex": self.latex,
-            ".csv": self.csv,
-            ".md": self.markdown,
-        }
-        suffix = known_name("kind of file", Path(path).suffix, ways)
-        with atomic_path(path) as temporary:
-            temporary.write_text(ways[suffix](), encoding="utf-8")
-
-    @property
-    def _id(self) -> str:
-        return self.name.replace(" ", "-")
 
     def _lay_out(self, text: pd.Series, separator: str) -> pd.DataFrame:
         """Return the joined text of each cell, [lines, columns]; NaN without text."""
@@ -194,13 +153,6 @@ def numbers(
             text += f" {PLUS_MINUS} {number(std, form)}"
         texts.append(text)
     return texts
-
-
-def latex_text(text: str) -> str:
-    """Return `text` in LaTeX: characters with another meaning there are replaced."""
-    for plain, latex in _LOOK["latex"].items():
-        text = text.replace(plain, latex)
-    return text
 
 
 def markdown_table(header: Iterable, rows: Iterable[Iterable]) -> str:

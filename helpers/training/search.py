@@ -28,7 +28,7 @@ ARGUMENTS = {
     "outlier_exposure": ("weight", "ratio"),
     "rnd": ("weight", "width", "depth"),
     "soft_labels": ("positive",),
-    "stylised": ("share", "strength"),
+    "stylised": ("share",),
 }
 LAWS = ("choice", "log_uniform", "uniform")
 
@@ -196,7 +196,7 @@ def arguments_of(objective: str) -> tuple[str, ...]:
     Examples
     --------
     >>> arguments_of("stylised"), arguments_of("erm")
-    (('share', 'strength'), ())
+    (('share',), ())
     """
     return ARGUMENTS.get(objective, ())
 
@@ -210,7 +210,7 @@ def check_arguments(recipe: Recipe) -> None:
     Traceback (most recent call last):
         ...
     ValueError: unknown argument of objective 'stylised' 'shre'; did you mean 'share'? There are: \
-share, strength
+share
     """
     for name in recipe.objective_arguments:
         kind = f"argument of objective '{recipe.objective}'"

@@ -2,17 +2,13 @@
 
 The method of a row is ``ALGORITHM``, or ``ALGORITHM/SCORE``; `synthesis.across.measures` lists
 the measures.  A cell that does not apply is missing.  A published network is a baseline whose
-backbone is the network's name.
-
-Variant ``primary`` computes the probability of "unknown" from the score, by Platt's scaling.
-``paper`` uses the thresholded softmax (msp) or OpenMax (openmax).  ``scaled`` first divides the
-logits by a temperature, fitted to the validation images (Lyu et al. 2022), with calibration
-"after".
+backbone is the network's name.  The probability of "unknown" comes from the score, by Platt's
+scaling.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
@@ -28,9 +24,9 @@ from helpers.networks.model import Model
 from helpers.outputs import Outputs
 from helpers.papers.run import Draw, Part
 from helpers.papers.unknown_detection.detectors import train
-from helpers.scores import calibration, openset
+from helpers.scores.calibration import scale_outputs
 from helpers.scores.info import lacking
-from helpers.scores.openmax import OpenMax, openmax_answer
+from helpers.scores.openmax import openmax_answer
 from helpers.tables.results import row
 from helpers.training import objectives
 from synthesis.across.roles import ComparisonRoles, roles
@@ -39,18 +35,9 @@ if TYPE_CHECKING:
     from helpers.data import Images, ImageStream
     from helpers.papers.unknown_detection.roles import Benchmark
     from helpers.scores import Score
-    from helpers.scores.images import ImageScore
     from synthesis.across.parameters import Parameters
 
-__all__ = ["BESIDE", "models", "outputs", "parts", "roles", "rows"]
-
-#: Columns of the rows of that variant.
-SCALED = {"variant": "scaled", "calibration": "after"}
-
-#: Algorithms that learn next to the baseline's classifier, from its seeds.
-#:
-#: Only their native measure counts: all other numbers are equal to the baseline's numbers.
-BESIDE = ("rnd", "oc")
+__all__ = ["models", "outputs", "parts", "roles", "rows"]
 
 #: The Gscore evaluator: the best of the paper.
 EVALUATOR = "ude_wasserstein"
@@ -120,31 +107,10 @@ class ModelOutputs:
         """Which images of each test set are classified correctly, bool."""
         return {name: self.outputs[name].correct for name in ("test", *self.unknown)}
 
-    @cached_property
-    def temperature(self) -> float:
-        """The temperature of the logits, fitted to the validation images, which are all known."""
-        held = self.outputs["validation"]
-        logits = calibration.log_probabilities(held.probabilities, np.float64)
-        return calibration.fit_temperature(logits, held.labels)
-
-    def scaled(self, outputs: Outputs) -> np.ndarray:
-        """Return the probabilities of the classes after division by the `temperature`."""
-        logits = calibration.log_probabilities(outputs.probabilities, np.float64)
-        return calibration.softmax(logits, self.temperature)
-
     def applies(self, name: str) -> bool:
-        """Return whether a score can be computed for the model and differs from the baseline's."""
-        if self.model.name in BESIDE and name != "native":
-            return False
+        """Return whether a score can be computed for the model."""
         needs = scores.create(name).info.needs
         return not lacking(needs, self.model, self.outputs["test"])
-
-    def cost(self, score: Score) -> int:
-        """Return the passes per image with a score; a backward pass counts as a forward pass."""
-        if "images" not in score.info.needs:
-            return self.model.cost
-        passes = cast("ImageScore", score).passes(self.outputs["test"].num_classes)
-        return self.model.cost * passes
 
     def score(self, score: Score) -> dict[str, np.ndarray]:
         """Fit a score that `applies` to the training images, and apply it to all images."""
@@ -154,10 +120,6 @@ class ModelOutputs:
             name: scores.score(score, self.model, self.images[name], outputs)
             for name, outputs in self.outputs.items()
         }
-
-    def join(self, values: Callable[[Outputs], np.ndarray]) -> np.ndarray:
-        """Return a value of the test images and of the near images, which are class K + 1."""
-        return np.concatenate([values(self.outputs[name]) for name in ("test", *self.near)])
 
 
 def outputs(
@@ -186,33 +148,20 @@ def outputs(
 
 def rows(parameters: Parameters, part: Part, outputs: ModelOutputs, draw: Draw) -> Iterator[dict]:
     """Yield all measures of a model alone, and with every score that applies to it."""
-    yield from classifier_rows(parameters, outputs)
+    test = outputs.outputs["test"]
+    for metric, value in classifier_rows(test, parameters.bins):
+        yield row("test", metric, value, len(test), method=outputs.model.name)
     for name in filter(outputs.applies, parameters.scores):
         yield from score_rows(parameters, outputs, name, draw)
 
 
-def classifier_rows(parameters: Parameters, outputs: ModelOutputs) -> Iterator[dict]:
-    """Yield the rows of a model that do not depend on a score."""
-    test = outputs.outputs["test"]
-    bins = parameters.bins
-    plain = test.probabilities
+def classifier_rows(test: Outputs, bins: int) -> Iterator[tuple[str, float]]:
+    """Yield the measures of the test images that do not depend on a score."""
     labels = test.labels
-    scaled = outputs.scaled(test)
-    before: dict[str, Any] = {"method": outputs.model.name}
-    after = {**SCALED, **before}
-    for metric, value, columns in (
-        ("accuracy", metrics.accuracy(plain, labels), before),
-        ("nll", metrics.nll(calibration.scale_outputs(test).probabilities, labels), before),
-        ("ece", metrics.ece(plain, labels, bins=bins), before),
-        ("brier", metrics.brier(plain, labels), before),
-        ("parameters", outputs.model.parameters, before),
-        ("passes", outputs.model.cost, before),
-        ("temperature", outputs.temperature, after),
-        ("nll", metrics.nll(scaled, labels), after),
-        ("ece", metrics.ece(scaled, labels, bins=bins), after),
-        ("brier", metrics.brier(scaled, labels), after),
-    ):
-        yield row("test", metric, value, len(test), **columns)
+    yield "accuracy", metrics.accuracy(test.probabilities, labels)
+    yield "nll", metrics.nll(scale_outputs(test).probabilities, labels)
+    yield "ece", metrics.ece(test.probabilities, labels, bins=bins)
+    yield "brier", metrics.brier(test.probabilities, labels)
 
 
 def score_rows(
@@ -220,36 +169,16 @@ def score_rows(
 ) -> Iterator[dict]:
     """Yield the rows of a model with a score."""
     score = scores.create(name, **parameters.score_arguments.get(name, {}))
-    keep = parameters.keep
     values = outputs.score(score)
-    test = len(outputs.outputs["test"])
-    shown = np.concatenate([values[each] for each in ("test", *outputs.near)])
-    unknown = unknown_probability(shown, values["validation"], values["external_validation"])
-
-    def open_set(answer: Callable[..., tuple], *arguments, **columns) -> Iterator[dict]:
-        """Yield calibration measures of K + 1 probabilities; the last is for "unknown"."""
-        if outputs.near:
-            whole, answers = answer(outputs, *arguments)
-            labels = outputs.join(lambda each: each.labels)
-            known = whole[:, :-1]
-            last = whole[:, -1]
-            brier = metrics.open_set_brier(known, last, labels)
-            ece = metrics.open_set_ece(known, last, labels, answers, bins=parameters.bins)
-            yield row("near", "open_set_brier", brier, len(labels)) | columns
-            yield row("near", "open_set_ece", ece, len(labels)) | columns
-
     every = [
         *_areas(outputs, values, draw),
-        *_at_thresholds(outputs, values, keep),
-        *open_set(_with_unknown, unknown),
-        row("test", "passes", outputs.cost(score), test),
+        *_at_thresholds(outputs, values, parameters.keep),
+        *_open_set(outputs, values, parameters.bins),
     ]
     if prediction := gscore_line(values, outputs, parameters.seed):
         line, gscore = prediction  # the value may leave [0, 1]
-        every.append(row("union", "predicted_auroc", line.predict([gscore])[0], 2 * test))
-    every += open_set(_with_unknown, unknown, outputs.scaled, **SCALED)
-    if name in AS_PRINTED:
-        every += open_set(AS_PRINTED[name], keep, variant="paper")
+        images = 2 * len(values["test"])
+        every.append(row("union", "predicted_auroc", line.predict([gscore])[0], images))
     for each in every:
         yield {"method": f"{outputs.model.name}/{name}"} | each
 
@@ -309,34 +238,21 @@ def _at_thresholds(
         yield row("near", "out_as_out", shares.OutAsOut, len(near))
 
 
-def _with_unknown(
-    outputs: ModelOutputs,
-    unknown: np.ndarray,
-    probabilities: Callable[[Outputs], np.ndarray] = lambda each: each.probabilities,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return K + 1 probabilities, with `unknown` as the last, and the answers."""
-    known = outputs.join(probabilities) * (1 - unknown)[:, None]
-    whole = np.column_stack([known, unknown])
-    return whole, openmax_answer(whole)
-
-
-def _threshold(outputs: ModelOutputs, keep: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return K + 1 values and answers of the thresholded softmax."""
-    held = outputs.outputs["validation"].probabilities.max(axis=1)
-    plain = outputs.join(lambda each: each.probabilities)
-    answers = openset.open_set_answer(plain, metrics.rejection_threshold(held, keep=keep))
-    return np.column_stack([plain, openset.unknown_probability(plain)]), answers
-
-
-def _openmax(outputs: ModelOutputs, keep: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return K + 1 probabilities and answers of OpenMax, which uses no threshold."""
-    model = OpenMax().fit(outputs.train.logits, outputs.train.labels)
-    whole = model.probabilities(outputs.join(lambda each: each.logits))
-    return whole, openmax_answer(whole)
-
-
-#: The two rules of the chapter on open sets, by the names of their scores.
-AS_PRINTED = {"msp": _threshold, "openmax": _openmax}
+def _open_set(outputs: ModelOutputs, values: Mapping[str, np.ndarray], bins: int) -> Iterator[dict]:
+    """Yield calibration measures of K + 1 probabilities; the last is for "unknown"."""
+    if not outputs.near:
+        return
+    names = ("test", *outputs.near)
+    shown = np.concatenate([values[name] for name in names])
+    unknown = unknown_probability(shown, values["validation"], values["external_validation"])
+    plain = np.concatenate([outputs.outputs[name].probabilities for name in names])
+    labels = np.concatenate([outputs.outputs[name].labels for name in names])
+    known = plain * (1 - unknown)[:, None]
+    answers = openmax_answer(np.column_stack([known, unknown]))
+    brier = metrics.open_set_brier(known, unknown, labels)
+    ece = metrics.open_set_ece(known, unknown, labels, answers, bins=bins)
+    yield row("near", "open_set_brier", brier, len(labels))
+    yield row("near", "open_set_ece", ece, len(labels))
 
 
 def unknown_probability(values, known, unknown) -> np.ndarray:

@@ -37,7 +37,7 @@ def headline() -> Table:
         "nothing printed."
     )
     text = counts.assign(text=counts["claims"].astype(str))
-    return Table(text, ["tier"], ["verdict"], name="claims", caption=caption, data=counts)
+    return Table(text, ["tier"], ["verdict"], name="claims", caption=caption)
 
 
 def cells(table: pd.DataFrame) -> pd.DataFrame:
@@ -97,10 +97,9 @@ def _wide(table: pd.DataFrame, column: str) -> pd.DataFrame:
     keys = zip(table["metric"], table["test_set"], strict=True)
     parts = table["method"].str.partition("/")
     table = table.assign(name=[_NAMES.get(key) for key in keys], algorithm=parts[0], score=parts[2])
-    # an algorithm without a score also has a number of passes, which belongs to no score
     scored = [name for name, measure in MEASURES.items() if measure.of_score]
-    of_score = table[table["name"].isin(scored) & (table["score"] != "")]
-    alone = table[table["name"].isin(set(MEASURES) - set(scored)) & (table["score"] == "")]
+    of_score = table[table["name"].isin(scored)]
+    alone = table[table["name"].isin(set(MEASURES) - set(scored))]
     if of_score.empty:
         raise ValueError("table: no number of a score (of a method ALGORITHM/SCORE)")
     for name in of_score["algorithm"].unique():

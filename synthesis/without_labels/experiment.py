@@ -17,7 +17,7 @@ import numpy as np
 from helpers import scores
 from helpers.files import content_of
 from helpers.labelfree import PREDICTED, counts_at_share, draw_places, true_metrics
-from helpers.networks.model import Model, Network
+from helpers.networks.model import Model
 from helpers.papers.gscore.experiment import divide, models, parts, roles
 from helpers.papers.gscore.mixtures import DetectorScores, Places, score_suite
 from helpers.papers.run import Draw, Part
@@ -27,6 +27,7 @@ from known_unknowns.without_labels import FEWEST
 from known_unknowns.without_labels.detection import draw_share
 
 if TYPE_CHECKING:
+    from helpers.networks.model import Network
     from helpers.outputs import Outputs as NetworkOutputs
     from helpers.papers.gscore.roles import Suite
     from synthesis.without_labels.parameters import Parameters
@@ -185,8 +186,8 @@ def rows_of_answers(
     """Yield rows of each set that compare estimates with labels; the variant is `DRAWN`.
 
     * DETECTOR/share: ``truth``, ``bound`` and ``value``.
-    * DETECTOR/suspected: ``listed``, the number of images; ``known_listed`` and ``power``, see
-      `selection_outcome`.
+    * DETECTOR/suspected: ``listed``, the number of images; ``known_listed``, the share of known
+      images among them; ``power``, the share of unknown images that are listed.
     * DETECTOR/accuracy for all images, DETECTOR/accepted for images that a rejector accepts:
       ``truth``, ``low`` and ``high``.
     """
@@ -203,10 +204,12 @@ def rows_of_answers(
                 "bound": without_labels.share_bound(held, mixed),
                 "value": without_labels.estimate_share(held, mixed),
             },
-            f"{name}/suspected": {"listed": listed.sum()}
-            | dict(zip(("known_listed", "power"),
-                       without_labels.selection_outcome(listed, unknown), strict=True)),
-        }  # fmt: skip
+            f"{name}/suspected": {
+                "listed": listed.sum(),
+                "known_listed": (listed & ~unknown).sum() / max(1, listed.sum()),
+                "power": listed[unknown].mean(),
+            },
+        }
         correct = np.append(answers["test"].correct[ours], np.zeros(len(others), bool))
         mixture = np.concatenate([
             answers["test"].probabilities[ours], answers[test_set].probabilities[others]

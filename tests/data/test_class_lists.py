@@ -109,8 +109,7 @@ def test_above_and_below_are_one_relation(seed):
         assert set(graph.siblings(node)) == set().union(*map(graph.children, over)) - {node}
 
 
-@pytest.mark.parametrize(("name", "nouns", "parts", "expected"), KEYWORDS)
-def test_keywords_are_spellings_and_runs_of_the_words_and_no_more(name, nouns, parts, expected):
+@pytest.mark.parametrize(("name", "expected"), KEYWORDS)
+def test_keywords_are_spellings_and_runs_of_the_words_and_no_more(name, expected):
     """At least three letters before a split, four behind; singulars that end in s stay."""
-    words = keywords(name, parts=parts, is_noun=set(nouns).__contains__)
-    assert list(words.items()) == list(expected.items())
+    assert list(keywords(name).items()) == list(expected.items())

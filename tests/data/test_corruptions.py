@@ -13,13 +13,10 @@ from scipy.ndimage import convolve, gaussian_filter, map_coordinates, zoom
 from sklearn.datasets import load_sample_images
 
 from helpers.data import load, resize
-from helpers.data.corruptions import NAMES, SEVERITIES, blur, corrupt, corrupt_set, digital
+from helpers.data.corruptions import NAMES, blur, corrupt, corrupt_set, digital
 from helpers.data.corruptions.digital import elastic_transform
 from helpers.data.corruptions.weather import brightness, fog, frost, plasma, snow
 from helpers.files import project_root
-
-# of these, the published parameters of one severity may do less than those of the one before
-UNSTEADY = {"glass_blur", "motion_blur", "snow", "frost", "fog"}
 
 
 @pytest.fixture(scope="module")
@@ -34,12 +31,6 @@ def large():
 
 def generators(n):
     return [np.random.default_rng(seed) for seed in range(n)]
-
-
-def distance(images, name, severity):
-    """Return the mean over the images of the root mean square difference to the original."""
-    difference = corrupt(images, name, severity, seed=0).astype(float) - images
-    return np.sqrt((difference**2).mean(axis=(1, 2, 3))).mean()
 
 
 @pytest.fixture
@@ -69,20 +60,6 @@ def test_the_corruption_of_an_image_does_not_depend_on_order_subset_or_batch(nam
         for order in (rng.permutation(len(images))[:150], [-1]):
             np.testing.assert_array_equal(corrupt(images[order], name, 3, seed=0), whole[order])
     assert corrupt(small[:0], name, 3, seed=0).shape == (0, 32, 32, 3)
-
-
-@pytest.mark.parametrize("name", sorted(NAMES.keys() - {"elastic_transform"}))
-def test_a_higher_severity_is_further_from_the_original(name, small, large):
-    """On average from each severity to the next, or at least from the first to the last.
-
-    Elastic transform has another test: its affine map shrinks as its field grows.
-    """
-    for images in (small, large):
-        if name in UNSTEADY:
-            assert distance(images, name, 5) > 1.05 * distance(images, name, 1)
-        else:
-            distances = [distance(images, name, severity) for severity in SEVERITIES]
-            assert (np.diff(distances) > 0).all(), distances
 
 
 def test_elastic_transform_takes_three_corners_to_where_they_are_drawn():
@@ -263,20 +240,16 @@ def test_contrast_pixels_and_jpeg_are_by_the_formula_and_by_pillow(levels):
     np.testing.assert_array_equal((255 * compressed).round(), np.asarray(Image.open(stored)))
 
 
-def test_fog_frost_and_zoom_blur_by_their_formulas():
-    levels = np.random.default_rng(2).random((2, 24, 32, 3), np.float32) / 2
-
-    def generators():
-        return [np.random.default_rng(seed) for seed in range(2)]
-
-    clouds = plasma(generators(), 32, 1.75)[:, :24, :32, None]
+def test_fog_frost_and_zoom_blur_by_their_formulas(levels):
+    levels = levels / 2
+    clouds = plasma(generators(2), 32, 1.75)[:, :24, :32, None]
     brightest = levels.max(axis=(1, 2, 3), keepdims=True)
     expected = (levels + 0.4 * clouds) * brightest / (brightest + 0.4)
-    np.testing.assert_allclose(fog(levels, generators(), 0.4, 1.75), expected, atol=1e-6)
+    np.testing.assert_allclose(fog(levels, generators(2), 0.4, 1.75), expected, atol=1e-6)
     expected = (2 * levels + blur.enlarge(levels, 1.02) + blur.enlarge(levels, 1.04)) / 4
     np.testing.assert_allclose(blur.zoom_blur(levels, [], 1.05, 0.02), expected, atol=1e-6)
-    ice = frost(0 * levels, generators(), 0.9, 0.5)
-    frozen = frost(levels, generators(), 0.9, 0.5)
+    ice = frost(0 * levels, generators(2), 0.9, 0.5)
+    frozen = frost(levels, generators(2), 0.9, 0.5)
     np.testing.assert_allclose(frozen - ice, 0.9 * levels, atol=1e-6)
     # a mean thickness of 0.42, between two colours
     assert ice.mean(axis=(0, 1, 2)) / 0.5 == pytest.approx([0.48, 0.55, 0.61], abs=0.03)

@@ -304,7 +304,7 @@ def test_half_of_the_training_images_are_flipped(tmp_path):
     """Red grows to the right, and green downwards: never upside down."""
     down, right = np.indices((64, 64), np.uint8)
     Image.fromarray(np.stack([right, down, 0 * down], axis=2)).save(tmp_path / "1.png")
-    stream = ImageStream.scan(tmp_path, verify=False)
+    stream = ImageStream.scan(tmp_path)
     images = read(stream, [0] * 200, augment=True)[1].astype(int)
     assert 70 < (images[:, 0, 8, -1] > images[:, 0, 8, 0]).sum() < 130
     assert (images[:, 1, -1, 8] > images[:, 1, 0, 8]).all()

@@ -86,15 +86,14 @@ def test_smoothness_by_hand_and_without_regard_to_contrast():
 
 
 def test_concatenate_joins_classes_by_name_and_keeps_the_order():
-    """Labels keep their class names, −1 stays, and words and origins are joined."""
-    first = some(origin={"title": "One", "licence": "MIT"}, words={"a": "ant"})
+    """Labels keep their class names, −1 stays, and origins are joined."""
+    first = some(origin={"title": "One", "licence": "MIT"})
     second = some(
         seed=1,
         labels=np.array([0, -1, 2, 1, 0, 0]),
         class_names=("c", "d", "a"),
         split="train",
         origin={"title": "Two", "licence": "MIT", "source": "me"},
-        words={"d": "dog"},
     )
     both = concatenate([first, second], "both")
     assert both.class_names == ("a", "b", "c", "d")
@@ -102,7 +101,6 @@ def test_concatenate_joins_classes_by_name_and_keeps_the_order():
     np.testing.assert_array_equal(both.images, np.concatenate([first.images, second.images]))
     assert (both.name, both.split) == ("both", "test+train")
     assert both.origin == {"title": "One; Two", "licence": "MIT", "source": "me"}
-    assert both.words == {"a": "ant", "d": "dog"}
 
 
 def test_a_transform_is_applied_to_every_image():

@@ -1,7 +1,9 @@
 """One call for every source: embedded sets, packs, torchvision."""
 
 import inspect
+import shutil
 from dataclasses import replace
+from unittest.mock import Mock, call
 
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ import torchvision
 from PIL import Image
 from sklearn.datasets import load_digits
 
-from helpers.data import cards, load, names
+from helpers.data import cards, is_pack, load, names
 from helpers.data.cards import find
 from helpers.data.sources import torchvision_set
 from tests.mistakes import beside
@@ -46,18 +48,27 @@ def test_digits_are_split_by_class_in_order():
     assert test.images[np.flatnonzero(test.labels == 7)[-1]].mean() == pytest.approx(last, rel=0.1)
 
 
-def test_packs_are_found_in_the_root(root):
-    """And the rest of a pack whose writing was killed is not."""
+def test_packs_are_found_in_the_root(root, monkeypatch):
+    """The rest of a pack whose writing was killed is not found, and no other pack is opened."""
     pack(root, "holiday", ["sea"], {"test": 4}, size=16)
     (root / ".holiday.zip.x1y2.zip").write_bytes(b"PK")
     assert "holiday" in names()
     assert not names()[0].startswith(".")
     assert load("holiday", "test", size=8).images.shape == (4, 8, 8, 3)
     assert load("holiday", "test").origin == {"title": "Holiday"}
+    pack(root, "other", ["lake"], {"test": 4}, size=16)
+    opened = Mock(side_effect=is_pack)
+    with monkeypatch.context() as patch:
+        patch.setattr("helpers.data.is_pack", opened)
+        load("holiday", "test")
+        load("cifar10_mini", "test")
+    assert opened.mock_calls == [call(root / "holiday.zip")]
     with pytest.raises(ValueError, match=r"unknown data set 'holidya'; did you mean 'holiday'\?"):
         load("holidya", "test")
-    with pytest.raises(ValueError, match="unknown data set"):
-        load(f"../{root.name}/holiday", "test")
+    shutil.copy(root / "holiday.zip", root / ".hidden.zip")
+    for name in (f"../{root.name}/holiday", ".hidden", str(root / "holiday")):
+        with pytest.raises(ValueError, match="unknown data set"):
+            load(name, "test")
 
 
 @pytest.mark.parametrize("name", REMEDIES)
@@ -108,24 +119,21 @@ def test_torchvision_accepts_the_arguments_of_the_cards(root, card):
         load(card.name, "nowhere")
 
 
-class InMemory:
-    """Like torchvision's SVHN and STL10: channels first, and no class names."""
-
-    def __init__(self, root, split="train", download=False):
-        self.data = np.full((26032, 4, 4, 3), (0, 5, 0), np.uint8).swapaxes(1, 3)
-        self.labels = np.zeros(26032, np.uint8)
-
-
 class Grey:
-    """Like torchvision's MNIST: no channels, and the wrong number of training images."""
+    """Like torchvision's MNIST: grey, without class names, and the wrong number of images."""
 
     def __init__(self, root, train, download=False):
-        self.data = np.full((10000, 28, 28), 9, np.uint8)
-        self.targets = np.arange(10000) % 10
+        pass
+
+    def __len__(self):
+        return 10000
+
+    def __getitem__(self, index):
+        return Image.new("L", (28, 28), 9), index % 10
 
 
-class OnDisk:
-    """Like torchvision's DTD: images of many sizes, read one by one."""
+class Textures:
+    """Like torchvision's DTD: images of many sizes."""
 
     classes = ("dotted", "striped")
 
@@ -141,16 +149,14 @@ class OnDisk:
 
 
 def test_each_kind_of_torchvision_set_is_converted(root, monkeypatch):
-    for name, kind in (("SVHN", InMemory), ("DTD", OnDisk), ("MNIST", Grey)):
+    for name, kind in (("DTD", Textures), ("MNIST", Grey)):
         monkeypatch.setattr(torchvision.datasets, name, kind)
     (root / "torchvision").mkdir()
-    digits = load("svhn", "test")
-    assert digits.images[3, 2, 1].tolist() == [0, 5, 0]
-    assert digits.class_names == tuple("0123456789")
     grey = load("mnist", "test")
     assert grey.images.shape == (10000, 28, 28, 3)
     assert (grey.images == 9).all()
     assert grey.labels[:3].tolist() == [0, 1, 2]
+    assert grey.class_names == tuple("0123456789")
     assert grey.origin["citation"] == "lecun1998"
     textures = load("dtd", "val", size=4)
     assert textures.images.shape == (1880, 4, 4, 3)

@@ -37,16 +37,13 @@ def test_two_means_is_the_best_of_all_cuts(scores):
 
 
 def test_density_parts_follow_the_definition_at_every_threshold(scores):
-    """Very high scores are outside of the band, unless it is one-sided."""
+    """Very high scores are outside of the band."""
     validation = [2.2, 3.0, 3.4, 3.8]
     taus = np.array([1, 0.99, 0.5, 0, 0.01, 0.93])
-    centre = np.mean(validation)
     densities = np.exp(-((scores - 3.1) ** 2) / (2 * 0.35))
-    for one_sided in (False, True):
-        parts = gscore.density_parts(scores, validation, taus, one_sided=one_sided)
-        for row, tau in enumerate(taus):
-            inside = (densities > tau) | (one_sided & (scores > centre))
-            assert_parts(parts, scores, inside, row)
+    parts = gscore.density_parts(scores, validation, taus)
+    for row, tau in enumerate(taus):
+        assert_parts(parts, scores, densities > tau, row)
     empty = gscore.density_parts(scores, validation, [0, 1])
     for kind in gscore.DISTANCES:
         assert gscore.distance(empty, kind).tolist() == [0, 0]

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from helpers import metrics
-from helpers.metrics import ranks
+from helpers.metrics import ranks, records
 from helpers.papers import PAPERS
 from known_unknowns.checks import parametrize_with_checks
 from tests.mistakes import beside, refusals, refused
@@ -21,7 +21,7 @@ ARGUMENTS = GIVEN["functions"]
 OBJECTS = {"no rows": np.empty((0, 2))}
 
 
-RECORDED = [getattr(metrics, record.name) for record in metrics.RECORDS if record.name != "aupr"]
+RECORDED = [getattr(metrics, record.name) for record in records.read() if record.name != "aupr"]
 RECORDED += [partial(metrics.aupr, positive=positive) for positive in ("known", "unknown")]
 RECORDED += [
     partial(metrics.fpr_at_tpr, positive="unknown"),
@@ -61,8 +61,8 @@ BUILDING_BLOCKS = "_|weighted_|resample_|answer_confidence|calibration_error$|.*
 
 def test_every_metric_has_one_complete_record():
     functions = [name for name, _ in inspect.getmembers(metrics, inspect.isfunction)]
-    names = [record.name for record in metrics.RECORDS]
+    names = [record.name for record in records.read()]
     assert sorted(names) == [name for name in functions if not re.match(BUILDING_BLOCKS, name)]
     assert {name for paper in PAPERS.values() for name in paper.metrics} == set(names)
-    for record in metrics.RECORDS:
+    for record in records.read():
         assert all((record.title, record.equation, record.range, record.key))

@@ -90,11 +90,11 @@ def test_the_jacobian_takes_as_many_images_at_once_as_memory_holds(monkeypatch):
     """Three classes and 12 values of 4 bytes, twice: of 700 bytes two images have room."""
     network = linear(3, size=2)
     images = noise(7, size=2)
-    expected = jacobian_norms(network, images)
+    expected = jacobian_norms([network], images)
     for memory, batches in ((700, [1, 2, 2, 2, 1]), (1, [1] * 8)):  # the first tells the classes
         network.shown.clear()
         monkeypatch.setattr(jacobian, "_MEMORY", memory)
-        np.testing.assert_allclose(jacobian_norms(network, images), expected, rtol=1e-5)
+        np.testing.assert_allclose(jacobian_norms([network], images), expected, rtol=1e-5)
         assert [*map(len, network.shown)] == batches
 
 
@@ -107,7 +107,7 @@ def test_the_jacobian_keeps_its_digits_where_a_network_is_certain():
         network = Linear(weight, bias)
         gap = abs((pixels @ weight.T + bias)[0] @ [1, -1])
         expected = 2 * np.exp(-2 * gap) * 12 * 4
-        assert jacobian_norms(network, images)[0] == pytest.approx([expected], rel=1e-3)
+        assert jacobian_norms([network], images)[0] == pytest.approx([expected], rel=1e-3)
 
 
 def labelled(count, width, classes=3, seed=0):
@@ -150,7 +150,7 @@ def test_tta_is_the_mean_over_the_augmented_images(model_of):
     """The augmented images are bytes of the same size; there are two temperatures."""
     network = linear()
     images = noise(6, 4)
-    answers = augmented_probabilities(network, images, copies=4, temperatures=(1.0, 3.0))
+    answers = augmented_probabilities([network], images, copies=4, temperatures=(1.0, 3.0))
     shown = torch.stack(network.shown)
     assert shown.dtype == torch.uint8
     assert shown.shape[3:] == (4, 4)
@@ -169,12 +169,12 @@ def test_tta_of_an_image_does_not_depend_on_other_images():
     network = linear()
     images = noise(6, 4)
     before = torch.random.get_rng_state()
-    whole = augmented_probabilities(network, images, seed=1)[0]
+    whole = augmented_probabilities([network], images, seed=1)[0]
     assert (torch.random.get_rng_state() == before).all()
     torch.manual_seed(7)
-    singles = [augmented_probabilities(network, images.subset([i]), seed=1)[0] for i in range(6)]
+    singles = [augmented_probabilities([network], images.subset([i]), seed=1)[0] for i in range(6)]
     np.testing.assert_allclose(whole, np.concatenate(singles), atol=1e-6)
-    assert np.abs(whole - augmented_probabilities(network, images, seed=2)[0]).max() > 1e-3
+    assert np.abs(whole - augmented_probabilities([network], images, seed=2)[0]).max() > 1e-3
 
 
 @pytest.fixture(scope="module")
@@ -191,7 +191,7 @@ def test_gradients_are_computed_without_a_change_of_the_network(noisy):
     """Compare a small ResNet image by image; a failed step changes no network."""
     classifier, images = noisy
     expected = by_image(lambda pixels: classifier(pixels).softmax(dim=1)[0], images)
-    assert jacobian_norms(classifier, images)[0] == pytest.approx(expected, rel=1e-4)
+    assert jacobian_norms([classifier], images)[0] == pytest.approx(expected, rel=1e-4)
     whole = stepped_logits(classifier, images, 10.0, [0.002])
     singles = [stepped_logits(classifier, images.subset([i]), 10.0, [0.002]) for i in range(9)]
     np.testing.assert_allclose(whole, np.concatenate(singles, axis=1), atol=1e-5)

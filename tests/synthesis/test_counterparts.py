@@ -35,8 +35,9 @@ def test_a_comparison_is_in_the_order_of_the_paper():
     assert both["paper"].isna().tolist() == [False, False, True, True]
     stacked = comparisons.stack_sources(both)
     assert stacked["source"].value_counts()["paper"] == 2
-    start = "cifar10 with resnet20, tier small: mean ± standard dev"
-    assert comparisons.caption_of(both).startswith(start)
+    assert comparisons.name_of(both, "main") == "small-cifar10-resnet20-main"
+    with pytest.raises(ValueError, match="cells: several of backbone"):
+        comparisons.name_of(pd.concat([both, both.assign(backbone="vit")]))
     for changes in ({"families": {"x": "VGG"}}, {"published_as": {"x": "MNIST"}}):
         with pytest.raises(ValueError, match="of the paper"):
             comparisons.comparison(ours, printed, **names | changes)

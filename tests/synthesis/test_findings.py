@@ -120,11 +120,6 @@ def test_the_committed_results_show_each_finding(name):
     assert finding.scope.endswith(".")
 
 
-def test_there_are_ten_findings_each_with_a_function():
-    assert list(findings.TEXTS) == list(EFFECTS)
-    assert len(EFFECTS) == 10
-
-
 def test_the_command_prints_the_named_findings(capsys):
     command.main(["temperature", "one_quantile"])
     printed = capsys.readouterr().out

@@ -42,6 +42,13 @@ def claim_of(*effects):
     return best
 
 
+def toy_of(effect):
+    """Return the claims of a toy paper: one, with this effect."""
+    toy = Claims("toy")
+    toy.add(source="", check="")(claim_of(effect))
+    return toy
+
+
 GAIN = Effect("gain", number("auroc", "a"), ">", 0)
 
 
@@ -57,8 +64,7 @@ def test_a_claim_that_could_not_be_tested_is_refused(function, about, message):
 
 
 def test_two_claims_of_one_name_and_an_unknown_relation_are_refused():
-    toy = Claims("toy")
-    toy.add(source="", check="")(claim_of(GAIN))
+    toy = toy_of(GAIN)
     with pytest.raises(ValueError, match="claim best: a new name"):
         toy.add(source="", check="")(claim_of(GAIN))
     with pytest.raises(ValueError, match="unknown relation '=>'"):
@@ -70,14 +76,10 @@ def test_a_function_that_returns_no_array_is_refused_and_zero_divisors_are_no_nu
     table = noisy("toy", named(values, "method", "metric"), runs=3, spread=0.001, tier="toy")
     area = number("auroc", "a")
     scalar = Effect("scalar", combine(lambda a: 1.0, area), ">", 0)
-    toy = Claims("toy")
-    toy.add(source="", check="")(claim_of(scalar))
     with pytest.raises(ValueError, match=r"'scalar': its function must return an array"):
-        toy.check(table)
+        toy_of(scalar).check(table)
     ratio = Effect("ratio", combine(lambda a: 1 / (a - a), area), ">", 0)
-    toy = Claims("toy")
-    toy.add(source="", check="")(claim_of(ratio))
-    assert str(toy.check(table)["note"].iloc[-1]) == "no run has all of its numbers"
+    assert str(toy_of(ratio).check(table)["note"].iloc[-1]) == "no run has all of its numbers"
 
 
 def test_a_sentence_without_the_size_and_a_difference_to_a_float_are_refused():

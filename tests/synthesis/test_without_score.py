@@ -4,7 +4,6 @@ import pandas as pd
 import pytest
 
 from helpers.papers.human_centric import tables
-from helpers.papers.human_centric.parameters import FRESH
 from synthesis import without_score
 
 
@@ -30,16 +29,6 @@ def test_a_network_counts_as_ahead_only_with_a_rate_below_the_rule():
     compared = without_score.compare(cases)
     assert compared.ahead == ("b",)
     assert (compared.lowest, compared.lowest_rate) == ("knn", 40.0)
-
-
-def test_committed_networks_have_the_numbers_of_the_review():
-    """An independent program computed them from the outputs of the five published networks."""
-    compared = without_score.compare(without_score.rates().iloc[:5])
-    assert (compared.lowest, round(compared.lowest_rate, 1)) == ("fdbd", 27.8)
-    assert (round(compared.rule, 1), round(compared.msp, 1)) == (37.6, 32.8)
-    compared = without_score.compare(without_score.rates(variant=FRESH).iloc[:5])
-    assert (compared.lowest, round(compared.lowest_rate, 1)) == ("mahalanobis_pp", 40.4)
-    assert round(compared.msp, 1) == 53.0
 
 
 def test_the_overview_has_both_thresholds_of_both_metrics():

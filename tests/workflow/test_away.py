@@ -118,8 +118,8 @@ def stub(tmp_path, monkeypatch):
 def test_it_stops_after_the_minutes_and_writes_what_is_new_into_one_folder(stub, tmp_path):
     """A second command elsewhere continues from these files; it refuses a folder with results."""
     results, start = tmp_path / "results", time.time()
-    away.train(tmp_path, processes=2, minutes=0.03, results=results)
-    assert 1.8 < time.time() - start < 10
+    away.train(tmp_path, processes=2, minutes=0.1, results=results)
+    assert time.time() - start > 6
     (shard,) = results.iterdir()
     partial = sorted((tmp_path / "cache" / "networks").glob("[0-9]*.partial"))
     other = tmp_path / "other"

@@ -82,10 +82,3 @@ def test_a_kernel_that_dies_is_told_from_an_error(step):
     words = "the cell that begins with 'import os': its kernel ended by SIGKILL .Killed.; the syst"
     with pytest.raises(SystemExit, match=f"failed in {words}.*\n.*\n.*\n.*divisor: 3"):
         step(3, source="import os\nos.kill(os.getpid(), 9)")
-
-
-def test_a_step_is_read_from_the_plan_that_was_written(tmp_path):
-    step = steps.Step("paper/a", "a.ipynb", {"n": [1, 2.5, None, "x"]}, ["paper/b"], threads=2)
-    steps.write({step.name: step}, tmp_path)
-    empty = {name: [] for name in ("makes", "reads", "data_sets", "spared")}
-    assert steps.read(tmp_path)["paper/a"].__dict__ == step.__dict__ | empty

@@ -2,18 +2,18 @@
 
 import json
 import re
-from pathlib import Path
 
 import explore
 import pytest
 
 from helpers import metrics, scores
 from helpers.metrics.calibration import calibration_error
+from helpers.modules import ROOT
 from helpers.scores.calibration import confidences, fit_temperature
 from known_unknowns.bench import FeaturePack
 from synthesis.chapters import CHAPTERS
 
-BOOK = Path(__file__).resolve().parents[2] / "book"
+BOOK = ROOT / "book"
 
 
 @pytest.fixture(scope="module")

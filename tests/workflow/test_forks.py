@@ -49,14 +49,13 @@ def test_a_process_has_its_status_and_ends_with_its_client(server):
     assert forks.select.select([ended], [], [], 20)[0]
 
 
-def test_a_step_and_its_kernel_are_forked(server, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_a_step_and_its_kernel_are_forked(server, here):
     code = "import sys, pandas\n'forks' in sys.modules, pandas.get_option('display.max_columns')"
-    nbformat.write(notebook(code), path := tmp_path / "one.ipynb")
-    (tmp_path / "runs").mkdir()
-    steps.write({"paper/one": steps.Step("paper/one", str(path), {})}, tmp_path / "runs")
-    assert start("execute", "paper/one", str(tmp_path / "runs")).wait() == 0
-    executed = nbformat.read(tmp_path / "runs/paper/one.ipynb", 4)
+    nbformat.write(notebook(code), path := here / "one.ipynb")
+    (here / "runs").mkdir()
+    steps.write({"paper/one": steps.Step("paper/one", str(path), {})}, here / "runs")
+    assert start("execute", "paper/one", str(here / "runs")).wait() == 0
+    executed = nbformat.read(here / "runs/paper/one.ipynb", 4)
     assert executed.cells[-1].outputs[0].data["text/plain"] == "(True, 20)"
     assert executed.metadata.papermill.cpu_seconds > 0.1  # the kernel's among them
 
@@ -113,19 +112,18 @@ time.sleep(100)
 """
 
 
-def test_a_step_whose_driver_was_killed_is_not_executed_again(server, tmp_path, monkeypatch):
+def test_a_step_whose_driver_was_killed_is_not_executed_again(server, here, monkeypatch):
     """Its kernel is forked and ends after the driver; the next run deletes the step's outputs."""
-    monkeypatch.chdir(tmp_path)
-    begun = tmp_path / "begun"
-    code = f"import pathlib, time\npathlib.Path({str(begun)!r}).touch()\ntime.sleep(3)\ntime.time()"
-    nbformat.write(notebook(code), path := tmp_path / "one.ipynb")
+    begun = here / "begun"
+    code = f"import time\nopen({str(begun)!r}, 'w')\ntime.sleep(1.5)\ntime.time()"
+    nbformat.write(notebook(code), path := here / "one.ipynb")
     step = steps.Step("paper/one", str(path), {})
-    runs = tmp_path / "runs"
+    runs = here / "runs"
     runs.mkdir()
     steps.write({step.name: step}, runs)
-    (tmp_path / "driver.py").write_text(DRIVER)
+    (here / "driver.py").write_text(DRIVER)
     script = Path(steps.ROOT) / "workflow" / "forks.py"
-    command = [sys.executable, "driver.py", tmp_path / "server.py", script]
+    command = [sys.executable, "driver.py", here / "server.py", script]
     driver = subprocess.Popen(command)
     wait_until(begun.exists)
     driver.kill()

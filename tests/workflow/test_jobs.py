@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import jobs
@@ -130,21 +129,6 @@ def test_a_part_without_its_network_names_it(network, monkeypatch):
     outcome = jobs.do(part, runs / part.output)
     assert outcome.startswith("failed: part digits/small/0 failed: MissingError: ")
     assert "TRAINING=refused; the network of digits" in outcome
-
-
-def test_progress_counts_networks_and_hours(tmp_path, monkeypatch):
-    """One of four networks was finished before, and one failed in the hour since the run began."""
-    names = [f"a/network/{number}" for number in range(4)]
-    plan = {name: steps.Step(name, "", {}) for name in [*names, "a/part/b"]}
-    now = time.time()
-    (tmp_path / "a" / "network").mkdir(parents=True)
-    for name, age, outcome in (("0", 7200, "trained"), ("1", 60, "failed: no memory")):
-        path = tmp_path / "a" / "network" / f"{name}.txt"
-        path.write_text(outcome)
-        os.utime(path, (now - age, now - age))
-    monkeypatch.setenv(jobs.BEGAN, str(now - 3600))
-    expected = "1 of 4 networks are finished, 1 failed, about 2.0 hours remain"
-    assert jobs.progress(plan, tmp_path) == expected
 
 
 def test_steps_are_spread_over_the_gpus(tmp_path, monkeypatch):

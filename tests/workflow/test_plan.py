@@ -15,12 +15,11 @@ import pytest
 import yaml
 
 from helpers import checkpoints
+from helpers.modules import ROOT
 from helpers.papers import PAPERS
 from helpers.papers.parameters import values_of
 from synthesis.chapters import CHAPTERS, load
 from tests.mistakes import beside
-
-ROOT = Path(__file__).resolve().parent.parent.parent
 
 PAPER = "openset_calibration"
 NO_FILES = beside(__file__, "no_file_names.yaml")

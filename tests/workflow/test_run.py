@@ -64,17 +64,16 @@ def test_a_command_line_that_makes_no_sense_is_refused_at_once(words, message, m
 
 
 @pytest.fixture
-def planned(tmp_path, monkeypatch):
+def planned(here, monkeypatch):
     """Make `run` execute one step in an empty repository; a server would import for seconds."""
     step = plan.Step(
         "a/evaluation", "", {}, makes=("a/results.parquet",), settings={"tier": "mini"}
     )
-    monkeypatch.setattr(run, "ROOT", tmp_path)
+    monkeypatch.setattr(run, "ROOT", here)
     monkeypatch.setattr(run.forks, "start_server", lambda: None)
     monkeypatch.setattr(run, "planned", lambda *asked: {step.name: step})
     monkeypatch.setattr(sys, "argv", ["run.py", "all"])
-    monkeypatch.chdir(tmp_path)
-    return tmp_path / "runs"
+    return here / "runs"
 
 
 def test_a_checkout_that_cannot_be_written_is_told_so(planned):

@@ -12,9 +12,6 @@ from pathlib import Path
 
 from helpers.checks import known_name
 
-#: Nouns that represent a class of CIFAR-100: further senses of three of them too, or one each.
-SENSES = ("extended", "assigned")
-
 _FOLDER = Path(__file__).parent
 _WITH_WNIDS = ("cifar10", "cifar100", "imagenet", "tiny_imagenet")
 _NAMES = ("caltech256", "cifar10", "cifar100", "food101", "lsun", "places365")
@@ -34,28 +31,25 @@ def names_of(data_set: str) -> tuple[str, ...]:
     return _lines(f"{data_set}.txt")
 
 
-def wnids_of(data_set: str, *, senses: str = "extended") -> dict[str, str]:
-    """Return the wnids that represent the classes of a data set.
+def wnids_of(data_set: str) -> dict[str, str]:
+    """Return the wnids that represent the classes of a data set; three of CIFAR-100 have two.
 
     Examples
     --------
-    >>> wnids_of("cifar100", senses="assigned")["n02437136"], wnids_of("tiny_imagenet")["n04099969"]
+    >>> wnids_of("cifar100")["n02437136"], wnids_of("tiny_imagenet")["n04099969"]
     ('camel', 'rocking chair')
-    >>> len(wnids_of("cifar100", senses="assigned")), len(wnids_of("cifar100"))
-    (100, 103)
+    >>> len(wnids_of("cifar100")), len(set(wnids_of("cifar100").values()))
+    (103, 100)
     >>> wnids_of("digits")
     {}
     """
-    known_name("senses", senses, SENSES)
     kind = next((prefix for prefix in _WITH_WNIDS if f"{data_set}_".startswith(f"{prefix}_")), None)
     if kind is None:
         return {}
     if kind == "tiny_imagenet":
         names = wnids_of("imagenet")
         return {wnid: names[wnid] for wnid in _lines("tiny_imagenet_200_wnids.txt")}
-    left_out = "plausible" if senses == "assigned" else None
-    rows = (row for row in _rows(f"{kind}_wnids.csv") if row.get("provenance", "") != left_out)
-    return {row["wnid"]: row["class"] for row in rows}
+    return {row["wnid"]: row["class"] for row in _rows(f"{kind}_wnids.csv")}
 
 
 def cifar100() -> tuple[dict[str, str], ...]:

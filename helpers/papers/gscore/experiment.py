@@ -15,7 +15,7 @@ import numpy as np
 from helpers import metrics, scores
 from helpers.labelfree import METRICS, PREDICTED, TAUS, fit_regression
 from helpers.metrics.correlation import pearson, spearman
-from helpers.networks.model import Model, Network
+from helpers.networks.model import Model
 from helpers.papers.gscore import mixtures as mixing
 from helpers.papers.gscore.mixtures import HALVES, PRIMARY, DetectorScores, Mixtures, Variant
 from helpers.papers.gscore.roles import Suite, roles
@@ -24,6 +24,7 @@ from helpers.tables import results
 from helpers.training.fitted import fit
 
 if TYPE_CHECKING:
+    from helpers.networks.model import Network
     from helpers.papers.gscore.parameters import Parameters
 
 __all__ = ["models", "outputs", "parts", "roles", "rows"]
@@ -219,7 +220,7 @@ def rows(parameters: Parameters, part: Part, outputs: SuiteOutputs, draw: Draw) 
                 yield {"run": run, "method": f"{detector}/{CONFIDENCE}"} | row
     for variant in mixing.variants(parameters):
         evaluators = [name for name in VARIED if name in parameters.evaluators]
-        if variant.validation or variant.learnt or variant.one_sided:
+        if variant.validation:
             evaluators = [name for name in evaluators if name.startswith("ude")]
         mixtures = _evaluate(outputs.detectors[first], evaluators, parameters, variant)
         for run, division in enumerate(divisions):

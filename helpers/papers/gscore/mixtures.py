@@ -39,8 +39,6 @@ class Variant:
     random_size: bool = False
     validation: int | None = None
     shift: str = ""
-    learnt: bool = False
-    one_sided: bool = False
 
 
 PRIMARY = Variant()
@@ -50,15 +48,9 @@ def variants(parameters: Parameters) -> list[Variant]:
     """Return the variants in the parameters, without the primary one."""
     all_variants = [Variant(f"ratio {a}:{b}", ratio=(a, b)) for a, b in parameters.ratios]
     all_variants += [Variant(f"size {size}", size=size) for size in parameters.sizes]
-    validated = [Variant(f"validation {n}", validation=n) for n in parameters.validations]
-    all_variants += validated
+    all_variants += [Variant(f"validation {n}", validation=n) for n in parameters.validations]
     all_variants.append(Variant("mixed", random_size=True))
-    all_variants += [
-        replace(plain, name=f"mixed, {plain.name}", random_size=True) for plain in validated
-    ]
     all_variants += [Variant(f"shift {shift}", shift=shift) for shift in parameters.shifts]
-    all_variants.append(Variant("learnt", learnt=True))
-    all_variants.append(Variant("one-sided", one_sided=True))
     return all_variants
 
 
@@ -69,7 +61,6 @@ class DetectorScores:
     known: dict[str, np.ndarray]
     validation: np.ndarray
     sets: dict[str, np.ndarray]
-    learnt: np.ndarray | None = None
 
     def of(self, places: Mapping[str, np.ndarray]) -> DetectorScores:
         """Return the scores of some of the images, by role and set as in `Suite.again`."""
@@ -93,11 +84,8 @@ def score_suite(
     if score.info.fits:
         score.fit(model.outputs(suite.train), model.head)
     known = {half: getattr(suite, half) for half in HALVES}
-    learnt = None
     if detector == parameters.detectors[0]:  # variants are of this detector alone
         known |= suite.shifted
-        sample = draw_places("learnt", len(suite.train), len(suite.validation), parameters.seed)
-        learnt = scores.score(score, model, suite.train.subset(sample))
     again = suite.again if "images" in score.info.needs else {}
 
     def scores_of(roles: Mapping[str, Images]) -> dict[str, np.ndarray]:
@@ -111,7 +99,6 @@ def score_suite(
         known=scores_of(known),
         validation=scores.score(score, model, suite.validation),
         sets=scores_of(suite.sets),
-        learnt=learnt,
     )
 
 
@@ -182,15 +169,13 @@ def evaluate_mixtures(
     depend on the few images of a mixture.  Only the AUPR is of the mixture, since it depends on the
     ratio.
     """
-    validation = detector.learnt if variant.learnt else detector.validation
-    if validation is None:
-        raise ValueError("detector: scores of learned images expected, got None")
     images = []
     truths = []
     gscores = []
     pairs = detector.mixtures(half, places)
+    of_all = [metric for metric in METRICS if metric != "aupr"]
     for name, (known, unknown) in zip(places, pairs, strict=True):
-        of_set = dict(labelfree.true_metrics(detector.known[half], detector.sets[name]))
+        of_set = labelfree.true_metrics(detector.known[half], detector.sets[name], of_all)
         of_set["aupr"] = aupr(known, unknown, positive="known")
         truths.append(of_set)
         images.append(len(known) + len(unknown))
@@ -198,8 +183,7 @@ def evaluate_mixtures(
             np.concatenate((known, unknown)),
             evaluators,
             taus=TAUS,
-            validation=validation[: variant.validation],
-            one_sided=variant.one_sided,
+            validation=detector.validation[: variant.validation],
         )
         gscores.append(of_mixture)
     return Mixtures(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import pandas as pd
 
@@ -10,9 +10,8 @@ from helpers.labelfree import EVALUATORS
 from helpers.networks.zoo_records import records
 from helpers.papers.gscore import PAPER
 from helpers.papers.gscore.errors import CONSTANT, METRIC_TITLES, constant_errors, set_errors
-from helpers.papers.gscore.parameters import DETECTORS
 from helpers.tables import comparisons, printed_numbers, results
-from helpers.tables.table import DOWN, Table, categories, mark_best, numbers
+from helpers.tables.table import Table, categories, numbers
 
 _BASELINES = {name: name.replace("_", "-") for name in (CONSTANT, "confidence", "auto_evaluation")}
 #: Titles of the baselines and of the evaluators.
@@ -29,35 +28,6 @@ _MAIN = (
     "statistic_share",
 )
 _RMSE = ("rmse_fpr95", "rmse_auroc")
-
-
-def rmse(compared: pd.DataFrame) -> Table:
-    """Return the root-mean-square errors of all evaluators: ours, and below them the paper's.
-
-    Columns are detectors, for FPR95 and then for AUROC.  The lowest error of a column is bold.
-    """
-    errors = _of(compared, _RMSE)
-    rows = comparisons.stack_sources(errors)
-    cells = rows.assign(
-        text=numbers(rows, 100, ".2f"),
-        bold=mark_best(-rows["mean"], rows["source"], rows["metric"], rows["detector"]),
-        source=categories(rows["source"], ["ours", "paper"]),
-        evaluator=categories(rows["evaluator"], EVALUATOR_TITLES),
-        detector=categories(rows["detector"], DETECTORS),
-        metric=categories(rows["metric"].str.removeprefix("rmse_"), METRIC_TITLES),
-    )
-    caption = (
-        f"{comparisons.caption_of(errors)} Root-mean-square error over the test sets of"
-        f" predicted FPR95 and AUROC {DOWN}, in points. Bold: lowest of the column."
-    )
-    return Table(
-        cells,
-        ["evaluator", "source"],
-        ["metric", "detector"],
-        name=f"gscore-{comparisons.name_of(errors, 'rmse')}",
-        caption=caption,
-        data=errors,
-    )
 
 
 def main_table(table: pd.DataFrame, parameters) -> Table:
@@ -85,9 +55,11 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
     )
     printed = printed_numbers.load("gscore").query("table == '1'")
     printed = printed.rename(columns={"value": "paper"})
-    errors = _of(means.merge(printed[[*number, "paper"]], how="left", on=number), _RMSE)
-    errors = errors[(errors["detector"] == detector) & errors["evaluator"].isin(_MAIN)]
-    errors = errors.assign(std=float("nan"), paper_std=float("nan"))
+    errors = means[means["metric"].isin(_RMSE)]
+    errors = errors.merge(printed[[*number, "paper"]], how="left", on=number)
+    parts = errors["method"].str.partition("/")
+    errors = errors.assign(evaluator=parts[2], std=float("nan"), paper_std=float("nan"))
+    errors = errors[parts[0].eq(detector) & errors["evaluator"].isin(_MAIN)]
     titles = {name: f"RMSE of {METRIC_TITLES[name.removeprefix('rmse_')]}" for name in _RMSE}
     rows = comparisons.stack_sources(errors)
     cells = rows.assign(
@@ -107,7 +79,7 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
     )
     name = f"gscore-{parameters.tier}-main"
     across = ["metric", "source"]
-    return Table(cells, ["evaluator"], across, name=name, caption=caption, data=errors)
+    return Table(cells, ["evaluator"], across, name=name, caption=caption)
 
 
 def _constant(table: pd.DataFrame, detector: str) -> pd.DataFrame:
@@ -166,12 +138,3 @@ def compare(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
             )
     fits, *means = compared
     return fits[fits["data_set"] == table["data_set"].iloc[0]], pd.concat(means, ignore_index=True)
-
-
-def _of(table: pd.DataFrame, metrics: Iterable[str]) -> pd.DataFrame:
-    """Return the rows of these metrics, with columns for their detectors and evaluators."""
-    rows = table[table["metric"].isin(list(metrics))]
-    if rows.empty:
-        raise ValueError(f"table: no {' or '.join(metrics)}")
-    names = rows["method"].str.partition("/")
-    return rows.assign(detector=names[0], evaluator=names[2])

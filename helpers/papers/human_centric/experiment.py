@@ -17,10 +17,10 @@ from helpers import metrics, scores
 from helpers.checks import known_name
 from helpers.data import Images, ImageStream
 from helpers.files import data_root, project_root
+from helpers.metrics.detection_error_rate import DETECTION_ERROR_RATES
 from helpers.networks import zoo_records
 from helpers.networks.model import Model
-from helpers.papers.human_centric import parameters as names
-from helpers.papers.human_centric.parameters import ModelName, Parameters
+from helpers.papers.human_centric.parameters import EVERY_SET, FRESH, ModelName, Parameters
 from helpers.papers.human_centric.roles import RoleOutputs, ShiftRoles, outputs_with, roles
 from helpers.papers.run import ALONE, Draw, Part
 from helpers.scores.info import LACKING
@@ -40,10 +40,11 @@ class ScoreValues:
     sets: dict[str, np.ndarray]
 
     @classmethod
-    def of(cls, reference: np.ndarray, sets: Mapping, keeps: Mapping[str, float]) -> Self:
-        """Return values with thresholds that keep these shares of the scores `reference` [N]."""
+    def of(cls, reference: np.ndarray, sets: Mapping) -> Self:
+        """Return values with the thresholds of each DER from the scores `reference` [N]."""
         thresholds = {
-            name: metrics.rejection_threshold(reference, keep=keep) for name, keep in keeps.items()
+            name: metrics.rejection_threshold(reference, keep=keep)
+            for name, keep in DETECTION_ERROR_RATES.items()
         }
         return cls(thresholds, dict(sets))
 
@@ -133,17 +134,9 @@ def _pretrained(parameters: Parameters, name: str):
     )
 
 
-def outputs(
-    parameters: Parameters, part: Part, roles: ShiftRoles, models: Model
-) -> dict[str, RoleOutputs]:
-    """Return the outputs on all images by variant: ``primary`` and ``all classes``.
-
-    The second variant exists if the network has other classes than the data set.
-    """
-    answers = {"primary": roles.class_names}
-    if models.class_names != roles.class_names:
-        answers[names.ALL_CLASSES] = models.class_names
-    return {variant: outputs_with(models, roles, names) for variant, names in answers.items()}
+def outputs(parameters: Parameters, part: Part, roles: ShiftRoles, models: Model) -> RoleOutputs:
+    """Return the outputs on all images, of the data set's classes alone."""
+    return outputs_with(models, roles, roles.class_names)
 
 
 def apply_score(outputs: RoleOutputs, method: str, parameters: Parameters) -> ScoreValues:
@@ -160,7 +153,7 @@ def apply_score(outputs: RoleOutputs, method: str, parameters: Parameters) -> Sc
         )
     reference = score.score_samples(train)[train.correct]
     sets = {name: score.score_samples(images) for name, images in outputs.sets.items()}
-    return ScoreValues.of(reference, sets, parameters.keeps)
+    return ScoreValues.of(reference, sets)
 
 
 def apply_fresh_threshold(
@@ -171,47 +164,40 @@ def apply_fresh_threshold(
     Images of this half and their corrupted versions are not evaluated.  Indices by set.
     """
     order = np.random.default_rng(parameters.seed).permutation(len(outputs.test))
-    evaluated = order[::2]
     reference = order[1::2]
+    evaluated = outputs.sources["test"][2][order[::2]]  # indices in the whole test set
     correct = reference[outputs.test.correct[reference]]
     indices = {}
     for name, (base, _, indices_in_base) in outputs.sources.items():
         selected = (base != "test") | np.isin(indices_in_base, evaluated)
         indices[name] = np.flatnonzero(selected)
-    fresh = ScoreValues.of(values.sets["test"][correct], values.sets, parameters.keeps)
+    fresh = ScoreValues.of(values.sets["test"][correct], values.sets)
     return fresh, indices
 
 
-def rows(
-    parameters: Parameters, part: Part, outputs: Mapping[str, RoleOutputs], draw: Draw
-) -> Iterator[dict]:
+def rows(parameters: Parameters, part: Part, outputs: RoleOutputs, draw: Draw) -> Iterator[dict]:
     """Yield the rows of a network: its accuracies, and each score in all variants."""
-    arguments = parameters.score_arguments_of.get(part.identity["data_set"], {})
-    parameters = parameters.replace(score_arguments=parameters.score_arguments | arguments)
-    for answering, role_outputs in outputs.items():
-        compared = parameters.finished is not None
-        role_outputs = replace(role_outputs, kinds=parameters.average_weights, compared=compared)
-        # an image is drawn with all its versions, which are no independent cases
-        weights = {
-            name: draw(base, images)[:, indices]
-            for name, (base, images, indices) in role_outputs.sources.items()
-        }
-        averaged = role_outputs.averaged()
-        variants = {answering: averaged}
-        if answering == "primary":
-            if role_outputs.beside:
-                variants[names.EVERY_SET] = role_outputs
-            variants[names.FRESH] = averaged
-        for variant, outputs_of in variants.items():
-            for row in _rows_of_network(outputs_of, weights):
-                yield {"variant": variant, "method": "network"} | row
-        rows_of = partial(_rows_of_score, variants, parameters=parameters, weights=weights)
-        # NumPy computes outside Python's lock; each score has the numbers that it has alone
-        with ThreadPoolExecutor(parameters.recipe().threads) as pool:
-            of_scores = pool.map(rows_of, parameters.methods)
-            for method, rows in zip(parameters.methods, of_scores, strict=True):
-                for row in rows:
-                    yield {"method": method} | row
+    outputs = replace(outputs, compared=parameters.finished is not None)
+    # an image is drawn with all its versions, which are no independent cases
+    weights = {
+        name: draw(base, images)[:, indices]
+        for name, (base, images, indices) in outputs.sources.items()
+    }
+    averaged = outputs.averaged()
+    variants = {"primary": averaged}
+    if outputs.beside:
+        variants[EVERY_SET] = outputs
+    variants[FRESH] = averaged
+    for variant, outputs_of in variants.items():
+        for row in _rows_of_network(outputs_of, weights):
+            yield {"variant": variant, "method": "network"} | row
+    rows_of = partial(_rows_of_score, variants, parameters=parameters, weights=weights)
+    # NumPy computes outside Python's lock; each score has the numbers that it has alone
+    with ThreadPoolExecutor(parameters.recipe().threads) as pool:
+        of_scores = pool.map(rows_of, parameters.methods)
+        for method, rows in zip(parameters.methods, of_scores, strict=True):
+            for row in rows:
+                yield {"method": method} | row
 
 
 def _rows_of_network(outputs: RoleOutputs, weights: Mapping[str, np.ndarray]) -> Iterator[dict]:
@@ -245,11 +231,11 @@ def _rows_of_score(
         values = apply_score(widest, method, parameters)
         rows = []
         for variant, outputs in variants.items():
-            if variant == names.FRESH:
+            if variant == FRESH:
                 fresh, indices = apply_fresh_threshold(outputs, values, parameters)
                 of_variant = list(error_rates(outputs, fresh, weights, indices))
             else:
-                of_ranking = None if variant == names.EVERY_SET else weights
+                of_ranking = None if variant == EVERY_SET else weights
                 of_variant = list(error_rates(outputs, values, weights))
                 of_variant += ranking(outputs, values, of_ranking)
             rows += [{"variant": variant} | row for row in of_variant]
@@ -322,17 +308,11 @@ def _rows_of_metric(metric: str, rates: Mapping, outputs: RoleOutputs) -> Iterat
     claims and figures has replicates, and single sets that are compared with committed rows.
     """
     resampled = "average" if "test" in rates else "label-shifted"
-    shares = outputs.shares
     for name, (rate, replicates, images) in rates.items():
         yield results.row(name, metric, rate, images, replicates if outputs.compared else ())
     for group, sets in outputs.groups.items():
         if not sets or not rates.keys() >= {*sets}:
             continue
         values, replicates, images = zip(*[rates[name] for name in sets], strict=True)
-        counts = [shares.get(name, 1.0) for name in sets]
-        mean = np.average(values, weights=counts)
-        row = results.row(group, metric, mean, sum(images))
-        if group == resampled:
-            of_mean = np.average(replicates, axis=0, weights=counts)
-            row = results.row(group, metric, mean, sum(images), of_mean)
-        yield row
+        of_mean = np.mean(replicates, axis=0) if group == resampled else ()
+        yield results.row(group, metric, np.mean(values), sum(images), of_mean)

@@ -20,7 +20,6 @@ METHODS = PAPER_METHODS | TEXTS["other_methods"]
 # Ways to evaluate, in addition to "primary".  There all training images fit a score, and the
 # correctly classified ones give its threshold, as in the paper.
 FRESH = "fresh threshold"  # from half of the test images; the other half is evaluated
-ALL_CLASSES = "all classes"  # a network predicts all its classes, not only the data set's
 EVERY_SET = "every far set"  # all available far sets count as label-shifted, each like a near set
 
 
@@ -94,9 +93,8 @@ class Parameters(parameters.Parameters):
     other_data_sets: list[DataSet] = Field(default_factory=list)
     # set of the training images of an ID set that has only test images; its classes are the same
     training_sets: dict[str, DataSet] = Field(default_factory=dict)
-    corrupted: list[str]  # ID and input-shifted sets that are also corrupted as in ImageNet-C
-    # of other classes; without a set that shares classes with the ID set.  In an input-shifted set,
-    # images of unknown classes
+    corrupted: list[str]  # ID sets that are also corrupted as in ImageNet-C
+    # of other classes; without a set that shares classes with the ID set
     label_shifted: list[DataSet]
     near: list[str] = Field(default_factory=list)  # WordNet removes their shared classes
     packs: bool = False  # whether all other packs are label-shifted sets of a variant
@@ -118,11 +116,6 @@ class Parameters(parameters.Parameters):
     runs: Repeats  # seeds of the training; a pretrained network has only run 0
     methods: Annotated[list[Method], Field(min_length=1)]
     score_arguments: dict[Method, Changes]
-    # of an ID set, instead of the above
-    score_arguments_of: dict[str, dict[Method, Changes]] = Field(default_factory=dict)
-    keeps: dict[str, parameters.Share]  # share of the correct images by metric, 0.99 for der99
-    # of the test set, of all input-shifted and of all label-shifted sets; else sets count equally
-    average_weights: dict[str, Annotated[float, Field(gt=0)]] = Field(default_factory=dict)
     examples: Annotated[list[Name], Field(min_length=1)]  # networks on the training page
     shown: str  # network of table 1 and figures 1 and 2
 
@@ -130,18 +123,16 @@ class Parameters(parameters.Parameters):
     def _check_together(self):
         id_sets = [self.data_set, *self.other_data_sets]
         for kind, names, options in (
-            ("set to corrupt", self.corrupted, [*id_sets, *self.input_shifted]),
+            ("set to corrupt", self.corrupted, id_sets),
             ("set of own classes", self.own_classes, self.input_shifted),
             ("near set", self.near, self.label_shifted),
-            ("ID set", self.score_arguments_of, id_sets),
             ("ID set", self.training_sets, id_sets),
-            ("average_weights", KINDS if self.average_weights else (), self.average_weights),
         ):
             for name in names:
                 known_name(kind, name, options)
+        if both := [name for name in self.input_shifted if name in self.label_shifted]:
+            raise ValueError(f"label_shifted: no input-shifted set expected, got {', '.join(both)}")
         parameters.check_scores("score_arguments", self.score_arguments)
-        for name, arguments in self.score_arguments_of.items():
-            parameters.check_scores(f"score_arguments_of.{name}", arguments)
         for name, classes in self.excluded.items():
             known_name("set of excluded classes", name, self.label_shifted)
             check_classes(f"excluded of {name}", name, classes)

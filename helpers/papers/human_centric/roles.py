@@ -4,7 +4,7 @@ Training images fit scores and give thresholds; test sets are shifted in input, 
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from importlib.metadata import version
@@ -41,8 +41,8 @@ class ShiftRoles:
     test: Images | ImageStream
     input_shifted: dict[str, Images | ImageStream]  # known classes with another look
     label_shifted: dict[str, Images | ImageStream]  # unknown classes
-    # the set from which the images of another set come, and their indices in it
-    drawn_from: dict[str, tuple[str, np.ndarray]] = field(default_factory=dict)
+    # of a set of corrupted test images: the index of the test image that each one shows
+    versions: dict[str, np.ndarray] = field(default_factory=dict)
     near: tuple[str, ...] = ()  # sets with classes like the known ones
     beside: tuple[str, ...] = ()  # sets of a variant
     own_classes: tuple[str, ...] = ()  # sets with predictions among the set's classes
@@ -69,35 +69,22 @@ def roles(parameters: Parameters, part: Part | None = None) -> ShiftRoles:
     train = _training_images(data_set, parameters)
     test = _open(_list(data_set, split_for_tests(data_set), parameters))
     missing: dict[str, str] = {}
-    drawn_from: dict[str, tuple[str, np.ndarray]] = {}
-    plain = _input_shifted(parameters, missing) if data_set == parameters.data_set else {}
-    if "imagenet_c" in plain:
-        versions = versions_of(plain["imagenet_c"], test)
-        if versions is not None:
-            drawn_from["imagenet_c"] = "test", versions
+    versions: dict[str, np.ndarray] = {}
     shifted: dict[str, Images | ImageStream] = {}
-    for name, base in ({data_set: test} | plain).items():
-        if name in plain:
-            shifted[name] = base
-        if name in parameters.corrupted:
-            title = "corrupted" if name == data_set else f"{name} corrupted"
-            source = "test" if name == data_set else name
-            shifted[title], indices = corrupt_images(base, parameters)
-            drawn_from[title] = source, indices
+    if data_set in parameters.corrupted:
+        shifted["corrupted"], versions["corrupted"] = corrupt_images(test, parameters)
+    if data_set == parameters.data_set:
+        shifted |= _input_shifted(parameters, missing)
+    if "imagenet_c" in shifted:
+        originals = versions_of(shifted["imagenet_c"], test)
+        if originals is not None:
+            versions["imagenet_c"] = originals
     unknown: dict[str, Images | ImageStream] = {}
     shared = shared_classes(data_set)
     packs = parameters.other_packs()
     for name in (*parameters.label_shifted, *packs):
         excluded = parameters.excluded.get(name, [])
-        if name == data_set:
-            continue
-        if name in plain:  # a model's classes decide which of its images are of known classes
-            title = f"{name} others"
-            indices = np.flatnonzero(_without(plain[name], excluded))
-            unknown[title] = plain[name].subset(indices)
-            drawn_from[title] = name, indices
-            continue
-        if name in shared and name not in parameters.near:
+        if name == data_set or (name in shared and name not in parameters.near):
             continue
         try:
             images, related = _label_shifted(name, data_set, test, parameters)
@@ -114,7 +101,7 @@ def roles(parameters: Parameters, part: Part | None = None) -> ShiftRoles:
         test=test,
         input_shifted=shifted,
         label_shifted=unknown,
-        drawn_from=drawn_from,
+        versions=versions,
         near=tuple(name for name in parameters.near if name in unknown),
         beside=tuple(name for name in packs if name in unknown),
         own_classes=tuple(name for name in parameters.own_classes if name in shifted),
@@ -268,8 +255,6 @@ class RoleOutputs:
     sources: dict[str, tuple[str, int, np.ndarray]]
     near: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
-    # weights of the kinds of sets in the average; without weights, all sets count equally
-    kinds: Mapping[str, float] = field(default_factory=dict)
     compared: bool = False  # whether the rows of single sets have intervals
 
     def averaged(self) -> Self:
@@ -290,16 +275,6 @@ class RoleOutputs:
             groups["far"] = [name for name in self.label_shifted if name not in self.near]
         groups["average"] = list(self.sets)
         return groups
-
-    @property
-    def shares(self) -> dict[str, float]:
-        """The weight of each test set in the average; the sets of a kind share its weight."""
-        sets = {"test": ["test"]} | self.groups
-        shares = {}
-        for kind, weight in self.kinds.items():
-            for name in sets[kind]:
-                shares[name] = weight / len(sets[kind])
-        return shares
 
     @property
     def sets(self) -> dict[str, Outputs]:
@@ -367,7 +342,8 @@ def outputs_with(model, roles: ShiftRoles, class_names: Sequence[str]) -> RoleOu
             shared = [label for label in images.class_names if label in class_names]
             classes = [class_names.index(label) for label in shared]
             sets[name] = OwnClasses.of(sets[name], classes)
-        base, indices_in_base = roles.drawn_from.get(name, (name, np.arange(len(images))))
+        base = "test" if name in roles.versions else name
+        indices_in_base = roles.versions.get(name, np.arange(len(images)))
         sources[name] = base, len(roles.sets[base]), indices_in_base[indices]
     train = answer(roles.train)
     head = model.head

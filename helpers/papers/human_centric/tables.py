@@ -106,7 +106,7 @@ def zoo(table: pd.DataFrame, *, methods: Mapping[str, str] = METHODS) -> Table:
     )
     name = "-".join(["zoo", *tiers, *variants])
     lines = ["data_set", "backbone"] if cells["data_set"].nunique() > 1 else ["backbone"]
-    return Table(cells, lines, ["method"], name=name, caption=caption, data=means)
+    return Table(cells, lines, ["method"], name=name, caption=caption)
 
 
 def main_table(table: pd.DataFrame, parameters) -> Table:
@@ -144,7 +144,7 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
     )
     cells = wide.rename_axis("method").reset_index().melt("method", value_name="text")
     name = f"{parameters.tier}-error-rates"
-    return Table(cells, ["method"], ["variable"], name=name, caption=caption, data=ours)
+    return Table(cells, ["method"], ["variable"], name=name, caption=caption)
 
 
 def each_network(table: pd.DataFrame) -> dict[str, Table]:

@@ -64,4 +64,4 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
     )
     name = comparisons.name_of(compared)
     columns = ["calibration", "source"]
-    return Table(cells, ["method"], columns, name=name, caption=caption.rstrip(), data=compared)
+    return Table(cells, ["method"], columns, name=name, caption=caption.rstrip())

@@ -128,10 +128,7 @@ def network(
     """Return one trial on one data seed, trained or from the cache."""
     seed, number = map(int, name.split("-"))
     algorithm = trials.algorithm_of(parameters, *part.name.rsplit("/", 2))
-    recipe = trials.recipes_of(parameters, algorithm)[number]
-    first = trials.first_seed(parameters, seed)
-    options: dict = {"seed": first + number, "device": parameters.device}
-    return trials.train_trial(roles[seed].train, number, recipe, **options)
+    return trials.train_trial(parameters, algorithm, roles[seed].train, seed, number)
 
 
 def models(parameters: Parameters, part: Part, roles: Mapping[int, DomainSplit]) -> Search:
@@ -318,8 +315,8 @@ def _rows_of_measure(
             return []
         reasons = "; ".join(LACKING[need] for need in absent)
         return [_failed(outputs, f"'{name}' {reasons}")]
-    most = getattr(parameters, facts.most) if facts.most else 0
-    places = {key: spread(len(images), most or None) for key, images in sets.items()}
+    most = getattr(parameters, facts.most) if facts.most else None
+    places = {key: spread(len(images), most) for key, images in sets.items()}
     try:
         if "images" in score.info.needs:
             values = score_images(score, outputs, places, after)
@@ -453,7 +450,7 @@ def measure_out_domain(
     known = values["test"]
     unknown = values["out"]
     auroc = metrics.auroc(known, unknown)
-    replicates = metrics.weighted_auroc(known, unknown, weights["test"], weights["out"])
+    replicates, _ = metrics.weighted_detection(known, unknown, weights["test"], weights["out"])
     yield results.row("out", "auroc", auroc, len(known) + len(unknown), replicates)
     threshold = metrics.rejection_threshold(values["validation"], keep=keep)
     shares = metrics.domain_confusion(known, unknown, threshold)

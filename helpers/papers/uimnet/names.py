@@ -13,9 +13,9 @@ from helpers.networks.recipe import SPECTRAL_FORMS
 
 TEXTS = content_of(__file__, "tables")
 FREE = "none"  # of spectral normalisation
+FORMS = (FREE, *SPECTRAL_FORMS)
 
-_FORMS = "|".join(SPECTRAL_FORMS)
-_MARK = rf"\+((?:{_FORMS})(?:_.*)?)$"
+_MARK = rf"\+({'|'.join(SPECTRAL_FORMS)})$"
 
 
 class AlgorithmRecord(NamedTuple):
@@ -88,25 +88,16 @@ def score_of(measure: str, algorithm: str, *, ensemble: bool = False) -> str:
 
 
 def spectral_changes(name: str) -> dict[str, object]:
-    """Return the changes of a recipe for ``none`` or a form with an optional coefficient.
+    """Return the changes of a recipe for one of `FORMS`.
 
-    >>> spectral_changes("none"), spectral_changes("bounded_3")
-    ({}, {'spectral_form': 'bounded', 'spectral_norm': 3.0})
+    >>> spectral_changes("none"), spectral_changes("bounded")
+    ({}, {'spectral_form': 'bounded', 'spectral_norm': 1.0})
     """
-    form, _, coefficient = name.partition("_")
-    if known_name("form of spectral normalisation", form, (FREE, *SPECTRAL_FORMS)) == FREE:
-        return {}
-    try:
-        norm = float(coefficient or 1)
-    except ValueError:
-        norm = 0.0
-    if not norm > 0:
-        raise ValueError(f"'{name}': a coefficient above 0 expected behind {form}_")
-    return {"spectral_form": form, "spectral_norm": norm}
+    return {} if name == FREE else {"spectral_form": name, "spectral_norm": 1.0}
 
 
 def spectral_suffix(name: str) -> str:
-    """Return the end of a network's name, such as ``+bounded_3``; "" for ``none``."""
+    """Return the end of a network's name, such as ``+bounded``; "" for ``none``."""
     return "" if name == FREE else f"+{name}"
 
 
@@ -116,10 +107,10 @@ def split_columns(table):
     ``measure`` is "" for in-domain numbers; ``backbone`` loses the form of normalisation.
 
     >>> import pandas as pd
-    >>> names = {"method": ["erm", "rnd/gap"], "backbone": ["resnet8", "resnet8+bounded_3"]}
+    >>> names = {"method": ["erm", "rnd/gap"], "backbone": ["resnet8", "resnet8+bounded"]}
     >>> table = split_columns(pd.DataFrame(names))
     >>> table[["algorithm", "measure", "backbone", "spectral"]].to_numpy().tolist()
-    [['erm', '', 'resnet8', 'none'], ['rnd', 'gap', 'resnet8', 'bounded_3']]
+    [['erm', '', 'resnet8', 'none'], ['rnd', 'gap', 'resnet8', 'bounded']]
     """
     return table.assign(
         algorithm=table["method"].str.replace(r"/.*", "", regex=True),

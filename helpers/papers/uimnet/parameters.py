@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from helpers.papers import parameters
 from helpers.papers.parameters import Changes, Count, DataSet, Name, Repeats, Score, Share, one_of
-from helpers.papers.uimnet.names import ALGORITHMS, checked, spectral_changes
+from helpers.papers.uimnet.names import ALGORITHMS, FORMS, checked
 from helpers.training import search
 
 #: The data set whose in-domain and out-domain classes are published.
@@ -15,20 +15,7 @@ PUBLISHED = "imagenet"
 
 AlgorithmName = Annotated[str, one_of("algorithm", ALGORITHMS)]
 SearchedName = Annotated[str, one_of("algorithm", ["all", *ALGORITHMS])]
-
-
-def _form(name: str) -> str:
-    spectral_changes(name)
-    return name
-
-
-Form = Annotated[str, AfterValidator(_form)]
-
-
-def _not_one(value: int) -> int:
-    if value == 1:
-        raise ValueError(f"0 or at least 2 expected, got {value}")
-    return value
+Form = Annotated[str, one_of("form of spectral normalisation", FORMS)]
 
 
 class Parameters(parameters.Parameters):
@@ -69,8 +56,7 @@ class Parameters(parameters.Parameters):
     score_arguments: dict[Score, Changes]
     passes: Count  # of MC-Dropout
     tta_copies: Count  # of an image, augmented
-    # of each set; 0 takes all
-    tta_images: Annotated[int, Field(ge=0), AfterValidator(_not_one)] = 0
+    tta_images: Annotated[int, Field(ge=2)] | None = None  # of each set, spread over it; else all
     jacobian_images: Annotated[int, Field(ge=2)]  # of each set with a Jacobian, spread over it
     keep: Share  # of the in-domain validation images
     bins: Count  # of the ECE

@@ -2,7 +2,6 @@
 
 import pandas as pd
 
-from helpers.files import project_root
 from helpers.papers.uimnet.names import ALGORITHMS, FREE, TEXTS, split_columns, titles
 from helpers.tables import results
 from helpers.tables.table import Table, categories, numbers, single
@@ -72,12 +71,4 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
         ["head"],
         name=f"uimnet-{parameters.tier}-main",
         caption=caption.rstrip(),
-        data=means,
     )
-
-
-def whole_sets(parameters) -> pd.DataFrame | None:
-    """Return the committed table of the tier `finished`; None if the build has the whole sets."""
-    if parameters.finished is None:
-        return None
-    return results.read(project_root() / "results" / parameters.finished / "uimnet.parquet")

@@ -75,17 +75,15 @@ def train_trials(
 
     If the tier `finished` has networks of some of these trials, only these are returned.
     """
-    recipes = recipes_of(parameters, algorithm)
-    finished = finished_trials(parameters, recipes, images, data_seed)
+    finished = finished_trials(parameters, recipes_of(parameters, algorithm), images, data_seed)
     if finished:
         return [
             Trial(number, network.recipe, network, held_out=HeldOut.read(network.path))
             for number, network in finished.items()
         ]
-    first = first_seed(parameters, data_seed)
     return [
-        train_trial(images, number, recipe, seed=first + number, device=parameters.device)
-        for number, recipe in enumerate(recipes)
+        train_trial(parameters, algorithm, images, data_seed, number)
+        for number in range(parameters.trials)
     ]
 
 
@@ -123,12 +121,18 @@ def finished_trials(
 
 
 def train_trial(
-    images: Images | ImageStream, number: int, recipe: Recipe, *, seed: int, device: str | None
+    parameters: Parameters,
+    algorithm: Algorithm,
+    images: Images | ImageStream,
+    data_seed: int,
+    number: int,
 ) -> Trial:
-    """Return one trial, trained or from the cache.
+    """Return one trial on one data seed, trained or from the cache.
 
     A trial has diverged if its loss or its final weights are not finite; it is not repeated.
     """
+    recipe = recipes_of(parameters, algorithm)[number]
+    seed = first_seed(parameters, data_seed) + number
     key = cache.key(
         images=images.sha256,
         recipe=recipe.as_dict(),
@@ -140,7 +144,7 @@ def train_trial(
     if note.exists():
         return Trial(number, recipe, None, json.loads(note.read_text(encoding="utf-8")))
     try:
-        return Trial(number, recipe, fit(images, recipe, seed=seed, device=device))
+        return Trial(number, recipe, fit(images, recipe, seed=seed, device=parameters.device))
     except FloatingPointError as error:
         message = str(error)
     with atomic_path(note) as temporary:

@@ -77,7 +77,7 @@ def train(
 def train_method(parameters: Parameters, benchmark: Benchmark, method: str, run: int) -> Model:
     """Return the networks of a method as one model, from the cache if possible."""
     recipe = parameters.method_recipe(method)
-    record = methods.named(method)
+    record = methods.RECORDS[method]
     networks = [
         train(parameters, benchmark, recipe, run=run, member=member)
         for run, member in record.networks(parameters, run)
@@ -91,8 +91,7 @@ def make(
     """Return a trained method with hyper-parameters chosen and scores fitted."""
     if detect := DETECT.get((model.name, variant)):
         return detect(parameters, benchmark, model)
-    method = methods.named(model.name)
-    score = scores.create(method.score)
+    score = scores.create(methods.RECORDS[model.name].score)
     if score.info.fits:
         score.fit(model.outputs(benchmark.train), model.head)
     return by_score(model, score)
@@ -106,21 +105,6 @@ def by_score(model: Model, score: scores.Score, chosen: dict[str, float] | None 
         return Answer(scores.score(score, model, images, outputs), outputs.correct)
 
     return Detector(model, answer, chosen or {})
-
-
-def detect_evidence(parameters: Parameters, benchmark: Benchmark, model: Model) -> Detector:
-    """Return EDL with the confidence of its Dirichlet distributions.
-
-    This is the expected probability of the predicted class, alpha / S; the benchmark's code uses
-    the softmax.
-    """
-
-    def answer(images: Images | ImageStream) -> Answer:
-        outputs = model.outputs(images)
-        alpha = np.exp(np.clip(outputs.logits.astype(np.float64), -10, 10)) + 1
-        return Answer(alpha.max(axis=1) / alpha.sum(axis=1), outputs.correct)
-
-    return Detector(model, answer)
 
 
 def odin_grid(parameters: Parameters, model: Model, visible: Visible) -> dict[tuple, float]:
@@ -263,7 +247,6 @@ def detect_smoothness(parameters: Parameters, benchmark: Benchmark, model: Model
 
 #: Functions that replace a method's score, by method and variant.
 DETECT: dict[tuple[str, str], Callable[[Parameters, Benchmark, Model], Detector]] = {
-    ("edl", "evidence"): detect_evidence,
     ("odin", "primary"): detect_odin,
     ("openmax", "primary"): detect_openmax,
     ("openmax", methods.AUTHORS): partial(detect_openmax, authors=True),

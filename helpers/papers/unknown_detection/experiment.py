@@ -53,7 +53,7 @@ def parts(parameters: Parameters) -> list[Part]:
     for run, name in itertools.product(range(parameters.runs), names):
         if not methods.has_run(parameters, name, run):
             continue
-        networks = methods.named(name).networks(parameters, run)
+        networks = methods.RECORDS[name].networks(parameters, run)
         part = Part(f"{run}/{name}", identity | {"run": run, "method": name}, roles="all")
         if all(number == run for number, _ in networks):
             first.append(part)
@@ -70,7 +70,7 @@ def _with_networks(parameters: Parameters, all_parts: Sequence[Part]) -> list[Pa
         name = part.identity["method"]
         recipe = repr(parameters.method_recipe(name))
         networks = []
-        for run, member in methods.named(name).networks(parameters, part.identity["run"]):
+        for run, member in methods.RECORDS[name].networks(parameters, part.identity["run"]):
             if (recipe, run, member) not in trained:
                 networks.append(f"{run}-{member}")
             trained.add((recipe, run, member))
@@ -95,7 +95,7 @@ def outputs(
 ) -> dict[str, MethodAnswers]:
     """Return the answers of a method by variant: ``primary`` (the benchmark's) and its others."""
     answers = {}
-    for variant in ("primary", *methods.named(models.name).variants):
+    for variant in ("primary", *methods.RECORDS[models.name].variants):
         detector = detectors.make(parameters, roles, models, variant)
         answers[variant] = ask(detector, roles)
     return answers
@@ -218,7 +218,7 @@ def rows(
     The variant `AUTHORS` has the false positive rate of the authors' code, and further rows only
     for a method that answers differently there.
     """
-    confident = not methods.named(part.identity["method"]).aside  # a distance is no confidence
+    confident = not methods.RECORDS[part.identity["method"]].aside  # a distance is no confidence
     for variant, answered in outputs.items():
         for row in measure(answered.answers, answered.far, draw, parameters.data_set):
             nearest = variant == AUTHORS and row["metric"] == "fpr_at_tpr"

@@ -3,7 +3,6 @@
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import (
-    AfterValidator,
     BaseModel,
     ConfigDict,
     Discriminator,
@@ -23,8 +22,7 @@ from helpers.papers.unknown_detection import methods
 #: The titles of the paper's nine methods, in the order of its tables.
 METHODS = {name: method.title for name, method in methods.NINE.items()}
 
-#: A record of `methods`, an objective, or either with another score: ``baseline+energy``.
-Method = Annotated[str, AfterValidator(methods.checked)]
+Method = Annotated[str, parameters.one_of("method", METHODS)]
 
 
 class FarSet(BaseModel):
@@ -160,7 +158,7 @@ class Parameters(BenchmarkParameters):
     def method_recipe(self, method: str) -> Recipe:
         """Return the recipe of a method's networks."""
         training = methods.training_of(method)
-        record = methods.named(training)
+        record = methods.RECORDS[training]
         recipe = self.recipe(dict(record.recipe), self.method_recipes.get(training, {}))
         if record.passes and not (recipe.dropout or recipe.block_dropout):
             raise ValueError(

@@ -2,36 +2,11 @@
 
 import pandas as pd
 
-from helpers.files import project_root
 from helpers.papers.unknown_detection import PAPER, composition
-from helpers.papers.unknown_detection.methods import RECORDS, TEXTS, title
+from helpers.papers.unknown_detection.methods import TEXTS
 from helpers.papers.unknown_detection.parameters import METHODS
 from helpers.tables import comparisons, printed_numbers, results
 from helpers.tables.table import Table, categories, numbers
-
-_ASIDE = [name for name, method in RECORDS.items() if method.aside]
-
-
-def beside(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a `comparison` of a results table with the paper's numbers, E-AURC among them.
-
-    Rows without a number of the paper are left out, except for further methods on the paper's test
-    sets.  Scores that are not confidences have only AUROC and FPR.  The column ``precision``
-    describes how the networks were trained.
-    """
-    paper = composition.printed(printed_numbers.load("unknown_detection"))
-    both = comparisons.comparison(
-        composition.with_excess(table),
-        paper,
-        published_as=PAPER.published_as,
-        families=PAPER.networks,
-    )
-    cell = ["data_set", "backbone", "test_set", "metric"]
-    printed = pd.MultiIndex.from_frame(paper[cell])
-    cell = [f"paper_{name}" for name in cell[:3]] + cell[3:]
-    more = pd.MultiIndex.from_frame(both[cell]).isin(printed) & ~both["method"].isin(METHODS)
-    more &= ~both["method"].isin(_ASIDE) | both["metric"].isin(["auroc", "fpr_at_tpr"])
-    return both[both["paper"].notna() | more].assign(precision=precision(table))
 
 
 def precision(table: pd.DataFrame) -> str:
@@ -57,16 +32,20 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
     """Return accuracy, AURC and near AUROC of the methods, next to the paper's of Table 5."""
     table = table[table["variant"] == "primary"]
     network = parameters.network
-    both = beside(table)
-    both = both[~both["method"].isin(_ASIDE)]
+    both = comparisons.comparison(
+        table,
+        composition.printed(printed_numbers.load("unknown_detection")),
+        published_as=PAPER.published_as,
+        families=PAPER.networks,
+    )
+    both = both[both["paper"].notna()]
     rows = comparisons.stack_sources(both)
     columns = []
     for metric, test_set, head, scale, pattern in TEXTS["main"]["columns"]:
         column = rows[(rows["metric"] == metric) & (rows["test_set"] == test_set)]
         columns.append(column.assign(text=numbers(column, scale, pattern), head=head))
     cells = pd.concat(columns)
-    titles = METHODS | {name: title(name) for name in cells["method"].unique()}
-    cells["method"] = categories(cells["method"], titles)
+    cells["method"] = categories(cells["method"], METHODS)
     cells["source"] = categories(cells["source"], comparisons.SOURCES)
     recipe = parameters.training | parameters.networks[network]
     caption = TEXTS["main"]["caption"].format(
@@ -80,16 +59,7 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
         precision=precision(table),
     )
     name = comparisons.name_of(both, "main")
-    return Table(cells, ["method"], ["head", "source"], name=name, caption=caption, data=both)
-
-
-def whole_sets(parameters, table: pd.DataFrame) -> pd.DataFrame:
-    """Return the committed rows on whole sets; own rows if the networks are not finished ones."""
-    if parameters.finished is None:
-        return table
-    return results.read(
-        project_root() / "results" / parameters.finished / "unknown_detection.parquet"
-    )
+    return Table(cells, ["method"], ["head", "source"], name=name, caption=caption)
 
 
 def side_by_side(table: pd.DataFrame, whole: pd.DataFrame) -> pd.DataFrame:

@@ -19,9 +19,8 @@ class Stylised(ERM):
     image is the next one: the batch's order is random.
     """
 
-    def __init__(self, share: float = 0.5, strength: float = 1.0):
+    def __init__(self, share: float = 0.5):
         self.share = closed_share("share", share)
-        self.strength = closed_share("strength", strength)
 
     def views(
         self, images: torch.Tensor, outliers: torch.Tensor | None, generator: torch.Generator
@@ -32,7 +31,6 @@ class Stylised(ERM):
         if count:  # there is no Fourier transform of no images
             others = shown.roll(-1, dims=0)[:count]
             weight = torch.rand((count, 1, 1, 1), device=images.device, generator=generator)
-            weight = self.strength * weight
             shown[:count] = mix_amplitudes(shown[:count], others, weight).clamp(0, 255)
         return shown
 

@@ -12,7 +12,6 @@ from helpers import metrics, scores
 from helpers.outputs import Head, Outputs
 from helpers.papers import run
 from helpers.papers.human_centric import experiment
-from helpers.papers.human_centric import parameters as names
 from helpers.papers.human_centric.experiment import RoleOutputs, apply_fresh_threshold, apply_score
 from helpers.papers.human_centric.roles import OwnClasses, ShiftRoles, outputs_with
 from tests.papers import toys
@@ -28,11 +27,11 @@ def roles():
     return ShiftRoles(toys.images(60), toys.images(40, 1), *shifted)
 
 
-def outputs_of(roles, parameters=TINY, *, variant="primary"):
+def outputs_of(roles, parameters=TINY):
     """Return the outputs of the first model on the images of each role."""
     part = run.parts(parameters)[0]
     model = experiment.models(parameters, part, roles)
-    return experiment.outputs(parameters, part, roles, model)[variant]
+    return experiment.outputs(parameters, part, roles, model)
 
 
 @pytest.fixture
@@ -59,7 +58,7 @@ def rows_of(outputs, method, parameters=TINY, *, variant="primary"):
     parameters = parameters.replace(methods=[method])
     part = run.parts(parameters)[0]
     draw = run.draws(parameters)
-    rows = experiment.rows(parameters, part, {"primary": outputs}, draw)
+    rows = experiment.rows(parameters, part, outputs, draw)
     rows = pd.DataFrame(rows).query("variant == @variant and method != 'network'")
     return rows.set_index(["test_set", "metric"])
 
@@ -113,7 +112,7 @@ def test_scores_on_several_threads_have_the_same_rows_in_the_same_order(seen):
     for threads in (1, 4):
         given = parameters.replace(threads=threads)
         assert given.recipe().threads == threads
-        rows = experiment.rows(given, part, {"primary": seen}, run.draws(given))
+        rows = experiment.rows(given, part, seen, run.draws(given))
         tables.append(pd.DataFrame(rows))
     pd.testing.assert_frame_equal(*tables)
 
@@ -125,23 +124,11 @@ def test_single_sets_have_intervals_if_a_build_is_compared_with_committed_rows(s
         assert len(rows["bootstrap"][name, metric]) == 20, (name, metric)
     for metric in ("auroc", "fpr_at_tpr_correct"):
         assert len(rows["bootstrap"]["out", metric]) == 20, metric
+    of_sets = [rows["bootstrap"][name, "der99"] for name in ("test", "in", "out")]
+    expected = np.mean(of_sets, axis=0)
+    assert rows["bootstrap"]["average", "der99"] == pytest.approx(expected, rel=1e-5)
     assert rows["value"].equals(rows_of(seen, "max_logit")["value"])
     assert compared.decisive() != TINY.decisive()
-
-
-def test_kinds_of_sets_have_weights_and_id_sets_have_arguments(seen):
-    weights = dict(zip(names.KINDS, (1, 3, 4), strict=True))
-    nearest = {"knn": {"k": 1}}
-    given = TINY.replace(average_weights=weights, keeps={"der90": 0.9}, methods=["knn"])
-    values = rows_of(seen, "knn", given)["value"]
-    part = run.parts(given)[0]
-    rates = [values[name, "der90"] for name in ("test", "in", "out")]
-    assert values["average", "der90"] == pytest.approx(np.dot(rates, [1, 3, 4]) / 8)
-    with pytest.raises(ValueError, match="unknown average_weights 'input-shifted'"):
-        TINY.replace(average_weights={"test": 1})
-    expected = rows_of(seen, "knn", given.replace(score_arguments=nearest))["value"].tolist()
-    given = given.replace(score_arguments_of={part.identity["data_set"]: nearest})
-    assert rows_of(seen, "knn", given)["value"].tolist() == expected != values.tolist()
 
 
 def test_a_fresh_threshold_uses_separate_test_images(seen):
@@ -189,8 +176,8 @@ def test_a_failure_is_a_row_and_the_other_parts_continue(roles):
 def test_an_image_is_drawn_together_with_its_corrupted_versions(roles):
     """So that the mean over the same images, all shown twice, has the same replicates."""
     twice = roles.test.subset(np.arange(80) // 2)
-    chosen = {"corrupted": ("test", np.arange(80) // 2)}
-    given = outputs_of(ShiftRoles(roles.train, roles.test, {"corrupted": twice}, {}, chosen))
+    versions = {"corrupted": np.arange(80) // 2}
+    given = outputs_of(ShiftRoles(roles.train, roles.test, {"corrupted": twice}, {}, versions))
     twice_drawn = rows_of(given, "msp")["bootstrap"]["average", "der95"]
     once = rows_of(outputs_of(ShiftRoles(roles.train, roles.test, {}, {}, {})), "msp")
     np.testing.assert_allclose(twice_drawn, once["bootstrap"]["average", "der95"], atol=1e-6)
@@ -255,6 +242,19 @@ def test_an_answer_is_one_of_the_sets_own_classes():
         assert (score.score_samples(judged) == score.score_samples(images)).all(), method
 
 
+def test_halves_for_a_fresh_threshold_are_of_images_whose_classes_the_network_knows():
+    """Both halves have 30 of the 60 images; versions of the same images are evaluated."""
+    images = toys.images(80, classes=NAMES)
+    backwards = np.arange(80)[::-1]
+    shifted = {"corrupted": images.subset(backwards)}
+    roles = ShiftRoles(images, images, shifted, {}, {"corrupted": backwards})
+    few = outputs_with(MODEL, roles, NAMES[1:])
+    judged = apply_fresh_threshold(few, apply_score(few, "msp", TINY), TINY)[1]
+    shown = {name: few.sources[name][2][indices] for name, indices in judged.items()}
+    assert len(shown["test"]) == 30
+    assert sorted(shown["corrupted"]) == sorted(shown["test"])
+
+
 def test_members_answer_together():
     """Their mean probabilities decide, not their first logits."""
     members = np.array([[[0.3, 0.3, 0.4]], [[0.5, 0.1, 0.4]]])
@@ -272,12 +272,3 @@ def test_a_network_without_a_linear_head_has_the_scores_that_do_not_need_a_head(
         assert rows.index.tolist() == [("test", "failed")]
         reason = f"'{method}' needs a linear layer as the last one, of one network"
         assert rows["notes"].tolist() == [reason]
-
-
-def test_replicates_of_the_average_have_the_weights_of_the_kinds(seen):
-    weights = dict(zip(names.KINDS, (1, 3, 4), strict=True))
-    weighted = TINY.replace(average_weights=weights, finished="pretrained")
-    rows = rows_of(seen, "msp", weighted)["bootstrap"]
-    kinds = [rows[name, "der99"] for name in ("test", "in", "out")]
-    expected = np.average(kinds, axis=0, weights=[1, 3, 4])
-    assert rows["average", "der99"] == pytest.approx(expected, rel=1e-5)

@@ -57,17 +57,14 @@ def test_a_missing_set_is_reported_and_the_other_sets_continue(root, caplog):
         roles(SMALL.replace(data_set="cifar10"))
 
 
-def test_a_set_may_be_shifted_in_its_input_and_in_its_label(pets):
-    """The model's classes decide later; the number of images is limited."""
-    both = ["digits"]
-    shift = roles(SMALL.replace(input_shifted=both, corrupted=both, label_shifted=both))
-    assert list(shift.sets) == ["test", "digits", "digits corrupted", "digits others"]
-    assert {base for base, _ in shift.drawn_from.values()} == {"digits"}
-    assert len(shift.input_shifted["digits"]) == len(shift.label_shifted["digits others"]) == 40
-    few = {"input_shifted_images": 9, "label_shifted_images": 5}
-    shift = roles(SMALL.replace(input_shifted=["cifar10_mini"], label_shifted=both, **few))
-    assert len(shift.input_shifted["cifar10_mini"]) == 9
-    assert len(shift.label_shifted["digits"]) == 5
+@pytest.mark.parametrize("kind", ["input_shifted", "label_shifted"])
+def test_shifted_images_are_few_and_corrupted_ones_belong_to_test_images(pets, kind):
+    few = {"corrupted": ["cifar10_mini"], "input_shifted_images": 9, "label_shifted_images": 5}
+    shift = roles(SMALL.replace(**few, **{kind: ["digits"]}))
+    assert list(shift.sets) == ["test", "corrupted", "digits"]
+    assert len(getattr(shift, kind)["digits"]) == few[f"{kind}_images"]
+    labels = shift.test.labels[shift.versions["corrupted"]]
+    assert labels.tolist() == shift.sets["corrupted"].labels.tolist()
 
 
 def test_a_near_set_loses_its_related_classes(pets, monkeypatch):

@@ -150,9 +150,8 @@ def test_the_closed_set_has_all_classes_and_labels_keep_their_names():
         assert (opened.known[after] == name) if after >= 0 else (name in opened.unknown)
 
 
-def test_a_replicate_with_weights_of_one_is_the_number():
-    pair = {"closed-set": stub(10, unknown=False), "open-set": stub(6, unknown=True)}
-    panel = experiment.panels(pair, PARAMETERS)["open-set", "after"]
+def test_a_replicate_with_weights_of_one_is_the_number(panels):
+    panel = panels["open-set", "after"]
     ones = np.ones((2, len(panel.labels)), int)
     rows = {row["metric"]: row for row in experiment.measure(panel, 5, ones)}
     assert rows["unknown"]["value"] == (panel.labels < 0).mean()
@@ -165,9 +164,8 @@ def test_a_replicate_with_weights_of_one_is_the_number():
     assert rows["ece_floor"]["bootstrap"] == pytest.approx(floor, rel=0.2)  # it is simulated
 
 
-def test_openmax_beside_one_threshold_has_a_tail_of_twenty_and_revises_three_logits():
-    pair = {"closed-set": stub(10, unknown=False), "open-set": stub(6, unknown=True)}
+def test_openmax_beside_one_threshold_has_a_tail_of_twenty_and_revises_three_logits(pair):
     variant = experiment.panels(pair, PARAMETERS.replace(tail=5), "one threshold")
     plain = experiment.panels(pair, PARAMETERS.replace(tail=20, alpha=3))
-    key = METHODS[2], "before"
+    key = OPENMAX, "before"
     assert np.array_equal(variant[key].probabilities, plain[key].probabilities)

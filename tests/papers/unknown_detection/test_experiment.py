@@ -71,20 +71,11 @@ def test_every_method_run_and_test_set_has_its_rows(table):
     for (method, _), part in primary.groupby(["method", "run"]):
         unfit = {pair for pair in expected if method == "smoothness" and "confidence" in pair[1]}
         assert set(zip(part["test_set"], part["metric"], strict=True)) == expected - unfit
-    assert set(table[table["variant"] == "evidence"]["method"]) == {"edl"}
     authors = table[table["variant"] == "authors"]
     assert (table.drop(authors.index)["bootstrap"].map(len) == 8).all()
     assert set(authors["method"]) == set(primary["method"])
     # all other rows equal the primary variant
     assert set(authors[authors["metric"] != "fpr_at_tpr"]["method"]) == {"openmax"}
-
-
-def test_the_logarithm_of_evidence_is_at_most_ten():
-    """As in the benchmark's code."""
-    model = Mock()
-    model.outputs.return_value.logits = np.float32([[20, 0]])
-    answer = detectors.detect_evidence(None, None, model).answer(None)
-    assert answer.confidence == pytest.approx((np.exp(10) + 1) / (np.exp(10) + 3), rel=1e-9)
 
 
 def test_the_excess_at_the_papers_shares_is_over_the_least_area_at_these_shares(table):
@@ -200,20 +191,6 @@ def test_openmax_counts_unknown_as_a_wrong_answer(roles, detector, variant, kind
     assert not ready.answer(roles.near.unknown()).correct.any()
 
 
-def test_any_score_is_a_method_on_the_networks_of_any(roles, detector):
-    names = ["baseline", "baseline+energy", "crl+knn", "mixup+msp", "mixup"]
-    table = rows(roles, methods=names, runs=1)
-    assert set(table["method"]) == {*names, "smoothness"}
-    assert "failed" not in set(table["metric"])
-    equal = [value(table, name, "aurc", "union") for name in ("mixup", "mixup+msp")]
-    assert equal[0] == equal[1] != value(table, "baseline", "aurc", "union")
-    network = detector("crl").model
-    score = scores.create("knn")
-    score.fit(network.outputs(roles.train), network.head)
-    groups = (score.score_samples(network.outputs(part)) for part in (roles.test, roles.near))
-    assert value(table, "crl+knn", "auroc", "near") == metrics.auroc(*groups)
-
-
 def as_in_the_authors_code(known, unknown):
     """Step through both sorted lists as ``metrics_ood.py`` does."""
     merged = sorted([(score, 1) for score in known] + [(score, 0) for score in unknown])
@@ -237,11 +214,11 @@ def test_networks_of_an_ensemble(roles, detector):
     ensembles = [[net.sha256 for net in detector("ensemble", n).model.networks] for n in (0, 1)]
     assert ensembles[0][0] == detector("baseline").model.networks[0].sha256
     assert len({*ensembles[0], *ensembles[1]}) == 4  # no network serves two runs
-    given = {"methods": ["baseline", "ensemble", "ensemble+energy"], "ensemble_of": "runs"}
+    given = {"methods": ["baseline", "ensemble"], "ensemble_of": "runs"}
     parameters = PARAMETERS.replace(**given)
     parts = [part.name for part in experiment.parts(parameters)]
-    assert parts[-2:] == ["0/ensemble", "0/ensemble+energy"]
-    assert not [name for name in parts[:-2] if "ensemble" in name]
+    assert parts[-1] == "0/ensemble"
+    assert not [name for name in parts[:-1] if "ensemble" in name]
     model = detectors.train_method(parameters, roles, "ensemble", 0)
     baselines = [detector("baseline", n).model.networks[0].sha256 for n in range(PARAMETERS.runs)]
     assert [network.sha256 for network in model.networks] == baselines
@@ -318,12 +295,8 @@ def test_mahalanobis_chooses_the_step_on_images_that_gave_no_weights(roles, monk
     assert known.min() > 0 > unknown.max()
 
 
-def test_weights_of_the_authors_openmax_and_evidence_by_hand():
+def test_weights_of_the_authors_openmax_by_hand():
     assert FlatOpenMax(2).rank_weights(3).tolist() == [0.5, 0.5, 0.5]
-    model = Mock()
-    model.outputs.return_value.logits = np.float32([[-20, 0]])  # the first is clipped at -10
-    answer = detectors.detect_evidence(None, None, model).answer(None)
-    assert answer.confidence == pytest.approx(2 / (3 + np.exp(-10)), rel=1e-9)
 
 
 def test_a_replicate_with_weights_of_one_is_the_number():

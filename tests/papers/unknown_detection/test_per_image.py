@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
@@ -55,33 +54,6 @@ def test_the_files_give_the_committed_numbers_to_three_digits(method, committed)
             expected = committed[method, run, test_set, metric]
             # three of 4,000 images: some rows are older than the half precision of their network
             assert value == pytest.approx(expected, abs=8e-4), (run, test_set, metric)
-
-
-def test_the_printed_numbers_of_the_baseline(committed):
-    """By plain NumPy, without this project's code: accuracy, near AUROC, AURC of mistakes."""
-    listed = pd.read_parquet(FOLDER / "images.parquet")
-    areas, accuracies, risks = [], [], []
-    for run in range(5):
-        logits = pd.read_parquet(FOLDER / f"{run}-baseline.parquet")
-        logits = logits.drop(
-            columns=["odin", "openmax, unknown", "openmax, correct", "mahalanobis"]
-        )
-        test = (listed["set"] == "test").to_numpy()
-        near = (listed["set"] == "near").to_numpy()
-        right = logits.columns[logits[test].to_numpy().argmax(axis=1)] == listed["class"][test]
-        exponentials = np.exp(logits.to_numpy().astype(float))
-        confidence = exponentials.max(axis=1) / exponentials.sum(axis=1)
-        order = np.argsort(-confidence[test], kind="stable")
-        wrong = 1 - right[order]
-        risks.append((wrong.cumsum() / np.arange(1, len(wrong) + 1)).mean())
-        ranks = pd.Series(np.concatenate([confidence[test], confidence[near]])).rank()
-        known = test.sum()
-        above = ranks[:known].sum() - known * (known + 1) / 2
-        areas.append(above / known / near.sum())
-        accuracies.append(right.mean())
-    assert 100 * np.mean(accuracies) == pytest.approx(80.05, abs=0.005)
-    assert f"{100 * np.mean(areas):.1f}" == "76.0"
-    assert f"{1000 * np.mean(risks):.0f}" == "50"
 
 
 def test_a_new_file_has_the_answers_of_its_network(roles, tmp_path, monkeypatch):  # noqa: F811

@@ -10,8 +10,6 @@ from helpers.networks import zoo
 from helpers.papers import PAPERS, run
 from helpers.papers.unknown_detection.composition import PAPER_UNION
 from helpers.papers.unknown_detection.roles import Benchmark
-from helpers.scores import openset
-from helpers.scores.calibration import fit_temperature, softmax
 from synthesis.across import experiment
 from synthesis.across.experiment import ModelOutputs, gscore_line, unknown_probability
 from synthesis.across.measures import MEASURES
@@ -55,20 +53,11 @@ def test_every_cell_that_applies_is_there_and_no_other(table):
     """Members make jsd; a head that is not linear, or several networks, leave features' scores."""
     scored = table["method"].str.partition("/").groupby(0)[2].agg(set)
     assert scored.to_dict() == {name: {*scores} for name, scores in GIVEN["scored"].items()}
-    primary = table[table["variant"] == "primary"]
     always = [each for each in MEASURES.values() if each.metric != "predicted_auroc"]
     for measure in always:  # and the other, where there is a line
-        rows = primary.query("metric == @measure.metric and test_set == @measure.test_set")
-        of_score = rows["method"].str.contains("/") == measure.of_score
-        assert set(rows["run"]) == {0, 1} and of_score.any()
-        assert of_score.all() or measure.metric == "passes"
-    printed = table[table["variant"] == "paper"]
-    assert set(printed["method"].str.partition("/")[2]) == {"msp", "openmax"}
-    assert set(printed["metric"]) == {"open_set_brier", "open_set_ece"}
-    cost = table[(table["metric"] == "passes") & (table["run"] == 0)].set_index("method")["value"]
-    assert cost["baseline"] == cost["baseline/msp"] == cost["mimo"] == 1
-    assert cost["ensemble/jsd"] == 2 and cost["mc_dropout/msp"] == 3
-    assert cost["baseline/odin"] == 3 and cost["ensemble/tta"] == 2 * 2
+        rows = table.query("metric == @measure.metric and test_set == @measure.test_set")
+        assert set(rows["run"]) == {0, 1}
+        assert (rows["method"].str.contains("/") == measure.of_score).all()
 
 
 def test_numbers_are_those_of_the_benchmark_of_unknown_detection(table, monkeypatch):
@@ -85,7 +74,7 @@ def test_numbers_are_those_of_the_benchmark_of_unknown_detection(table, monkeypa
     keys = ["run", "method", "test_set", "metric"]
     alone = (other["metric"] == "mean_confidence") | (other["test_set"] == PAPER_UNION)
     other = other[other["method"].isin(methods) & ~alone].set_index(keys)
-    ours = table.query("variant == 'primary'").replace({"method": "/msp$"}, "", regex=True)
+    ours = table.replace({"method": "/msp$"}, "", regex=True)
     ours = ours.set_index(keys).loc[other.index]
     assert (ours["value"] == other["value"]).all()
     drawn = (ours["bootstrap"].map(len) > 0) & (other["bootstrap"].map(len) > 0)
@@ -97,66 +86,34 @@ def test_numbers_are_those_of_the_benchmark_of_unknown_detection(table, monkeypa
 
 @pytest.mark.parametrize("algorithm", ["baseline", "ensemble"])
 def test_numbers_of_a_score_by_hand(table, algorithm):
-    """From the score's values, also at a temperature."""
+    """From the score's values, and the measures of the algorithm alone."""
     outputs = outputs_of(algorithm, 1)
     values = outputs.score(scores.create("knn", k=5))
-    held, test, near = (outputs.outputs[name] for name in ("validation", "test", "near"))
+    test, near = (outputs.outputs[name] for name in ("test", "near"))
     rows = table.query("run == 1 and method == @algorithm + '/knn'")
-    value = rows.set_index(["variant", "metric", "test_set"])["value"]
+    value = rows.set_index(["metric", "test_set"])["value"]
     everything = np.concatenate([values[name] for name in ("near", "digits", "plaid")])
-    assert value["primary", "auroc", "union"] == metrics.auroc(values["test"], everything)
+    assert value["auroc", "union"] == metrics.auroc(values["test"], everything)
     threshold = metrics.rejection_threshold(values["validation"])
-    assert value["primary", "in_as_in", "near"] == (values["test"] >= threshold).mean()
+    assert value["in_as_in", "near"] == (values["test"] >= threshold).mean()
     rejected = (values["near"] < threshold).mean()
-    assert value["primary", "out_as_out", "near"] == pytest.approx(rejected)
-    if algorithm == "baseline":
-        assert outputs.temperature == pytest.approx(fit_temperature(held.logits, held.labels))
-        scaled = softmax(test.logits, outputs.temperature)
-    else:  # the temperature of an ensemble is of the logarithms of its mean
-        scaled = test.probabilities ** (1 / outputs.temperature)
-        scaled /= scaled.sum(axis=1, keepdims=True)
+    assert value["out_as_out", "near"] == pytest.approx(rejected)
     shown = np.concatenate([values["test"], values["near"]])
     unknown = unknown_probability(shown, values["validation"], values["external_validation"])
     labels = np.concatenate([test.labels, near.labels])
     assert (near.labels == -1).all()
-    for variant, chances, others in (
-        ("primary", test.probabilities, near.probabilities),
-        ("scaled", scaled, outputs.scaled(near)),
-    ):
-        known = np.concatenate([chances, others]) * (1 - unknown)[:, None]
-        brier = metrics.open_set_brier(known, unknown, labels)
-        assert value[variant, "open_set_brier", "near"] == pytest.approx(brier, rel=1e-5)
-        alone = table.query("run == 1 and method == @algorithm and variant == @variant")
-        alone = alone.set_index("metric")["value"]
-        for metric in ("nll", "brier"):
-            expected = getattr(metrics, metric)(chances, test.labels)
-            assert alone[metric] == pytest.approx(expected, rel=1e-4)
-        errors = metrics.ece(chances, test.labels, bins=PARAMETERS.bins)
-        assert alone["ece"] == pytest.approx(errors, rel=1e-4)
-    assert set(alone.index) == {"temperature", "nll", "ece", "brier"}
-    assert set(rows.loc[rows["variant"] == "scaled", "calibration"]) == {"after"}
-
-
-def test_open_set_numbers_as_printed_are_those_of_the_thresholded_softmax(table):
-    """Variant "paper" of msp: the product of the complements, and the threshold's answers."""
-    outputs = outputs_of("baseline").outputs
-    held, test, near = (outputs[name] for name in ("validation", "test", "near"))
-    chances = np.concatenate([test.probabilities, near.probabilities])
-    labels = np.concatenate([test.labels, near.labels])
-    threshold = metrics.rejection_threshold(held.probabilities.max(axis=1))
-    arrays = chances, openset.unknown_probability(chances), labels
-    value = table.query("run == 0 and method == 'baseline/msp' and variant == 'paper'")
-    value = value.set_index("metric")["value"]
-    assert value["open_set_brier"] == metrics.open_set_brier(*arrays)
-    answers = openset.open_set_answer(chances, threshold)
-    assert value["open_set_ece"] == metrics.open_set_ece(*arrays, answers)
-
-
-def test_what_is_trained_next_to_the_baseline_leaves_it_as_it_is():
-    plain, beside = (outputs_of(name) for name in ("baseline", "rnd"))
-    assert {name for name in scores.names() if not plain.applies(name)} == {"jsd", "native"}
-    for ours, other in zip(beside.outputs.values(), plain.outputs.values(), strict=True):
-        assert np.array_equal(ours.logits, other.logits)
+    known = np.concatenate([test.probabilities, near.probabilities]) * (1 - unknown)[:, None]
+    brier = metrics.open_set_brier(known, unknown, labels)
+    assert value["open_set_brier", "near"] == pytest.approx(brier, rel=1e-5)
+    answers = np.where(unknown > known.max(axis=1), -1, known.argmax(axis=1))
+    ece = metrics.open_set_ece(known, unknown, labels, answers, bins=PARAMETERS.bins)
+    assert value["open_set_ece", "near"] == pytest.approx(ece, rel=1e-5)
+    alone = table.query("run == 1 and method == @algorithm").set_index("metric")["value"]
+    for metric in ("nll", "brier"):
+        expected = getattr(metrics, metric)(test.probabilities, test.labels)
+        assert alone[metric] == pytest.approx(expected, rel=1e-4)
+    errors = metrics.ece(test.probabilities, test.labels, bins=PARAMETERS.bins)
+    assert alone["ece"] == pytest.approx(errors, rel=1e-4)
 
 
 def test_the_probability_of_unknown_falls_with_the_score():
@@ -204,7 +161,7 @@ def test_a_published_network_is_a_baseline_with_its_own_name(monkeypatch, near):
     table = run.rows(chosen, only=PUBLISHED, progress=False)
     assert set(table["backbone"]) == {PUBLISHED} and set(table["data_set"]) == {"cifar10_mini"}
     assert {"baseline/msp", "baseline/vim", "baseline"} <= set(table["method"])
-    msp = table.query("method == 'baseline/msp' and variant == 'primary'")
+    msp = table.query("method == 'baseline/msp'")
     value, network = msp.set_index(["test_set", "metric"])["value"], zoo.load(PUBLISHED)
     assert {"far", "union", "average", "digits", "plaid"} <= set(msp["test_set"])
     if not near:

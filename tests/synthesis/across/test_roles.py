@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from helpers import data, metrics
+from helpers import data
 from helpers.data import class_lists, overlaps
+from helpers.metrics import records
 from helpers.papers import PAPERS
 from helpers.papers.run import parts
 from synthesis.across.measures import ALGORITHMS, COMPARED, MEASURES
@@ -18,9 +19,9 @@ NETWORK = "resnet20.akamaster_cifar10"
 
 def test_measures_and_parameters_agree_with_those_of_the_papers():
     """No two measures are the same number; networks of the benchmark are found in the cache."""
-    better = {record.name: record.better for record in metrics.RECORDS}
+    better = {record.name: record.better for record in records.read()}
     for measure in MEASURES.values():
-        assert measure.paper in (*PAPERS, "")
+        assert measure.paper in PAPERS
         if measure.metric in better:
             assert measure.higher == (better[measure.metric] == "higher"), measure
     places = {(measure.metric, measure.test_set) for measure in MEASURES.values()}

@@ -42,7 +42,7 @@ def test_the_headline_counts_the_claims_of_all_papers(monkeypatch, tmp_path, roo
     (folder / committed.name).symlink_to(committed)
     monkeypatch.setattr("synthesis.ledger.project_root", lambda: tmp_path)
     write()
-    counts = tables.headline().data.pivot(index="tier", columns="verdict", values="claims")
+    counts = tables.headline().cells.pivot(index="tier", columns="verdict", values="claims")
     claims = {name: len(load_claims(p.name).claims) for name, p in PAPERS.items()}
     assert counts.sum(axis=1).tolist() == [sum(claims.values())] * 2
     printed = tally(ledger(PAPERS, {}, [])).sum()
@@ -52,7 +52,7 @@ def test_the_headline_counts_the_claims_of_all_papers(monkeypatch, tmp_path, roo
 
 
 def test_cells_are_means_over_runs_and_repeat_what_the_algorithm_decides(table_of):
-    """Scores down, measures across; accuracy for every score, passes only a score's own."""
+    """Scores down, measures across; the accuracy of an algorithm for each of its scores."""
     records = [
         {"run": run, "method": method, "value": value + run}
         | {part: getattr(MEASURES[name], part) for part in ("metric", "test_set")}
@@ -60,10 +60,9 @@ def test_cells_are_means_over_runs_and_repeat_what_the_algorithm_decides(table_o
     ]
     cells = tables.cells(table_of(records, paper="synthesis"))
     assert cells.index.tolist() == [("baseline", "msp"), ("mixup", "vim"), ("mixup", "msp")]
-    assert list(cells) == ["accuracy", "passes", "aurc"]
+    assert list(cells) == ["accuracy", "aurc"]
     assert cells["aurc"].tolist() == pytest.approx([0.7, 0.8, 0.6])
     assert cells["accuracy"].fillna(0).tolist() == pytest.approx([0, 1.3, 1.3])
-    assert cells["passes"].fillna(0).tolist() == [0, 0, 4.5]
 
 
 def test_agreement_is_the_rank_correlation_of_oriented_means(noisy):

@@ -19,7 +19,8 @@ def table():
 
 @pytest.mark.parametrize(("which", "undecided", "others"), [
     ("msp/ude.* pearson_fpr95 primary", "backbones correlation detectors fpr95 metrics ratios",
-     {"RMSE of FPR95, k-means minus UDE + Wasserstein", "correlation with AUROC, MSP"}),
+     {"RMSE of FPR95, k-means minus UDE + Wasserstein",
+      "correlation with AUROC, mean over detectors"}),
     ("odin/ude.* pearson_auroc", "correlation fpr95", {"correlation with FPR95, ODIN"}),
 ])  # fmt: skip
 def test_a_sign_that_turns_from_run_to_run_decides_nothing(which, undecided, others):
@@ -49,11 +50,11 @@ def test_a_sign_that_is_wrong_everywhere_contradicts(table, factors):
 
 def test_replicates_are_correlations_over_resampled_sets(table):
     """Their middle is the correlation of all sets, and they spread as Fisher's interval does."""
-    rows = derive(table).query("metric == 'correlation_auroc' and backbone == 'resnet8'")
+    rows = derive(table).query("metric == 'correlation_fpr95' and backbone == 'resnet8'")
     replicates = rows[rows["method"] == f"msp/{UDE}"].iloc[0]["bootstrap"]
     sets = table[(table["backbone"] == "resnet8") & (table["variant"] == "meta")]
     wide = sets.pivot(index="test_set", columns=["method", "metric"], values="value")
-    r = np.corrcoef(wide[f"msp/{UDE}", "gscore"], wide["msp", "auroc"])[0, 1]
+    r = -np.corrcoef(wide[f"msp/{UDE}", "gscore"], wide["msp", "fpr95"])[0, 1]
     assert np.median(replicates) == pytest.approx(r, abs=0.005)
     assert np.std(replicates) == pytest.approx((1 - r**2) / np.sqrt(60 - 3), rel=0.35)
 
@@ -82,7 +83,7 @@ def test_a_detector_that_lacks_something_is_in_no_mean(table):
     rows = derive(table[~(msp & (table["backbone"] == "vit") & (table["run"] == 1))])
     assert set(rows.loc[rows["metric"] == "least_of_networks", "run"]) == {0, 2}
     constant = table.assign(value=table["value"].mask(energy & (table["metric"] == "gscore"), 1))
-    methods = derive(constant).groupby("metric")["method"].agg(set)["correlation_auroc"]
+    methods = derive(constant).groupby("metric")["method"].agg(set)["correlation_fpr95"]
     assert not {f"energy/{UDE}", UDE} & methods
     by_claim = verdicts("gscore", constant)
     assert (by_claim["detectors"], by_claim["correlation"]) == ("not testable", "no data")
