@@ -12,7 +12,7 @@ array([0.5, 0.5])
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TypeGuard
 
 import numpy as np
@@ -37,6 +37,7 @@ __all__ = [
 
 #: Names of the arguments of a function that is a score.
 ARGUMENTS = ("logits", "features")
+LEVEL = "level of the logits"
 
 
 class FunctionScore(BlockwiseScore):
@@ -84,6 +85,8 @@ def of_function(function: Callable[..., np.ndarray]) -> type[FunctionScore]:
         raise TypeError(f"score: a function of logits or features expected, got {function!r}")
     taken = inspect.signature(function).parameters
     needs = tuple(name for name in ARGUMENTS if name in taken)
+    if _depends_on_level(function, needs):
+        needs = (*needs, LEVEL)
     name = function.__name__
     summary = (inspect.getdoc(function) or "").partition("\n")[0]
     info = Info(
@@ -96,6 +99,20 @@ def of_function(function: Callable[..., np.ndarray]) -> type[FunctionScore]:
         summary=summary,
     )
     return type(name, (FunctionScore,), {"function": staticmethod(function), "info": info})
+
+
+def _depends_on_level(function: Callable[..., np.ndarray], needs: Collection[str]) -> bool:
+    """Return whether a number that is added to all logits of an image changes its score."""
+    generator = np.random.default_rng(0)
+    made_up = {name: generator.normal(size=(8, 20)) for name in needs}
+    if "logits" not in made_up:
+        return False
+    try:
+        before = function(**made_up)
+        made_up["logits"] = made_up["logits"] + 3
+        return not np.allclose(before, function(**made_up))
+    except (IndexError, ValueError):  # it expects a certain number of classes or features
+        return False
 
 
 def score(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:

@@ -12,8 +12,8 @@ spreadsheets.  `workflow` rose by 360 with folders whose images change and with 
 small markers, `known_unknowns` by 100 with checks of `watch --move-to` before it counts, and the
 tests by 3,600 with the changes of single lines that none had noticed; `helpers` fell by 600, and
 `synthesis` by 160.  With readings that oppose a verdict and guarantees that had promised too much,
-`synthesis` rose by 150, `known_unknowns` by 700 and the tests by 1,000.  Then all fell: settings, variants
-and exports that no tier, page or claim read are gone.
+`synthesis` rose by 150, `known_unknowns` by 700 and the tests by 1,000.  Then all fell: settings,
+variants and exports that no tier, page or claim read are gone.
 """
 
 import ast
@@ -45,7 +45,7 @@ LINES = 60
 LIMITS = {
     "helpers": Limit(138_200, 10, 1),
     "synthesis": Limit(50_650, 10.8, 1),
-    "known_unknowns": Limit(62_150, 9.5, 1),
+    "known_unknowns": Limit(62_200, 9.5, 1),
     "workflow": Limit(28_520, 10.4, 1),
     "pictures": Limit(15_350, 14.5, 1),
     "benchmarks": Limit(10_550, 10.8, 1),

@@ -89,7 +89,7 @@ def test_the_audit_of_the_readme(here):
     (apply,) = blocks("book/audit.md", "Use the threshold")
     exec(write, names)
     (shown,) = blocks("README.md", "Audit your own model", "console")
-    # the other commands need labels of new images, as in the test of the audit page
+    # the test of the audit page runs the other commands
     _, program, *words = shlex.split(shown.splitlines()[0])
     assert program == "known-unknowns"
     assert not main(words)

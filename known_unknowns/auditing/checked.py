@@ -16,7 +16,7 @@ from helpers.scores.calibration import ROUNDING, are_probabilities, log_probabil
 from known_unknowns.auditing.reading import MULTI_LABEL, ONE_LABEL
 
 #: Possible content of the arrays of logits.
-TREATED = ("logits", "probabilities")
+OUTPUT_KINDS = ("logits", "probabilities")
 #: Arrays that only the validation images have, and arrays that belong to no images.
 SINGLE = (
     "labels", "production_labels", "head_weight", "head_bias", "class_names", "files",
@@ -68,7 +68,7 @@ def plain(name: str, values) -> np.ndarray:
 
 
 def kind_of_outputs(arrays: Iterable[str]) -> str:
-    """Return the kind of the arrays, one of `TREATED`; refuse both."""
+    """Return the kind of the arrays, one of `OUTPUT_KINDS`; refuse both."""
     logits = [name for name in arrays if f"_{name}".endswith("_logits")]
     probabilities = [name for name in arrays if f"_{name}".endswith("_probabilities")]
     if logits and probabilities:
@@ -108,7 +108,7 @@ def set_names(
     ood = [name.rpartition("_")[0][4:] for name in arrays if name.startswith("ood_")]
     sets = list(dict.fromkeys(ood))
     parts = ["", "train_", "production_"] + [f"ood_{name}_" for name in sets]
-    kinds = [f"{part}{kind}" for part in parts for kind in (*TREATED, "features")]
+    kinds = [f"{part}{kind}" for part in parts for kind in (*OUTPUT_KINDS, "features")]
     for name in arrays:
         if name in ("ood_logits", "ood_probabilities", "ood_features"):
             raise ValueError(f"{name}: without the set's name; call it ood_NAME_{name[4:]}")
@@ -246,7 +246,7 @@ _INSTEAD = {
 def logits(name: str, values: np.ndarray, given: str) -> np.ndarray:
     """Return logits, or the logarithms of probabilities."""
     kind = looks_like(values)
-    if name in TREATED and kind in ("", "sigmoids") and values.min() == values.max():
+    if name in OUTPUT_KINDS and kind in ("", "sigmoids") and values.min() == values.max():
         raise ValueError(
             f"{name} {values.shape}: all values are {values.flat[0]:g}, so no class is predicted; "
             "see whether the array was filled, and with the outputs of a trained model"

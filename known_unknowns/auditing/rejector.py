@@ -24,7 +24,7 @@ from helpers.checks import (
 from helpers.outputs import Outputs
 from helpers.scores import Score, calibration
 from helpers.scores.calibration import ROUNDING, are_probabilities
-from known_unknowns.auditing.checked import TREATED, looks_like
+from known_unknowns.auditing.checked import OUTPUT_KINDS, looks_like
 from known_unknowns.auditing.state import pack, unpack
 from known_unknowns.auditing.units import IMAGE, check_unit
 from known_unknowns.without_labels import conformal_p_values
@@ -94,7 +94,7 @@ class Rejector:
     detector_known: np.ndarray | None = None
 
     def __post_init__(self):
-        known_name("kind of input that a rejector is given", self.given, TREATED)
+        known_name("kind of input that a rejector is given", self.given, OUTPUT_KINDS)
         for score in self.scores:
             info = score.info
             # ODIN without a step needs only the logits

@@ -26,7 +26,7 @@ from known_unknowns.checks.running import (
     refused,
     same,
 )
-from known_unknowns.scores import FunctionScore, is_score, of_function
+from known_unknowns.scores import is_score, of_function
 
 SIZES = (1, 2, 3, 5, 10, 20, 50, 100, 300)
 
@@ -229,8 +229,6 @@ def level_matters_as_said(trial):
     `info.needs` names the level of the logits.
     """
     level = "level of the logits"
-    if isinstance(trial.score, FunctionScore):
-        does_not_apply("the needs of a function are its arguments")
     images = max(trial.case.train, trial.case.images)
     added = np.random.default_rng(3).normal(scale=3, size=(images, 1))
     train, test = [

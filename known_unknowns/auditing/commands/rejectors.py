@@ -153,7 +153,8 @@ def run_watch(given: argparse.Namespace) -> int:
     )
     print("\n".join([*sentences, *render("watch_finds", **seen)]))
     if new.labelled:
-        print("The labels are not used; check answers that accept --check draws.")
+        advice = "; check answers that accept --check draws" if rule.provenance.get("risk") else ""
+        print(f"The labels are not used{advice}.")
     return FAILS if seen["bound"] >= given.share and not given.acknowledge else HOLDS
 
 

@@ -166,13 +166,18 @@ def test_the_threshold_moves_to_the_smallest_that_is_certified(folder, capsys):
 
 
 @pytest.mark.parametrize("file", ["new.npz", "new.csv"])
-def test_labels_of_new_outputs_are_not_used(folder, capsys, file):
+@pytest.mark.parametrize("has_risk", [True, False])
+def test_labels_of_new_outputs_are_not_used(folder, capsys, file, has_risk):
+    if not has_risk:  # accept --check refuses such a rejector
+        rejector = Rejector.load("r.safetensors")
+        del rejector.provenance["risk"]
+        rejector.save("r.safetensors")
     logits = np.random.default_rng(0).random((400, 3))
     np.savez("new.npz", logits=logits, labels=np.full(400, 7))
     pd.DataFrame(logits).add_prefix("logit_").assign(label="lion").to_csv("new.csv", index=False)
     assert watch(file, "--share", "0.9") == HOLDS
-    note = "The labels are not used; check answers that accept --check draws."
-    assert capsys.readouterr().out.splitlines()[-1] == note
+    advice = "; check answers that accept --check draws" if has_risk else ""
+    assert capsys.readouterr().out.splitlines()[-1] == f"The labels are not used{advice}."
     assert not json.loads((folder / "r.watch.json").read_text())["checked"]
     assert watch(file, "--move-to", "m.safetensors") == REFUSED
     assert "a table of accept --check expected" in capsys.readouterr().err

@@ -436,7 +436,7 @@ def test_each_check_is_a_separate_test():
 
 
 def test_a_function_of_logits_or_features_is_a_score():
-    """Its needs are the names of its arguments."""
+    """Its needs are the names of its arguments, and the level of the logits if it matters."""
 
     def energy(logits):
         """Logarithm of the sum of exponentials."""
@@ -453,7 +453,7 @@ def test_a_function_of_logits_or_features_is_a_score():
         return np.argsort(np.argsort(logits.max(axis=1))) + 0.0
 
     needs = {
-        energy: ("logits",),
+        energy: ("logits", "level of the logits"),
         length: ("features",),
         both: ("logits", "features"),
     }
