@@ -175,6 +175,18 @@ def test_numbers_in_the_summary_are_glued(path):
     assert used and used <= glued
 
 
+def test_pages_count_the_networks_of_a_search():
+    """The methods rnd and oc train students on networks of ERM."""
+    columns = ["method", "backbone", "run", "variant"]
+    rows = pd.read_parquet(ROOT / "results/small/uimnet.parquet", columns=columns)
+    rows = rows[rows["variant"].str.startswith("trial")]
+    rows = rows.assign(method=rows["method"].str.partition("/")[0]).drop_duplicates()
+    students = int(rows["method"].isin(["rnd", "oc"]).sum())
+    networks = len(rows) - students
+    text = source(ROOT / "book/how_to_run.md")
+    assert f"results of {networks} trained networks, and of {students} students" in text
+
+
 def test_titles_of_pages_are_unique():
     titles = [cells(path, "markdown")[0]["source"].splitlines()[0] for path in NOTEBOOKS]
     pages = [page.read_text(encoding="utf-8") for page in (ROOT / "book").glob("*.md")]

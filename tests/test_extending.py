@@ -120,3 +120,19 @@ def test_the_audit_of_the_book(here):
     assert (program, command) == (".venv/bin/jupyter", "nbconvert")
     NbConvertApp.launch_instance(words)
     assert "<html" in (here / "report.html").read_text(encoding="utf-8")
+
+
+def test_which_tool_for_which_question():
+    """The code blocks of the page run in order and answer its questions."""
+    page = ROOT / "book" / "which_tool.md"
+    names: dict = {}
+    for block in re.findall(r"^```python\n(.*?)^```$", page.read_text("utf-8"), re.M | re.S):
+        exec(compile(block, str(page), "exec"), names)
+    assert names["suspect"][200:].mean() > 2 * names["suspect"][:200].mean()
+    assert names["suspects"].chosen.any()
+    assert 0 < names["lower_bound"] < 1 / 3
+    assert (names["scores"] >= names["for_coverage"]).mean() >= 0.9
+    assert names["for_risk"].bound <= 0.05
+    assert 0 <= names["open_set"] <= 1
+    assert names["predicted"]["auroc"].value > 0.7
+    assert 0 <= names["aurc"] < 0.1

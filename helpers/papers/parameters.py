@@ -190,9 +190,9 @@ class Parameters(BaseModel):
         return networks / (self.networks_of or self.paper)
 
     def committed(self):
-        """Return the committed table of the tier `finished`, on the whole sets; None without one.
+        """Return the committed table of the tier `finished`, on the whole sets.
 
-        A tier without finished networks has the whole sets itself.
+        None without such a tier: its table has the whole sets itself.  The table must exist.
         """
         from helpers.tables import results
 

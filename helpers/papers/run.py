@@ -246,7 +246,7 @@ def _table(rows: Sequence[Mapping], identity, content, models, seed: int) -> pd.
 
 
 def digests(structure) -> list[tuple[str, Any]]:
-    """Return the content of roles or models for a key, leaf by leaf.
+    """Return the content of roles or models for a key, leaf by leaf, without fields not compared.
 
     >>> digests({"seeds": [3, 4], "name": "a"})
     [('.seeds.0', 3), ('.seeds.1', 4), ('.name', 'a')]
@@ -266,7 +266,8 @@ def leaves(value, path: str = "") -> Iterator[tuple[str, Any]]:
             yield f"{path}.held_out", value.held_out_sha256
     elif is_dataclass(value) or isinstance(value, Mapping | list | tuple):
         if is_dataclass(value):
-            value = {field.name: getattr(value, field.name) for field in fields(value)}
+            compared = [field.name for field in fields(value) if field.compare]
+            value = {name: getattr(value, name) for name in compared}
         inner = value.items() if isinstance(value, Mapping) else enumerate(value)
         for name, item in inner:
             yield from leaves(item, f"{path}.{name}")

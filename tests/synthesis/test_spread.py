@@ -81,20 +81,20 @@ def test_images_and_runs_are_both_sources_of_variation():
 @pytest.mark.parametrize("runs", [1, 3])
 def test_intervals_leave_out_zero_in_one_of_twenty_cases_where_nothing_differs(runs):
     generator, decided = np.random.default_rng(0), []
-    for _ in range(150):
+    for _ in range(300):
         row = judged(numbers(generator.standard_normal(runs), generator.standard_normal(5)))
         decided.append(not row.low <= 0 <= row.high)
-    assert np.mean(decided) == pytest.approx(0.05, abs=0.035)
+    assert np.mean(decided) == pytest.approx(0.05, abs=0.025)
 
 
 def test_a_second_run_after_an_undecided_first_one_rarely_supports_by_chance():
     """Nothing differs; a claim that the first run leaves open is judged again with the second."""
     generator, supported = np.random.default_rng(0), []
-    for _ in range(150):
+    for _ in range(300):
         a, b = generator.standard_normal(2), generator.standard_normal(5)
         looks = (judged(numbers(a[:runs], b)).verdict for runs in (1, 2))
         supported.append(Verdict.SUPPORTED in looks)
-    assert np.mean(supported) == pytest.approx(0.024, abs=0.022)
+    assert np.mean(supported) == pytest.approx(0.024, abs=0.02)
 
 
 def ensemble(members, without):
@@ -114,7 +114,7 @@ def test_an_ensemble_moves_with_its_members(share, expected):
     assert row.high - row.size == pytest.approx(2.776 * error, rel=0.05, abs=1e-9)
 
 
-@pytest.mark.parametrize("correlation", [-0.6, 0.9])
+@pytest.mark.parametrize("correlation", [-0.6, 0, 0.9])
 def test_an_ensemble_is_unlike_its_members_in_one_of_twenty_cases_by_chance(correlation):
     """Nothing differs: it is the mean of other numbers of the same networks."""
     generator, decided = np.random.default_rng(0), []

@@ -119,7 +119,7 @@ def test_it_stops_after_the_minutes_and_writes_what_is_new_into_one_folder(stub,
     """A second command elsewhere continues from these files; it refuses a folder with results."""
     results, start = tmp_path / "results", time.time()
     away.train(tmp_path, processes=2, minutes=0.1, results=results)
-    assert time.time() - start > 6
+    assert 6 < time.time() - start < 60
     (shard,) = results.iterdir()
     partial = sorted((tmp_path / "cache" / "networks").glob("[0-9]*.partial"))
     other = tmp_path / "other"

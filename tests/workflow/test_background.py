@@ -150,7 +150,9 @@ def test_a_network_of_another_process_is_trained_only_if_it_was_killed(
     assert background.status(entries).splitlines() == lines
     queue = threading.Thread(target=background.train_all, args=(entries, tmp_path))
     queue.start()
-    while not trained and queue.is_alive():
+    queue.join(0.5)
+    end = time.time() + 60
+    while not trained and time.time() < end:
         time.sleep(0.01)
     assert trained == ["t/p/b"]
     if outcome:

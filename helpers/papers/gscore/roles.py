@@ -39,7 +39,8 @@ class Suite:
     sets: dict[str, Images]
     shifted: dict[str, Images]
     again: dict[str, np.ndarray] = field(default_factory=dict)
-    missing: dict[str, str] = field(default_factory=dict)  # `run` makes rows ``failed`` of it
+    # unavailable sets, and the reasons: `run` makes rows ``failed`` of them
+    missing: dict[str, str] = field(default_factory=dict, compare=False)
 
 
 def roles(parameters: Parameters, part: Part) -> Suite:

@@ -46,7 +46,8 @@ class ShiftRoles:
     near: tuple[str, ...] = ()  # sets with classes like the known ones
     beside: tuple[str, ...] = ()  # sets of a variant
     own_classes: tuple[str, ...] = ()  # sets with predictions among the set's classes
-    missing: dict[str, str] = field(default_factory=dict)  # `run` makes rows ``failed`` of it
+    # unavailable sets, and the reasons: `run` makes rows ``failed`` of them
+    missing: dict[str, str] = field(default_factory=dict, compare=False)
 
     @property
     def class_names(self) -> tuple[str, ...]:

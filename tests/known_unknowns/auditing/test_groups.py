@@ -99,7 +99,7 @@ def test_an_interval_and_guarantees_hold_for_errors_of_whole_groups():
     """Without the similarity, 19 % of intervals hold; 58 and 60 % of guarantees fail."""
     generator = np.random.default_rng(0)
     held = broken = fewer = 0
-    for _ in range(100):
+    for _ in range(300):
         low, high = clustered_interval(*unequal(generator.random(400) < 0.02, generator))
         held += low <= 0.02 <= high
         wrong, groups = unequal(generator.random(400) < 1.02 * RISK, generator)
@@ -109,8 +109,8 @@ def test_an_interval_and_guarantees_hold_for_errors_of_whole_groups():
         scores = generator.random(400)[groups]
         coverage = guarantee_coverage(Sample(scores, ~wrong, groups=groups), 0.8)
         fewer += 1 - coverage.value < coverage.conditional
-    assert held >= 89  # 95 %, less three standard deviations
-    assert max(broken, fewer) <= 11
+    assert held >= 285  # 95 %
+    assert max(broken, fewer) <= 15  # 5 %
 
 
 def test_all_images_of_a_group_are_in_the_same_half_and_count(inputs):

@@ -1,5 +1,7 @@
 """Parameters and roles of the human-centric benchmark: images, and refused values."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from helpers.data.hypernyms import Hypernyms
 from helpers.papers.human_centric import roles as human_centric
 from helpers.papers.human_centric.roles import corrupt_images, roles
 from helpers.papers.parameters import load
+from helpers.papers.run import digests
 from tests.papers.toys import tiny
 
 SMALL = tiny("roles", "human_centric")
@@ -53,6 +56,8 @@ def test_a_missing_set_is_reported_and_the_other_sets_continue(root, caplog):
     missing = [message.partition(" is ")[0] for message in messages]
     assert missing == list(shift.missing) == ["imagenet_r", "places", "cifar100"]
     assert "arrange.py places" in messages[1]
+    # a reason has paths of this machine, and is no part of a key
+    assert digests(shift) == digests(replace(shift, missing={}))
     with pytest.raises(FileNotFoundError, match="data set 'cifar10'"):
         roles(SMALL.replace(data_set="cifar10"))
 
