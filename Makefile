@@ -45,8 +45,8 @@ PEERS = einops==0.8.2 faiss-cpu==1.15.1 lightning==2.6.6 lightning-utilities==0.
 	osr-metrics==0.5.0 rich==15.0.0 torch-uncertainty==0.13.0
 PIP = PIP_USER=0 $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps
 .venv/.installed: requirements.lock pyproject.toml
-	@$(PYTHON) -c "import sys; (3, 11) <= sys.version_info[:2] <= (3, 13) or sys.exit( \
-	    'the book needs Python 3.11, 3.12 or 3.13, not ' + sys.version.split()[0] + \
+	@$(PYTHON) -c "import sys; (3, 11, 4) <= sys.version_info[:3] < (3, 14) or sys.exit( \
+	    'the book needs Python 3.11.4 or later, 3.12 or 3.13, not ' + sys.version.split()[0] + \
 	    '; name one: make book PYTHON=python3.12 (the tool alone, pip install ., runs on later versions)')"
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@echo "installing the pinned packages: a few minutes"

@@ -30,8 +30,9 @@ def known_name(kind: str, name: str, options: Iterable[str]) -> str:
     options = sorted(options)
     if name in options:
         return name
-    near = difflib.get_close_matches(str(name), options, n=1, cutoff=0.4)
-    hint = f"did you mean '{near[0]}'? " if near else ""
+    lower = {option.lower(): option for option in options}
+    near = difflib.get_close_matches(str(name).lower(), lower, n=1, cutoff=0.4)
+    hint = f"did you mean '{lower[near[0]]}'? " if near else ""
     raise ValueError(f"unknown {kind} '{name}'; {hint}There are: {', '.join(options)}")
 
 

@@ -1,5 +1,8 @@
 """The budgets of CPU seconds that `make test` compares."""
 
+import os
+import time
+
 import pandas as pd
 import pytest
 
@@ -23,3 +26,17 @@ BUDGETS = pd.Series([10, 100, 500], NAMES)
 def test_what_takes_more_than_its_budget_is_named(used, over):
     table = pipeline.compare(pd.Series(used, NAMES), BUDGETS[::-1])
     assert table.index[~(table["seconds"] <= table["allowed here"])].tolist() == over
+
+
+@pytest.mark.parametrize(("age", "earlier"), [(-60, False), (60, True)])
+def test_nothing_is_compared_if_notebooks_read_rows_of_an_earlier_build(
+    tmp_path, monkeypatch, age, earlier
+):
+    monkeypatch.setattr(pipeline, "RUNS", tmp_path / "mini")
+    monkeypatch.setenv("CACHE_ROOT", str(tmp_path))
+    (tmp_path / "unit_tests.txt").touch()
+    assert not pipeline.has_earlier_rows()
+    (row := tmp_path / "rows" / "a.parquet").parent.mkdir()
+    row.touch()
+    os.utime(row, (0, time.time() - age))
+    assert pipeline.has_earlier_rows() == earlier

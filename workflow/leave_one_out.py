@@ -7,6 +7,8 @@ the network that is left out: the jackknife computes from them how much the ense
 come from the answers image by image; no image is read and no network is evaluated.
 """
 
+import argparse
+
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
@@ -60,4 +62,5 @@ def _no_draws(name: str, images: int) -> np.ndarray:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     main()

@@ -7,6 +7,7 @@ continues: finished packs and downloads stay.  A set that nobody may fetch by a 
 with its makers and the command that packs it.
 """
 
+import argparse
 import shlex
 import sys
 from collections.abc import Collection, Iterable, Mapping
@@ -167,6 +168,7 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     try:
         sys.exit(main())
     except KeyboardInterrupt:
