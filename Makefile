@@ -106,7 +106,7 @@ lint: .venv/.tested
 	$(UNIT) lint
 
 unit: .venv/.tested
-	@mkdir -p runs
+	@mkdir -p runs && touch runs/unit_tests.began
 	$(UNIT) $(DIVIDED) && times > runs/unit_tests.txt
 	if grep -qsw avx512f /proc/cpuinfo; then $(AS_AVX2) $(UNIT) $(COMPUTES); fi
 

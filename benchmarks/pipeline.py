@@ -41,8 +41,8 @@ def used_seconds() -> pd.Series:
 
 
 def has_earlier_rows() -> bool:
-    """Return whether the cache has rows from before the last unit tests."""
-    tested = (RUNS.parent / "unit_tests.txt").stat().st_mtime
+    """Return whether the cache has rows from before the last unit tests began."""
+    tested = (RUNS.parent / "unit_tests.began").stat().st_mtime
     return any(path.stat().st_mtime < tested for path in (cache_root() / "rows").glob("*"))
 
 

@@ -34,7 +34,7 @@ def test_nothing_is_compared_if_notebooks_read_rows_of_an_earlier_build(
 ):
     monkeypatch.setattr(pipeline, "RUNS", tmp_path / "mini")
     monkeypatch.setenv("CACHE_ROOT", str(tmp_path))
-    (tmp_path / "unit_tests.txt").touch()
+    (tmp_path / "unit_tests.began").touch()
     assert not pipeline.has_earlier_rows()
     (row := tmp_path / "rows" / "a.parquet").parent.mkdir()
     row.touch()
