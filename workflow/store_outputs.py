@@ -6,6 +6,7 @@ Times, progress bars and the error stream are left out, so that a review shows r
 Figures get a palette, which makes their files a third as large.
 """
 
+import argparse
 import base64
 import io
 import shutil
@@ -144,4 +145,5 @@ def _changes(picture: Image.Image, few: Image.Image) -> np.ndarray:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     main()

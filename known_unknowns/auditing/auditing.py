@@ -267,9 +267,13 @@ def _rejector(audited: stages.Estimates) -> Rejector | None:
 
 def _watched(audited: stages.Estimates) -> dict[str, np.ndarray]:
     """Return the detector's scores of the measuring halves; scores of ID images in rising order."""
-    places = audited.measuring[audited.watched][:KNOWN]
-    halves = audited.halves | {ID: ranking.Half(audited.inputs.validation, places)}
-    samples = ranking.score_halves({"": audited.detector or audited.score}, halves)[""]
+    if audited.detector is None:
+        samples = audited.unknown | {ID: audited.samples["validation"][audited.watched][:KNOWN]}
+    else:
+        halves = audited.halves | {
+            ID: ranking.Half(audited.inputs.validation, audited.measuring[audited.watched][:KNOWN])
+        }
+        samples = ranking.score_halves({"": audited.detector}, halves)[""]
     return samples | {ID: np.sort(samples[ID])}
 
 

@@ -32,7 +32,7 @@ GREY = "#666666"
 #: Colour, line and hatch of groups of images: known, unknown, unlabelled.
 _GROUPS = ((BLUE, "-", ""), (RED, "--", "////"), (GREEN, ":", "...."))
 #: Lines of thresholds, which are at most five.
-_LINES: tuple[Any, ...] = ("--", ":", "-.", "-", (0, (8, 2, 2, 2, 2, 2)))
+_LINES = ("--", ":", "-.", "-", (0, (8, 2, 2, 2, 2, 2)))
 _ABOVE: dict[str, Any] = {"loc": "lower center", "bbox_to_anchor": (0.5, 1)}
 
 

@@ -31,8 +31,8 @@ def pack(value: Any, name: str, tensors: dict[str, np.ndarray]) -> Any:
         turned = value.flags.f_contiguous and not value.flags.c_contiguous
         stored = value.T if turned else value
         memory = stored.__array_interface__  # which two objects can share, as two times .T
-        same = [key for key, array in tensors.items() if array.__array_interface__ == memory]
-        name = (same or [name])[0]
+        same = (key for key, array in tensors.items() if array.__array_interface__ == memory)
+        name = next(same, name)
         tensors[name] = stored
         return {"turned" if turned else "array": name}
     if value is None or isinstance(value, bool | int | float | str):

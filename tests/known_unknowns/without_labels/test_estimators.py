@@ -113,7 +113,7 @@ class World:
 def test_intervals_hold_in_every_bin_of_shares_and_the_regression_beats_the_constant():
     covered = {}
     errors = []
-    for seed in range(2):
+    for seed in range(4):
         world = World(40 + seed)
         given = world.known(400), world.sets(36)
         constant, curve = (DetectionEstimator(*given, k) for k in ("constant", "curve_regression"))
