@@ -92,7 +92,7 @@ def load(path, *, framework="pt"):
     information : dict
     """
     if not os.path.exists(path):
-        raise FileNotFoundError(f"no checkpoint at {path}")
+        raise FileNotFoundError(f"{path}: no such file")
     try:
         with safe_open(path, framework=framework) as file:
             metadata = file.metadata() or {}

@@ -44,8 +44,7 @@ def show_images(
 
     def numbered(images: Images | ImageStream) -> Images | ImageStream:
         # class numbers follow the network's class names
-        named = named_as(images, names, titles)
-        return replace(named, class_names=network.class_names)
+        return replace(named_as(images, names, titles), class_names=network.class_names)
 
     known = numbered(validation)
     sets = {part.name: part.unknown() for part in ood}
@@ -241,7 +240,8 @@ def images_of(
     try:
         known = data.splits(name)
     except ValueError as error:
-        raise ValueError(f"image folder {where}: no such folder, and {error}") from error
+        nearest, _, _ = str(error).partition(" There are")  # without a hundred names
+        raise ValueError(f"image folder {where}: no such folder, and {nearest}") from error
     split = split or next((option for option in splits if option in known), known[0])
     return data.load(name, split, size=size)
 

@@ -437,6 +437,8 @@ def _check_names(table: pd.DataFrame, numbers: set[str]) -> None:
         if name not in options:
             near = difflib.get_close_matches(name, options, n=1)
             hint = f"did you mean '{near[0]}'? " if near else ""
+            if name == "image":
+                hint = "for a table that somebody filled in, see audit --labels and watch; "
             raise ValueError(
                 f"unknown column '{name}'; {hint}{', '.join(sorted(options))} expected. Rename it "
                 "(prob_CLASS: the probabilities of a class; label: the classes), or leave it out: "

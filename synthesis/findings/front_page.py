@@ -33,6 +33,7 @@ _LOOK: Any = {
 def half_accepted(ax: Axes, shares: pd.DataFrame) -> None:
     """Draw the share of each kind of error that each score accepts."""
     styles = method_styles(front.SCORES)
+    last = {}
     for index, score in enumerate(front.SCORES):
         colour = styles[score]["color"]
         kinds = shares[shares["score"] == score].set_index("kind").loc[list(front.KINDS)]
@@ -41,8 +42,13 @@ def half_accepted(ax: Axes, shares: pd.DataFrame) -> None:
         ends = [middle - 100 * kinds["low"], 100 * kinds["high"] - middle]
         width = 3 if score == "fdbd" else 1.5
         ax.errorbar(x, middle, ends, fmt="o-", elinewidth=1.5, color=colour, linewidth=width)
-        text = f"{front.SCORES[score]} {middle.iloc[-1]:.0f} %"
-        ax.text(2.15, middle.iloc[-1], text, color=colour, va="center")
+        last[score] = middle.iloc[-1]
+    order = sorted(last, key=last.__getitem__)
+    apart = 6 * np.arange(len(order))  # so that labels of near values do not overlap
+    heights = np.maximum.accumulate([last[score] for score in order] - apart) + apart
+    for score, height in zip(order, heights, strict=True):
+        text = f"{front.SCORES[score]} {last[score]:.0f} %"
+        ax.text(2.15, height, text, color=styles[score]["color"], va="center")
     ax.set_xticks(
         range(len(front.KINDS)), [words.replace(" ", "\n") for words in front.WORDS.values()]
     )

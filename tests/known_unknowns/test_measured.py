@@ -40,6 +40,13 @@ CHANGES = {
     "another mixture": "mixture",
     "groups of five images": "groups",
 }
+#: Columns of the comparison for new kinds of images, with the label of a row.
+KINDS = {
+    "all": "all {}",
+    "kind": "new kind: {}",
+    "change": "test images with {}",
+    "share": "{:.0%} unknown images",
+}
 SHOWN = ("risk", "bound", "bracket", "accepted", "labelled accuracy", "labelled risk")
 
 
@@ -126,12 +133,13 @@ def read_kinds():
 def rows_of_kinds(table):
     """Return the lines of the table of new kinds of images."""
     lines = []
-    for column in ("all", "kind", "change", "share"):
+    for column, label in KINDS.items():
         for name, part in table.groupby(column):
             means = part[["accuracy", "accepted", "rejector", "coverage", "exceeded"]].mean()
-            cells = " | ".join(means.map("{:.0%}".format)).replace("nan%", "–")
+            cells = " | ".join(means.map("{:.0%}".format)).replace("nan%", "–").replace("%", " %")
+            words = "unchanged test images" if name == "none" else label.format(name)
             if column != "share" or name in (0.4, 0.8):
-                lines.append(f"| {column}: {name} | {len(part):,} | {cells} |")
+                lines.append(f"| {words.replace('%', ' %')} | {len(part):,} | {cells} |")
     return lines
 
 

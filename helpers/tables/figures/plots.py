@@ -48,7 +48,7 @@ def contact_sheet(
 
     ax = style.new_axes((6, 6 * sheet.shape[0] / sheet.shape[1]))
     ax.imshow(sheet, interpolation="nearest")
-    names = [class_names[label] for label in present]
+    names = [class_names[label].replace("_", " ") for label in present]
     ax.set_xticks([])
     ax.set_yticks(tops + (height - gap) / 2, names)
     ax.tick_params(length=0)

@@ -161,7 +161,7 @@ def run_audit(given: argparse.Namespace) -> int:
     Exit status: 0, 1 if a requirement does not hold, 2 if the usage or the file is wrong.
     """
     source = given.file or given.model or "model"
-    tell = teller(f"reads {given.file or given.model}")
+    tell = teller(f"reads {source}")
     from known_unknowns.auditing.findings import read_requirement
     from known_unknowns.auditing.report import REPLACED
 
@@ -182,7 +182,9 @@ def run_audit(given: argparse.Namespace) -> int:
     _report(audited, folder, tell, shlex.join(["known-unknowns", *given.words]))
     for row in audited.requirements:
         verdict = "holds" if row["holds"] else "DOES NOT HOLD"
-        interval = f"{row['value']:.4g} ({row['low']:.4g} to {row['high']:.4g})"
+        interval = "this audit has no such number"
+        if row["value"] == row["value"]:
+            interval = f"{row['value']:.4g} ({row['low']:.4g} to {row['high']:.4g})"
         print(f"{row['requirement']}: {verdict}, {interval}")
     return HOLDS if all(row["holds"] for row in audited.requirements) else FAILS
 
@@ -295,8 +297,7 @@ def _report(audited: Audit, folder: dict, tell: Callable, command: str = "") -> 
     tell("is done")
     paths = [folder["path"] / file.name for file in written]
     doubts = [f"Check this first: {doubt}" for doubt in audited.doubts]
-    lines = ["", *doubts, *audited.summary(), "", *map(str, paths)]
-    print("\n".join(lines))
+    print("", *doubts, *audited.summary(), "", *paths, sep="\n")
 
 
 def run_demo(given: argparse.Namespace) -> int:

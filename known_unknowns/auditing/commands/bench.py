@@ -41,6 +41,5 @@ def run_bench(given: argparse.Namespace) -> int:
         page = ranked.write(temporary)
     tell("is done")
     sentences = [line for name in entries for line in ranked.sentences(name)]
-    lines = ["", *sentences, *ranked.rank_tests(), "", str(folder["path"] / page.name)]
-    print("\n".join(lines))
+    print("", *sentences, *ranked.rank_tests(), "", folder["path"] / page.name, sep="\n")
     return HOLDS

@@ -96,8 +96,7 @@ def run_accept(given: argparse.Namespace) -> int:
     rejector = Rejector.load(given.rejector)
     if given.check is not None:
         guaranteed_risk(rejector)  # without a risk, watch refuses the checked answers
-    names = rejector.provenance.get("class_names") or ()
-    new = read_new(given.file, names)
+    new = read_new(given.file, rejector.provenance.get("class_names") or ())
     judged = rejector.judge(new.logits, new.features, by_answer=given.by_answer)
     judged.insert(0, "image", new.images)
     if given.check is not None:
@@ -140,8 +139,7 @@ def run_watch(given: argparse.Namespace) -> int:
             "--move-to: a table of accept --check expected, with the column truth filled in"
         )
     new = read_new(given.file, rule.provenance.get("class_names") or ())
-    options = {"most": given.share, "acknowledge": given.acknowledge}
-    seen = look(given.rejector, rule, new, state, **options)
+    seen = look(given.rejector, rule, new, state, most=given.share, acknowledge=given.acknowledge)
     sentences = render(
         "watched",
         file=given.file.name,
@@ -151,7 +149,7 @@ def run_watch(given: argparse.Namespace) -> int:
         most=given.share,
         acknowledged=given.acknowledge,
     )
-    print("\n".join([*sentences, *render("watch_finds", **seen)]))
+    print(*sentences, *render("watch_finds", **seen), sep="\n")
     if new.labelled:
         advice = "; check answers that accept --check draws" if rule.provenance.get("risk") else ""
         print(f"The labels are not used{advice}.")
@@ -162,7 +160,7 @@ def _report_answers(given: argparse.Namespace, seen: dict) -> int:
     """Print the evidence of checked answers, and write a rejector with --move-to."""
     from known_unknowns.auditing.sentences import render
 
-    print("\n".join(render("checked", file=given.file.name, **seen)))
+    print(*render("checked", file=given.file.name, **seen), sep="\n")
     if not given.move_to:
         return FAILS if seen["verdict"].state == "broken" else HOLDS
     moved = seen["moved"]
@@ -170,6 +168,13 @@ def _report_answers(given: argparse.Namespace, seen: dict) -> int:
         print("--move-to: no rejector, since these answers certify no threshold yet; check more")
         return FAILS
     moved.save(given.move_to)
-    title = moved.score.info.title
-    print(*render("stricter_rejector", moved.unit, path=given.move_to, rule=moved, title=title))
+    print(
+        *render(
+            "stricter_rejector",
+            moved.unit,
+            path=given.move_to,
+            rule=moved,
+            title=moved.score.info.title,
+        )
+    )
     return HOLDS

@@ -47,7 +47,8 @@ def ended(*arguments, **data):
 
 
 def test_an_audit_is_a_folder_and_requirements_decide_the_status(file, tmp_path, capsys):
-    required = ["--require", "accuracy>=0.5", "--require", "auroc>=0.999"]
+    conditions = "accuracy>=0.5 auroc>=0.999 coverage_at_risk_0.0001>=0.5"
+    required = f"--require {conditions.replace(' ', ' --require ')}".split()
     assert main(["audit", str(file), "--risk", "0.2", *required]) == FAILS
     folder = tmp_path / "outputs_audit"
     assert listed(folder) == FILES
@@ -60,8 +61,9 @@ def test_an_audit_is_a_folder_and_requirements_decide_the_status(file, tmp_path,
     printed = capsys.readouterr()
     assert printed.err == ""
     assert all(text in printed.out for text in numbers["summary"])
-    assert "auroc>=0.999: DOES NOT HOLD" in printed.out
-    assert [row["holds"] for row in numbers["requirements"]] == [True, False]
+    assert "auroc>=0.999: DOES NOT HOLD, 0." in printed.out
+    assert ">=0.5: DOES NOT HOLD, this audit has no such number" in printed.out
+    assert [row["holds"] for row in numbers["requirements"]] == [True, False, False]
     assert Rejector.load(folder / "rejector.safetensors").threshold == audited.rejector.threshold
 
 
