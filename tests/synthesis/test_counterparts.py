@@ -103,7 +103,7 @@ def test_an_accuracy_counts_once_though_it_is_printed_for_both_temperatures():
     assert len(printed_once("openset_calibration")) == 90
 
 
-def test_every_network_of_the_parameter_files_has_a_nearest():
+def test_every_network_but_the_transformer_has_a_nearest():
     for paper in ("openset_calibration", "unknown_detection"):
         for file in project_root().glob(f"params/*/{paper}.yaml"):
-            assert set(values_of(file)["networks"]) <= set(PAPERS[paper].networks)
+            assert {*values_of(file)["networks"]} <= {*PAPERS[paper].networks, "vit"}

@@ -295,11 +295,12 @@ def test_numbers_over_several_networks_go_by_the_median():
 
 def test_a_network_that_is_left_out_is_no_evidence():
     """Two architectures are too few for a sentence about networks in general."""
-    table = results.read(project_root() / "results/small/openset_calibration.parquet")
+    path = project_root() / "results/small/openset_calibration.parquet"
+    table = results.read(path).query("backbone != 'vit'")
     of_network = table["backbone"].str.startswith("efficientnet") & table["metric"].eq("accuracy")
     claims = load_claims("openset_calibration")
     for low, verdict in ((1.0, "supported"), (0.3, "undecided")):
-        values = table["value"].where(~of_network, low * table["value"])
+        values = low**of_network * table["value"]  # lower for the network alone
         checks = claims.check(table.assign(value=values))
         assert claims.verdicts(checks).set_index("claim")["verdict"]["less-effective"] == verdict
 
