@@ -118,7 +118,6 @@ def speed() -> str:
     """Return the tables of the benchmarks, from ``benchmarks/results``, for the page on quality."""
     stored = ROOT / "benchmarks" / "results"
     peers = pd.read_parquet(stored / "peers.parquet")
-    peers["task"] = list(zip(peers["work"], peers["size"], strict=True))
     training = pd.read_parquet(stored / "training.parquet").iloc[0].to_dict()
     budgets = pd.read_parquet(stored / "pipeline.parquet")["seconds"].round().astype(int)
     rows = peers.to_dict("records")
