@@ -15,10 +15,12 @@ import numpy as np
 LARGEST = 2**53
 #: Largest number of characters of a name; file systems allow 255 bytes for several such names.
 LONGEST_NAME = 100
+#: Largest number of names that a message lists; of more names, it lists the nearest ones.
+MOST_LISTED = 50
 
 
 def known_name(kind: str, name: str, options: Iterable[str]) -> str:
-    """Return `name` if it is one of `options`, else fail with the nearest match.
+    """Return `name` if it is one of `options`, else fail with the nearest match and the others.
 
     Examples
     --------
@@ -33,7 +35,12 @@ def known_name(kind: str, name: str, options: Iterable[str]) -> str:
     lower = {option.lower(): option for option in options}
     near = difflib.get_close_matches(str(name).lower(), lower, n=1, cutoff=0.4)
     hint = f"did you mean '{lower[near[0]]}'? " if near else ""
-    raise ValueError(f"unknown {kind} '{name}'; {hint}There are: {', '.join(options)}")
+    words = "There are"
+    if len(options) > MOST_LISTED:
+        words = f"The nearest of {len(options)} names"
+        nearest = difflib.get_close_matches(str(name).lower(), lower, n=5, cutoff=0)
+        options = [lower[option] for option in nearest]
+    raise ValueError(f"unknown {kind} '{name}'; {hint}{words}: {', '.join(options)}")
 
 
 def file_name(kind: str, name: str) -> str:

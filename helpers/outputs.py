@@ -58,12 +58,20 @@ class Outputs:
     ------
     ValueError
         An array of the wrong shape or with a mask, no real numbers, NaN among the logits or
-        features, a label outside −1 … K − 1.
+        features, a label outside −1 … K − 1, members that are no probabilities.
 
     Notes
     -----
     An array that can be written is copied, so later changes of it change nothing here.  The arrays
     kept here are read-only; copies in a `subset` can be written.
+
+    Examples
+    --------
+    >>> logits = np.array([[2.0, -1.0]])
+    >>> Outputs(logits, np.ones((1, 1)), np.array([0]), members=logits[None])
+    Traceback (most recent call last):
+        ...
+    ValueError: members: probabilities expected, not logits
     """
 
     logits: np.ndarray
@@ -101,14 +109,17 @@ class Outputs:
                 raise ValueError(f"{name}: {len(self.logits)} images expected, got {length}")
             if array.dtype.kind == "f" and not _finite(array):
                 raise ValueError(f"{name}: contains NaN or infinite values")
-        if not len(self.labels):
+        if not self.logits.size:
             raise ValueError("logits: empty")
-        if self.members is not None and not len(self.members):
-            raise ValueError("members: at least one member expected, got none")
-        if self.members is not None and self.members.shape[2] != self.num_classes:
-            raise ValueError(
-                f"members: {self.num_classes} classes expected, got {self.members.shape[2]}"
-            )
+        if self.members is not None:
+            members, _, classes = self.members.shape
+            if not members or classes != self.num_classes:
+                raise ValueError(
+                    "members: at least one, of as many classes as the logits, expected, got shape "
+                    f"{self.members.shape}"
+                )
+            if self.members.min() < 0 or self.members.max() > 1.001:
+                raise ValueError("members: probabilities expected, not logits")
         if not -1 <= self.labels.min() <= self.labels.max() < self.num_classes:
             raise ValueError(
                 f"labels: −1 … {self.num_classes - 1} expected, "
@@ -313,8 +324,8 @@ def ensemble(members: Sequence[Outputs]) -> Outputs:
     probabilities = np.stack([member.probabilities for member in members])
     tiny = np.finfo(np.float32).tiny  # a probability that underflowed has no logarithm
     return Outputs(
-        np.log(np.maximum(probabilities.mean(axis=0), tiny)).astype(np.float32),
+        np.log(np.maximum(probabilities.mean(axis=0), tiny)),
         np.concatenate([member.features for member in members], axis=1),
         members[0].labels,
-        members=probabilities.astype(np.float32),
+        members=probabilities,
     )

@@ -173,7 +173,8 @@ def keywords(name: str) -> dict[str, str]:
     >>> keywords("038.chimp")["chimpanzee"]
     'abbreviation'
     """
-    words = _words(name)
+    plain = re.sub(r"^\d{3}\.|-101$|/(in|out)door$", "", name.lower())
+    words = [word for word in re.split(r"[\s_/-]+", plain) if word]
     if not words:
         raise ValueError(f"name: at least one word expected, got {name!r}")
     origins: dict[str, str] = {}
@@ -186,11 +187,6 @@ def keywords(name: str) -> dict[str, str]:
         if word in ABBREVIATIONS:
             origins.setdefault(ABBREVIATIONS[word], "abbreviation")
     return origins
-
-
-def _words(name: str) -> list[str]:
-    plain = re.sub(r"^\d{3}\.|-101$|/(in|out)door$", "", name.lower())
-    return [word for word in re.split(r"[\s_/-]+", plain) if word]
 
 
 def _variants(words: Sequence[str]) -> Iterable[tuple[str, str]]:

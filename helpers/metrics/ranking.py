@@ -115,7 +115,7 @@ def required_count(name: str, share: float, total: int) -> int:
     """
     if not 0 < number(name, share) <= 1:
         raise ValueError(f"{name}: a share in (0, 1] expected, got {share}")
-    return max(1, rounded_up(share * total))
+    return max(1, rounded_up(float(share) * total))
 
 
 def _groups(known, unknown, positive: str = "known") -> tuple[np.ndarray, np.ndarray]:

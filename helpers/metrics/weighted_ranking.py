@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from helpers.checks import float_array
+from helpers.checks import float_array, plain_array
 from helpers.metrics.inputs import correct_array
 from helpers.metrics.ranking import last_of_ties, required_count
 from helpers.metrics.selective import harmonic_numbers
@@ -24,7 +24,7 @@ _CELLS = 2**18
 
 def _count_array(name: str, weights, length: int) -> tuple[np.ndarray, np.ndarray]:
     """Return whole numbers [B, length] and their row sums; refuse other values."""
-    weights = np.asarray(weights)
+    weights = plain_array(name, weights)
     if weights.ndim != 2 or weights.shape[1] != length or len(weights) == 0:
         raise ValueError(f"{name}: shape [B, {length}] expected, got {weights.shape}")
     kind = weights.dtype.kind

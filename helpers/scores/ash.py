@@ -11,7 +11,8 @@ from helpers.scores.energy import log_sum_exp
 def shaping(features: np.ndarray, percentile: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the smallest of an image's largest features [N], and ASH's factor [N].
 
-    The factor is :math:`e^{r}`, with r the sum of all features over the sum of the largest ones.
+    The factor is :math:`e^{r}`, with r the sum of all features over the sum of the largest ones,
+    and at most 300, so that products with the factor remain finite.
     Negative features count as 0; without positive features r is 1.  The share `percentile` of the
     features is not among the largest; at least one is.
 
@@ -25,7 +26,7 @@ def shaping(features: np.ndarray, percentile: float) -> tuple[np.ndarray, np.nda
     largest = np.maximum(ordered[:, first:], 0).sum(axis=1, dtype=np.float64)
     total = np.maximum(features, 0).sum(axis=1, dtype=np.float64)
     ratio = np.divide(total, largest, out=np.ones(len(features)), where=largest > 0)
-    return ordered[:, first], np.exp(np.minimum(ratio, 700))  # above it, infinite
+    return ordered[:, first], np.exp(np.minimum(ratio, 300))
 
 
 @recorded("ash")

@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 from scipy.optimize import brentq
 
-from helpers.checks import float_array, label_array, positive_number
+from helpers.checks import float_array, label_array, plain_array, positive_number
 from helpers.outputs import Outputs
 from helpers.scores.info import record
 
@@ -51,7 +51,7 @@ def confidences(logits, temperature: float = 1.0) -> np.ndarray:
     >>> confidences([[0.0, 0.0], [np.log(3), 0.0]])
     array([0.5 , 0.75])
     """
-    logits = np.asarray(logits)
+    logits = plain_array("logits", logits)
     positive_number("temperature", temperature)
     largest = []
     for rows in row_blocks(logits.shape):
@@ -98,17 +98,28 @@ def are_probabilities(values: np.ndarray, *, rounding: float = ROUNDING) -> bool
     return bool(np.abs(values.sum(axis=1, dtype=np.float64) - 1).max() <= rounding)
 
 
-def log_probabilities(values: np.ndarray, dtype: type = np.float32) -> np.ndarray:
-    """Return the logarithms of probabilities, of at least the smallest float32."""
-    return np.log(np.maximum(values, _TINY), dtype=dtype)
+def log_probabilities(values: np.ndarray) -> np.ndarray:
+    """Return the logarithms of probabilities; below the smallest float32, the one of this number.
+
+    >>> log_probabilities(np.array([1.0, 0.0]))
+    array([  0.        , -87.33654475])
+    """
+    return np.log(np.maximum(values, _TINY))
 
 
 def scale_outputs(outputs: Outputs, temperature: float = 1.0) -> Outputs:
     """Return outputs with log-probabilities at a temperature as logits, without members.
 
-    This scales the mean probabilities of an ensemble.  At 1 it keeps all probabilities above 0.
+    This scales the mean probabilities of an ensemble.  Probabilities below 1.2e-38 count as this
+    number, so logits that are more than 87 below the largest one change.
+
+    >>> scale_outputs(Outputs([[0.0, 1.0]], [[1.0]], [0]), -1)
+    Traceback (most recent call last):
+        ...
+    ValueError: temperature: a positive number expected, got -1
     """
-    logits = log_probabilities(outputs.probabilities, np.float64) / temperature
+    positive_number("temperature", temperature)
+    logits = log_probabilities(outputs.probabilities) / temperature
     return Outputs(logits, outputs.features, outputs.labels)
 
 

@@ -69,13 +69,30 @@ def moments(outputs: Outputs, *, normalised: bool = False) -> Moments:
 class Gaussians:
     """Gaussians with a shared covariance, from means [M, D] and covariance [D, D].
 
-    Directions without variance are left out, as by a pseudo-inverse: eigenvalues of at most D eps
-    of the largest one, the rule of SciPy's ``pinvh``.
+    Directions without variance are left out, as by a pseudo-inverse.  Their eigenvalues are at most
+    D eps of the largest one, the rule of SciPy's ``pinvh``, or within the rounding of float32
+    features: the outputs of a LayerNorm lie in a plane, up to such errors.
+
+    Raises
+    ------
+    ValueError
+        No direction has variance.
+
+    Examples
+    --------
+    >>> features = np.float32(np.random.default_rng(0).normal(3, 1, (500, 4)))
+    >>> features -= features.mean(axis=1, keepdims=True)  # as a LayerNorm does, up to rounding
+    >>> Gaussians(features.mean(axis=0)[None], np.cov(features.T)).whitening.shape
+    (4, 3)
     """
 
     def __init__(self, means: np.ndarray, covariance: np.ndarray):
         values, vectors = np.linalg.eigh(covariance)
-        varying = values > values.max() * len(values) * np.finfo(values.dtype).eps
+        square = np.trace(covariance) + (means**2).sum(axis=1).mean()
+        rounding = 16 * np.finfo(np.float32).eps ** 2 * square
+        varying = values > rounding + values.max() * len(values) * np.finfo(values.dtype).eps
+        if not varying.any():
+            raise ValueError("train_outputs: features that vary within a class expected")
         # with this, distances are Euclidean: one product serves all means
         self.whitening = vectors[:, varying] / np.sqrt(values[varying])
         self.means = means @ self.whitening
@@ -99,8 +116,7 @@ def class_gaussians(train_outputs, *, normalised: bool = False) -> Gaussians:
     name = "gaussians, normalised" if normalised else "gaussians"
     if name not in derived:
         fitted = moments(train_outputs, normalised=normalised)
-        if not fitted.within.any():
-            raise ValueError("train_outputs: features that vary within a class expected")
+        gaussians = Gaussians(fitted.means[:-1], fitted.within / len(train_outputs))
         check_classes(fitted.counts[:-1])
-        derived[name] = Gaussians(fitted.means[:-1], fitted.within / len(train_outputs))
+        derived[name] = gaussians
     return derived[name]

@@ -59,7 +59,13 @@ def class_distances(
 
     Images with labels of −1, or with an incorrect prediction, are left out.  `most` is the number
     of distances of each class, the largest ones; all by default.
+
+    >>> class_distances([[1.0, 0.0]], [0], "euclidian")
+    Traceback (most recent call last):
+        ...
+    ValueError: unknown distance 'euclidian'; did you mean 'euclidean'? There are: ...
     """
+    known_name("distance", distance, _DISTANCES)
     logits = np.asarray(logits)
     if logits.ndim != 2 or not logits.size:
         float_array("logits", logits, ndim=2)  # raises an error that names the problem

@@ -240,8 +240,7 @@ def images_of(
     try:
         known = data.splits(name)
     except ValueError as error:
-        nearest, _, _ = str(error).partition(" There are")  # without a hundred names
-        raise ValueError(f"image folder {where}: no such folder, and {nearest}") from error
+        raise ValueError(f"image folder {where}: no such folder, and {error}") from error
     split = split or next((option for option in splits if option in known), known[0])
     return data.load(name, split, size=size)
 

@@ -13,11 +13,6 @@ OPENMAX = "open-set + OpenMax"
 MATCHED = "matched tail"
 
 
-def name_tail(rows: pd.DataFrame, tail: str) -> pd.DataFrame:
-    """Return rows that name the tail of OpenMax, on which its numbers depend."""
-    return rows.replace({"method": {OPENMAX: f"{OPENMAX}, {tail} tail"}})
-
-
 def main_table(table: pd.DataFrame, parameters) -> Table:
     """Return the ECE of the first data set and network, next to the paper's Table I.
 
@@ -41,7 +36,8 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
         published_as={data_set: "CIFAR10"},
         families={backbone: family},
     )
-    compared = name_tail(compared, "matched" if len(matched) else "usual")
+    tail = "matched" if len(matched) else "usual"  # the numbers of OpenMax depend on it
+    compared = compared.replace({"method": {OPENMAX: f"{OPENMAX}, {tail} tail"}})
     titles = {"before": "before temperature scaling", "after": "after"}
     rows = comparisons.stack_sources(compared)
     cells = rows.assign(

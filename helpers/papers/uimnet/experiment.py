@@ -77,7 +77,7 @@ class DomainOutputs:
     def temperature(self) -> float:
         """Temperature fitted to the in-domain validation images."""
         held_out = self.sets["validation"]
-        logits = calibration.log_probabilities(held_out.probabilities, np.float64)
+        logits = calibration.log_probabilities(held_out.probabilities)
         return calibration.fit_temperature(logits, held_out.labels)
 
 
@@ -213,7 +213,7 @@ def stored_arrays(parameters: Parameters, outputs: DomainOutputs) -> dict[str, n
     validation = outputs.sets["validation"]
     logits = validation.logits
     if validation.members is not None:
-        logits = calibration.log_probabilities(validation.probabilities, np.float64)
+        logits = calibration.log_probabilities(validation.probabilities)
     arrays = {"logits": logits.astype(np.float16), "labels": validation.labels.astype(np.int16)}
     for measure in parameters.measures:
         name = score_of(measure, model.name)
