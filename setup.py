@@ -65,10 +65,11 @@ class Build(build_py):
     """Build the packages, then move them below the tool's name."""
 
     def run(self):
+        library = Path(self.build_lib)
+        shutil.rmtree(library / TOOL, ignore_errors=True)  # modules that are gone
         super().run()
         if self.editable_mode:
             return
-        library = Path(self.build_lib)
         for name in MOVED:
             target = library / TOOL / f"_{name}"
             shutil.rmtree(target, ignore_errors=True)

@@ -39,7 +39,7 @@ def known_name(kind: str, name: str, options: Iterable[str]) -> str:
     if len(options) > MOST_LISTED:
         words = f"The nearest of {len(options)} names"
         nearest = difflib.get_close_matches(str(name).lower(), lower, n=5, cutoff=0)
-        options = [lower[option] for option in nearest]
+        options = map(lower.__getitem__, nearest)
     raise ValueError(f"unknown {kind} '{name}'; {hint}{words}: {', '.join(options)}")
 
 

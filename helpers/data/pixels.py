@@ -169,7 +169,16 @@ def rgb(image: Image.Image) -> Image.Image:
 
     Without changes, the function returns the same object, because a copy takes a third of the time
     of decoding.
+
+    >>> import io
+    >>> program = io.BytesIO(b"%!PS-Adobe-3.0 EPSF-3.0\\n%%BoundingBox: 0 0 9 9\\n")
+    >>> rgb(Image.open(program))
+    Traceback (most recent call last):
+        ...
+    ValueError: format EPS: convert it to PNG first
     """
+    if image.format == "EPS":  # Ghostscript would run it as a program
+        raise ValueError("format EPS: convert it to PNG first")
     image.load()  # Pillow turns TIFF files itself
     orientation = _orientation(image)
     if orientation in _TURNS:

@@ -248,7 +248,8 @@ def listing(path: str | os.PathLike, split: str) -> tuple[Path, list[str], dict]
     """List the images of one split of an image folder, one subfolder a class.
 
     Classes are numbered by name, over all splits together; images are sorted by class and path.
-    A folder without subfolders is one class with the folder's name.  Tiny ImageNet is read as
+    A folder without subfolders is one class with the folder's name; one with images and subfolders
+    with images is refused.  Tiny ImageNet is read as
     distributed: the training images are in ``train/WNID/images``; ``val/val_annotations.txt`` lists
     the classes of the images in ``val/images``.  No file is opened.
     """
@@ -273,10 +274,10 @@ def listing(path: str | os.PathLike, split: str) -> tuple[Path, list[str], dict]
                 pairs.append((labels[folder], file))
         beside = len(files) - len(pairs)
         if pairs and beside:
-            log.warning(
-                "%s: %d of %d images lie beside the subfolders, one a class, and are left out",
-                splits[split], beside, len(files),
-            )  # fmt: skip
+            raise ValueError(
+                f"image folder {splits[split]}: {beside} of {len(files)} images lie beside the "
+                "subfolders, one a class; move them, or move the subfolders"
+            )
     else:
         pairs = [(0, file) for file in list_images(splits[split])]
     if not pairs:

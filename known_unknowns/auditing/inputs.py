@@ -142,8 +142,10 @@ class Inputs:
         for path in paths:
             try:
                 with Image.open(path) as image:
+                    if image.format == "EPS":  # Ghostscript would run it
+                        return None
                     opened.append(np.asarray(image.convert("RGB").resize((size, size))))
-            except OSError:  # texts, sounds or a damaged image: their names are enough
+            except (OSError, Image.DecompressionBombError):  # texts, sounds or a damaged image: their names are enough
                 return None
         return np.stack(opened)
 

@@ -116,15 +116,19 @@ def _check_members(path: Path, archive: zipfile.ZipFile) -> None:
 def _read_member(
     path: Path, arrays: np.lib.npyio.NpzFile, name: str, member: zipfile.ZipInfo | None
 ) -> np.ndarray:
-    """Return an array; check its size before allocation, and map it if it is uncompressed."""
-    if member is not None:
-        mapped = _mapped(path, name, member)
-        if mapped is not None:
-            return mapped
-    array = arrays[name]
-    if not isinstance(array, np.ndarray):
+    """Return an array; check its size before allocation, and map it if it is uncompressed.
+
+    Anything else in the archive is refused: NumPy would read it whole, of any size.
+
+    >>> _read_member(Path("x.npz"), {}, "readme.txt", None)
+    Traceback (most recent call last):
+        ...
+    ValueError: readme.txt is no array
+    """
+    if member is None:
         raise ValueError(f"{name} is no array")
-    return array
+    mapped = _mapped(path, name, member)
+    return arrays[name] if mapped is None else mapped
 
 
 def _mapped(path: Path, name: str, member: zipfile.ZipInfo) -> np.ndarray | None:
@@ -132,7 +136,7 @@ def _mapped(path: Path, name: str, member: zipfile.ZipInfo) -> np.ndarray | None
     formats = np.lib.format
     with zipfile.ZipFile(path) as archive, archive.open(member) as file:
         if formats.read_magic(file) != (1, 0):  # the version of all arrays of numbers or text
-            return None
+            raise ValueError(f"{name} is no array of numbers or text")
         shape, by_columns, dtype = formats.read_array_header_1_0(file)
         skipped = file.tell()
     if dtype.hasobject:

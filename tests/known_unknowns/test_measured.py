@@ -57,8 +57,7 @@ def table():
 
 def false_and_answered(rows, name):
     """Return in which share of the draws a number is false, and in which it exists."""
-    # the interval of the AURC changed while the audits ran: it always exists
-    draws = rows["aurc, answers" if name == "aurc" else "draws"].sum()
+    draws = rows["draws"].sum()
     answered = rows[f"{name}, answers"].sum()
     count = answered if name in audits.IF_ANSWERED else draws
     return rows[name].sum() / count if count else np.nan, answered / draws if draws else 0

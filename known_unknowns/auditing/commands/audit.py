@@ -179,6 +179,7 @@ def run_audit(given: argparse.Namespace) -> int:
     options = {name: vars(given)[name] for name in OPTIONS if vars(given)[name] is not None}
     target = "risk" if given.coverage is None else "coverage"
     audited = audit(inputs, target=target, tell=tell, **options)
+    check_kept(folder["path"] / TABLE, inputs)  # somebody may have written labels meanwhile
     _report(audited, folder, tell, shlex.join(["known-unknowns", *given.words]))
     for row in audited.requirements:
         verdict = "holds" if row["holds"] else "DOES NOT HOLD"
