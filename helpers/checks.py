@@ -20,7 +20,7 @@ MOST_LISTED = 50
 
 
 def known_name(kind: str, name: str, options: Iterable[str]) -> str:
-    """Return `name` if it is one of `options`, else fail with the nearest match and the others.
+    """Return `name` if it is one of `options`, else fail with the nearest match and other names.
 
     Examples
     --------

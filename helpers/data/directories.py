@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 log = logging.getLogger(__name__)
-SUFFIXES = {".bmp", ".gif", ".jfif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"}
+SUFFIXES = set(".bmp .gif .jfif .jpeg .jpg .pgm .png .ppm .tif .tiff .webp".split())
 #: Images that some versions of Pillow do not read, or only with a further package.
 UNREAD = {".avif", ".heic", ".heif", ".jp2", ".jxl", ".svg"}
 #: Folders of small copies that macOS adds to archives.

@@ -275,7 +275,7 @@ def listing(path: str | os.PathLike, split: str) -> tuple[Path, list[str], dict]
         beside = len(files) - len(pairs)
         if pairs and beside:
             raise ValueError(
-                f"image folder {splits[split]}: {beside} of {len(files)} images lie beside the "
+                f"image folder {splits[split]}: {beside} of {len(files)} images are in none of the "
                 "subfolders, one a class; move them, or move the subfolders"
             )
     else:

@@ -71,7 +71,7 @@ class Gaussians:
 
     Directions without variance are left out, as by a pseudo-inverse.  Their eigenvalues are at most
     D eps of the largest one, the rule of SciPy's ``pinvh``, or within the rounding of float32
-    features: the outputs of a LayerNorm lie in a plane, up to such errors.
+    features: the outputs of a LayerNorm fill a plane, up to such errors.
 
     Raises
     ------

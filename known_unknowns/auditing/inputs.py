@@ -145,7 +145,8 @@ class Inputs:
                     if image.format == "EPS":  # Ghostscript would run it
                         return None
                     opened.append(np.asarray(image.convert("RGB").resize((size, size))))
-            except (OSError, Image.DecompressionBombError):  # texts, sounds or a damaged image: their names are enough
+            except (OSError, Image.DecompressionBombError):
+                # texts, sounds or a damaged image: their names are enough
                 return None
         return np.stack(opened)
 

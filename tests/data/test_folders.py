@@ -113,7 +113,7 @@ def test_images_are_chosen_before_files_are_opened(folder, monkeypatch):
     with pytest.raises(ValueError, match="none of its 3 images can be read"):
         ImageStream.open(listed.subset([1, 2, 4]))
     (folder / "top.gif").touch()
-    with pytest.raises(ValueError, match="1 of 13 images lie beside the subfolders"):
+    with pytest.raises(ValueError, match="1 of 13 images are in none of the subfolders"):
         Listing.scan(folder)
 
 
