@@ -11,7 +11,7 @@ the new images have another mixture of the classes, or the test images come in g
 """
 
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
@@ -53,7 +53,7 @@ _ALL = {60: ((0, 0.01, 0.05, 0.2, 0.5, 0.8), (200, 1000, 3000)), 300: ((0.05, 0.
 _FEWER = {60: ((0, 0.2), (200, 1000, 3000))}
 CASES: dict[str, dict] = {"none": _ALL, "corrupted": _ALL, "mixture": _FEWER, "groups": _FEWER}
 RISK = 0.05
-#: Draws of each cell, and draws that are stored together.
+#: Draws of each cell, which the networks of the cell share, and draws that are stored together.
 DRAWS = 200
 ROUND = 10
 #: The largest share of draws in which each number may be false; the last three are means.
@@ -245,15 +245,18 @@ def simulate() -> pd.DataFrame:
     if STORED.exists():
         for stored in pd.read_csv(STORED).to_dict("records"):
             rows[tuple(stored[name] for name in KEYS)] = defaultdict(float, stored)
+    every = list(populations())
+    sharing = Counter(population.change for population in every)
     cells = [
         (population, labels, share, images)
-        for population in populations()
+        for population in every
         for labels, (shares, sizes) in CASES[population.change].items()
         for share, images in product(shares, sizes)
     ]
     for most, (population, *cell) in product(range(ROUND, DRAWS + 1, ROUND), cells):
         keys = (*population[:2], *cell)
         row = rows.setdefault(keys, defaultdict(float, zip(KEYS, keys, strict=True)))
+        most = min(most, DRAWS // sharing[population.change])
         if row["draws"] >= most:
             continue
         for number in range(int(row["draws"]), most):
