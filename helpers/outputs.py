@@ -113,11 +113,10 @@ class Outputs:
             raise ValueError("logits: empty")
         if self.members is not None:
             members, _, classes = self.members.shape
-            if not members or classes != self.num_classes:
-                raise ValueError(
-                    "members: at least one, of as many classes as the logits, expected, got shape "
-                    f"{self.members.shape}"
-                )
+            if not members:
+                raise ValueError("members: at least one member expected, got none")
+            if classes != self.num_classes:
+                raise ValueError(f"members: {self.num_classes} classes expected, got {classes}")
             if self.members.min() < 0 or self.members.max() > 1.001:
                 raise ValueError("members: probabilities expected, not logits")
         if not -1 <= self.labels.min() <= self.labels.max() < self.num_classes:

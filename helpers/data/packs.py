@@ -50,7 +50,7 @@ from PIL import Image
 from helpers.checks import known_name
 from helpers.data.cards import remedy
 from helpers.data.images import Images
-from helpers.data.pixels import stack
+from helpers.data.pixels import rgb, stack
 from helpers.files import atomic_path, sha256_file
 
 COLUMNS = 20
@@ -358,7 +358,7 @@ def _read_images(
                 f"member {member} has {picture.width}x{picture.height} pixels, but {len(target)} "
                 f"tiles of {tile} pixels need {columns * tile}x{rows * tile}",
             )
-        sheet = np.asarray(picture.convert("RGB"))
+        sheet = np.asarray(rgb(picture))
         tiles = sheet.reshape(rows, tile, columns, tile, 3).swapaxes(1, 2)
         target[:] = tiles.reshape(-1, tile, tile, 3)[: len(target)]
     return images
