@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
 
@@ -13,7 +14,7 @@ from scipy.special import logsumexp, softmax
 from helpers.checks import known_name, label_array, plain_array
 from helpers.outputs import Head, Outputs
 from helpers.scores.calibration import ROUNDING, are_probabilities, log_probabilities, row_blocks
-from known_unknowns.auditing.reading import MULTI_LABEL, ONE_LABEL
+from known_unknowns.auditing.reading import MULTI_LABEL, ONE_LABEL, check_lengths
 
 #: Possible content of the arrays of logits.
 OUTPUT_KINDS = ("logits", "probabilities")
@@ -469,15 +470,18 @@ def _remedy_of_range(name: str, labels: np.ndarray, logits: np.ndarray) -> str:
 
 
 def column(arrays: Mapping[str, np.ndarray], name: str, length: int) -> np.ndarray | None:
-    """Return the text or group of each image or class; None if the file does not store it."""
+    """Return the text or group of each image or class; None if the file does not store it.
+
+    >>> column({"class_names": np.array(["cat", "dog" * 1000])}, "class_names", 2)
+    Traceback (most recent call last):
+        ...
+    ValueError: dogdogdogdogdogdogdo…: at most 1,000 characters expected, got 3,000
+    """
     if (values := arrays.get(name)) is None:
         return None
     texts = name in ("class_names", "files", "production_files")
     if values.shape != (length,) or values.dtype.kind not in ("U" if texts else "iuU"):
-        missing = int((values != values).sum()) if values.dtype.kind == "f" else 0
-        if values.dtype.kind == "O":
-            missing = sum(item is None or item != item for item in values.ravel().tolist())
-        if missing:
+        if missing := sum(item is None or item != item for item in values.ravel().tolist()):
             raise _missing(name, missing, len(values))
         remedy = f"one for each image, np.array([str(value) for value in {name}])"
         raise ValueError(
@@ -487,10 +491,12 @@ def column(arrays: Mapping[str, np.ndarray], name: str, length: int) -> np.ndarr
         )
     if values.dtype.kind == "U" and (missing := int((values == "").sum())):
         raise _missing(name, missing, length)
-    # a blank at an end of a name is lost in tables that people fill in
-    if name == "class_names" and len(set(names := np.char.strip(values).tolist())) < length:
-        twice = sorted({text for text in names if names.count(text) > 1})
-        raise ValueError(f"class_names: each once expected, got {', '.join(twice)} twice")
+    if name == "class_names":
+        check_lengths(values)
+        # a blank at an end of a name is lost in tables that people fill in
+        counts = Counter(np.char.strip(values).tolist())
+        if twice := [text for text, count in counts.items() if count > 1]:
+            raise ValueError(f"class_names: each once expected, got {', '.join(twice)} twice")
     return values
 
 

@@ -19,6 +19,7 @@ import os
 import signal
 import sys
 
+from helpers import __version__
 from known_unknowns.auditing.commands.audit import (
     DEMO,
     add_audit,
@@ -28,7 +29,7 @@ from known_unknowns.auditing.commands.audit import (
     run_outputs,
 )
 from known_unknowns.auditing.commands.bench import add_bench, run_bench
-from known_unknowns.auditing.commands.places import HOLDS, REFUSED, STOPPED
+from known_unknowns.auditing.commands.places import REFUSED, STOPPED
 from known_unknowns.auditing.commands.rejectors import (
     add_accept,
     add_watch,
@@ -44,27 +45,42 @@ ARGUMENTS = {
     "pass download=True": "add --download",
     "or pass class_names": "or pass --classes",
 }
-#: Characters that can change a terminal's text, and the text that we print instead.
-_VISIBLE = {code: f"\\x{code:02x}" for code in (*range(9), *range(11, 32), *range(127, 160))}
-# marks that reverse text, and halves of characters, which cannot be printed
-_VISIBLE |= {
-    code: f"\\u{code:04x}"
-    for codes in (range(0x200E, 0x2010), range(0x2028, 0x202F), range(0x2066, 0x206A),
-                  range(0xD800, 0xE000))
+#: Characters that can change a terminal's text, or reverse it, and the text that we print instead.
+_VISIBLE = {
+    code: chr(code).encode("unicode_escape").decode()
+    for codes in (
+        range(9),
+        range(11, 32),
+        range(127, 160),
+        range(0x200E, 0x2010),
+        range(0x2028, 0x202F),
+        range(0x2066, 0x206A),
+    )
     for code in codes
-}  # fmt: skip
+}
 
 
 class _Terminal:
-    """A stream that shows control characters in names of files, sets and classes as text.
+    r"""A stream that shows control characters in names of files, sets and classes as text.
 
-    If the reader closes the pipe, further text is dropped, and the command continues: its files and
-    its exit status do not depend on the reader.
+    A character that the stream's encoding cannot write is printed as its number.  If the reader
+    closes the pipe, further text is dropped, and the command continues: its files and its exit
+    status do not depend on the reader.
+
+    >>> import io
+    >>> stream = io.TextIOWrapper(io.BytesIO(), "latin-1")
+    >>> _Terminal(stream).write("café 猫\x1b[2J")
+    10
+    >>> stream.flush()
+    >>> stream.buffer.getvalue()
+    b'caf\xe9 \\u732b\\x1b[2J'
     """
 
     def __init__(self, stream):
         # the caller may have closed it
         self._stream = stream or open(os.devnull, "w")
+        with contextlib.suppress(AttributeError):  # a stream of Jupyter has no encoding to set
+            self._stream.reconfigure(errors="backslashreplace")
 
     def write(self, text: str) -> int:
         with self._for_a_reader():
@@ -138,8 +154,13 @@ def _run(command_line: list[str] | None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="known-unknowns", description="Know what a classifier does not know.")
-    parser.add_argument("--version", action="store_true", help="print the version")
-    parser.set_defaults(run=_version)
+    parser.add_argument(
+        "--version",
+        action="version",
+        version=f"known-unknowns {__version__}",
+        help="print the version",
+    )
+    parser.set_defaults(run=_without_command)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     for name, run, add_options, words in (
         ("demo", run_demo, None, f"audit a published network of the package, into {DEMO}"),
@@ -166,13 +187,8 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _version(given: argparse.Namespace) -> int:
-    from helpers import __version__
-
-    if not given.version:
-        raise ValueError(
-            "a command expected: demo, audit, outputs, accept, watch or bench; begin with "
-            "`known-unknowns demo`, or see --help"
-        )
-    print(f"known-unknowns {__version__}")
-    return HOLDS
+def _without_command(given: argparse.Namespace) -> int:
+    raise ValueError(
+        "a command expected: demo, audit, outputs, accept, watch or bench; begin with "
+        "`known-unknowns demo`, or see --help"
+    )

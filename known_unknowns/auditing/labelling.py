@@ -16,7 +16,7 @@ from known_unknowns import few_labels
 from known_unknowns.auditing import checked
 from known_unknowns.auditing.checked import NO_CLASS, NOT_LABELLED
 from known_unknowns.auditing.inputs import Inputs
-from known_unknowns.auditing.reading import read_labels
+from known_unknowns.auditing.reading import LONGEST, read_labels
 from known_unknowns.without_labels import conformal_p_values
 
 #: Number of images to label at a time.
@@ -203,7 +203,7 @@ def with_labels(inputs: Inputs, path: Path) -> Inputs:
                 f"--labels: {path} names image {number!r} with outputs that this file does not "
                 "have; give the outputs that the table was written for"
             )
-        texts[index] = checked.without_mark(row["label"], names)
+        texts[index] = checked.without_mark(row["label"][:LONGEST], names)
     labels = checked.some_labels(
         {"production_labels": texts.astype(str), "class_names": names},
         production.logits,

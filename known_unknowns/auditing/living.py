@@ -140,8 +140,7 @@ def _moved(rule: Rejector, tables: Collection, counts: np.ndarray) -> Rejector |
         "guarantee": guarantee,
         "coverage_known": (known >= value).mean(),
     }
-    for outdated in ("risk_measured", "promise"):  # files of earlier versions have the latter
-        provenance.pop(outdated, None)
+    provenance.pop("risk_measured", None)
     return replace(rule, threshold=value, by_answer=None, provenance=provenance)
 
 

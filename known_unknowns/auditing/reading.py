@@ -14,7 +14,7 @@ import warnings
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 #: Suffixes of tables; every other file is an archive of arrays.
 TABLES = (".csv", ".parquet")
+#: Most characters of a name of a class or column, and of a label that somebody wrote.
+LONGEST = 1000
 #: Largest ratio of an array's bytes to its compressed bytes; outputs of models shrink far less.
 MOST_SHRUNK = 200
 _DAMAGED = (
@@ -190,6 +192,13 @@ def _read_table(path: Path) -> pd.DataFrame:
     separator = separator_of(path) if kind == ".csv" else ""
     try:
         table = _read_csv(path, separator) if separator else _read_parquet(path)
+        for name in TEXTS & {*table}:
+            texts = table[name].astype("category").cat.categories
+            # NumPy pads each text to the longest
+            size = 4 * len(table) * max(map(len, texts), default=0)
+            _check_size(f"with {name!r}, it", path.stat().st_size, size, "shorten the texts")
+            table[name] = table[name].astype(object).fillna("")
+        return table
     except ImportError as error:
         raise ValueError(
             f"outputs: {path} is read by pyarrow, which is not installed; pip install pyarrow, or "
@@ -205,16 +214,6 @@ def _read_table(path: Path) -> pd.DataFrame:
     except (OSError, TypeError, ValueError, csv.Error) as error:  # also of pandas and pyarrow
         line = str(error).strip().partition("\n")[0]
         raise ValueError(f"outputs: {path} cannot be read as {kind} ({line})") from error
-    for name in TEXTS & {*table}:
-        texts = table[name].astype("category").cat.categories
-        # NumPy pads each text to the longest
-        size = 4 * len(table) * max(map(len, texts), default=0)
-        try:
-            _check_size(f"with {name!r}, it", path.stat().st_size, size, "shorten the texts")
-        except OSError as error:
-            raise ValueError(f"outputs: {path} cannot be read as {kind} ({error})") from error
-        table[name] = table[name].astype(object).fillna("")
-    return table
 
 
 def _read_csv(path: Path, separator: str) -> pd.DataFrame:
@@ -271,9 +270,25 @@ def _read_parquet(path: Path) -> pd.DataFrame:
 
 
 def _check_header(names: Sequence[str]) -> None:
-    """Refuse two columns of the same name."""
+    """Refuse two columns of the same name, and a name that is too long.
+
+    >>> _check_header(["label", "logit_" + "x" * 1000])
+    Traceback (most recent call last):
+        ...
+    ValueError: logit_xxxxxxxxxxxxxx…: at most 1,000 characters expected, got 1,006
+    """
+    check_lengths(names)
     if twice := [name for name, count in Counter(names).items() if count > 1]:
         raise ValueError(f"two columns are named {twice[0]!r}; leave one out")
+
+
+def check_lengths(names: Iterable[str]) -> None:
+    """Refuse a name of more than `LONGEST` characters: NumPy pads all texts to the longest."""
+    longest = max(names, key=len, default="")
+    if len(longest) > LONGEST:
+        raise ValueError(
+            f"{longest[:20]}…: at most {LONGEST:,} characters expected, got {len(longest):,}"
+        )
 
 
 def _check_columns(path: Path) -> list[str]:

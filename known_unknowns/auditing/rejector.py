@@ -298,7 +298,7 @@ class Rejector:
         title = self.score.info.title
         temperature = self.provenance.get("temperature", 1.0)
         judged = pd.DataFrame({"accepted": accepted})
-        judged["label"] = np.asarray(names)[logits.argmax(axis=1)]
+        judged["label"] = [names[number] for number in logits.argmax(axis=1)]
         judged["confidence"] = calibration.softmax(logits, temperature).max(axis=1)
         judged["score"] = scores
         if self.known is not None:

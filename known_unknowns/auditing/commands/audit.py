@@ -198,8 +198,8 @@ def _gathered(given: argparse.Namespace) -> Inputs:
         return _of_network(given)
     from known_unknowns.auditing.inputs import read_outputs
 
-    folders = given.validation, given.train, given.ood, given.production
-    if any((*folders, given.classes, given.weights, given.download)):
+    folders = given.validation, given.train, given.ood, given.production, given.classes
+    if any(folders) or given.weights or given.download:
         raise ValueError("a folder, --classes, --weights, --download: only with --model")
     return read_outputs(given.file)
 

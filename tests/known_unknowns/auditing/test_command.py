@@ -168,8 +168,7 @@ def test_new_outputs_are_accepted_or_rejected(file, arrays, tmp_path, capsys):
     assert rows["confidence"].tolist() == pytest.approx(confidences)
     assert rows["p_value"].tolist() == pytest.approx(rejector.p_values(rows["score"]))
     assert main(["accept", "a/rejector.safetensors", "new.npz", "--out", "b.csv"]) == HOLDS
-    printed = capsys.readouterr().out
-    assert printed == f"b.csv: {accepted.sum()} of 120 images are accepted\n"
+    assert capsys.readouterr().out == f"b.csv: {accepted.sum()} of 120 images are accepted\n"
     assert len((tmp_path / "b.csv").read_text().splitlines()) == 121
 
 
