@@ -156,7 +156,7 @@ def audit(
         Requirements, such as ``accuracy>=0.9``; see `known_unknowns.auditing.findings`.
     score : str
         Name of a score that is fixed in advance; by default, the audit chooses it, and takes
-        ``msp`` for fewer than 1,000 images.
+        ``msp`` for fewer than 1,000 images or groups of images.
     costs : (float, float), optional
         Costs of an accepted wrong answer and of a review.  The threshold with the lowest cost is
         deployed, with a guarantee of the cost.

@@ -64,7 +64,7 @@ def add_audit(parser: argparse.ArgumentParser) -> None:
     add(
         "--score",
         default="",
-        help="a score that is fixed in advance, as msp (default: chosen, from 1,000 images on)",
+        help="a score, fixed in advance, as msp (default: chosen, for 1,000 images or groups)",
     )
     add(
         "--require",
