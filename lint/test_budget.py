@@ -13,7 +13,9 @@ small markers, `known_unknowns` by 100 with checks of `watch --move-to` before i
 tests by 3,600 with the changes of single lines that none had noticed; `helpers` fell by 600, and
 `synthesis` by 160.  With readings that oppose a verdict and guarantees that had promised too much,
 `synthesis` rose by 150, `known_unknowns` by 700 and the tests by 1,000.  Then all fell: settings,
-variants and exports that no tier, page or claim read are gone.
+variants and exports that no tier, page or claim read are gone.  For the order of sentences with two
+directions, `synthesis` took 74 tokens that four other parts did not need.  `known_unknowns` rose by
+62 with the share of unknown images that labels give, and names of classes that fit into memory.
 """
 
 import ast
@@ -43,12 +45,12 @@ class Limit(NamedTuple):
 #: Lines of code of a function; ruff limits its complexity (`pyproject.toml`).
 LINES = 60
 LIMITS = {
-    "helpers": Limit(138_200, 10, 1),
-    "synthesis": Limit(50_650, 10.8, 1),
-    "known_unknowns": Limit(62_200, 9.5, 1),
-    "workflow": Limit(28_520, 10.4, 1),
-    "pictures": Limit(15_350, 14.5, 1),
-    "benchmarks": Limit(10_600, 10.8, 1),
+    "helpers": Limit(138_180, 10, 1),
+    "synthesis": Limit(50_724, 10.8, 1),
+    "known_unknowns": Limit(62_262, 9.5, 1),
+    "workflow": Limit(28_495, 10.4, 1),
+    "pictures": Limit(15_330, 14.5, 1),
+    "benchmarks": Limit(10_591, 10.8, 1),
     "tests": Limit(200_650, 12.5, 4.5),
 }
 #: The checks of this folder are tests.

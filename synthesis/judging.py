@@ -237,17 +237,16 @@ def measured(line, effect: Effect) -> str:
     def in_unit(value: float, pattern: str = f".{words.digits}f") -> str:
         return number(words.factor * value + 0.0, pattern)
 
-    def shown(sign: int, value: float, ends: Sequence[float | None], unit: str = "") -> str:
+    def shown(sign: int, value: float, ends: Sequence, unit: str = "") -> str:
         """Return a number with its interval, if it has one; the sign -1 turns both."""
-        known = [end for end in ends if end is not None and not np.isnan(end)]
-        bounds = [in_unit(sign * end) for end in known[::sign]]
+        bounds = [in_unit(sign * end) for end in ends[::sign] if pd.notna(end)]
         interval = f" [{', '.join(bounds)}]" if bounds else ""
         return f"{in_unit(sign * value)}{unit}{interval}"
 
     size = shown(sign, line.effect, (line.low, line.high), words.unit)
     relation = _TURNED[line.relation] if turned else line.relation
     seconds = []
-    for each in line.second:
+    for each in sorted(line.second, key=lambda each: sign * each.size < 0):
         ends = (each.low, each.high) if len(line.second) <= 2 else ()
         if sign * each.size < 0 and not plain:
             other = opposite.format(size=shown(-sign, each.size, ends, words.unit))
@@ -260,7 +259,10 @@ def measured(line, effect: Effect) -> str:
     elif not np.isnan(line.printed):
         printed = f" {in_unit(sign * line.printed)}"
     needs = ""
-    if line.margin or plain:
+    if sign * line.margin < 0 and not plain:
+        limit = f"{_NEEDS[_TURNED[relation]]} {in_unit(abs(line.margin), 'g')}{words.unit}"
+        needs = f"that {opposite.format(size=limit)}"
+    elif line.margin or plain:
         needs = f"{_NEEDS[relation]} {in_unit(sign * line.margin, 'g')}"
     return render(
         "measured.md",

@@ -207,12 +207,13 @@ class Claims:
     def _conditions(self, table: pd.DataFrame) -> Conditions:
         tier = table["tier"].iloc[0] if len(table) else ""
         printed = printed_numbers.load(self.paper) if self.printed else None
-        schedule = self.schedules.get(tier)
+        # OpenMax trains nothing: its answer "unknown" is an error
+        trained = table["method"].map(self.trainings.of if self.trainings else str)
         return Conditions(
             tier,
             preconditions.unlearnt(table),
-            preconditions.behind(table, printed),
-            schedule.short if schedule else "",
+            preconditions.behind(table[table["method"] == trained], printed),
+            self.schedules[tier].short if tier in self.schedules else "",
         )
 
     def _judge(

@@ -235,6 +235,7 @@ def _rejector(audited: stages.Estimates) -> Rejector | None:
     needs = {*audited.score.info.needs}
     if audited.detector is not None:
         needs |= {*audited.detector.info.needs}
+    before, after = audited.calibration["ece"]
     return Rejector(
         audited.score,
         threshold=deployed.value,
@@ -255,7 +256,8 @@ def _rejector(audited: stages.Estimates) -> Rejector | None:
             "images": {"choosing": len(audited.choosing), "measuring": len(audited.measuring)},
             "sha256": dict(inputs.sha256),
             "version": __version__,
-            "temperature": audited.temperature,  # for the confidences of `Rejector.judge`
+            # for the confidences of `Rejector.judge`
+            "temperature": audited.temperature if after < before else 1.0,
             "class_names": list(inputs.class_names),
             "unit": inputs.unit,
             "unlike_found": {

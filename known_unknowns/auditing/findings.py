@@ -148,7 +148,7 @@ def facts(audit: Audit) -> dict:
         "taken": accepted_unlabelled(audit),
         "rejector_file": shlex.quote(os.path.join(audit.folder, REJECTOR)),
         "table": shlex.quote(os.path.join(audit.folder, TABLE)),
-        "larger_share": _larger_share(audit),
+        "larger_share": _other_share(audit),
         "rerun": _rerun(audit),
     }
 
@@ -159,7 +159,7 @@ def _rerun(audit: Audit) -> str:
         return ""
     words = shlex.split(audit.command)
     options = {"--labels": os.path.join(audit.folder, TABLE)}
-    if share := _larger_share(audit):
+    if share := _other_share(audit):
         options["--share"] = f"{share:.2f}"
     for option, value in options.items():
         if option in words:
@@ -169,10 +169,18 @@ def _rerun(audit: Audit) -> str:
     return shlex.join(words if "--force" in words else [*words, "--force"])
 
 
-def _larger_share(audit: Audit) -> float | None:
-    """Return the share of unknown images that a guarantee should allow, if it is larger."""
-    share = (audit.unlabelled and audit.unlabelled.to_state) or 0.0
-    return share if share > audit.settings.unknown_share else None
+def _other_share(audit: Audit) -> float | None:
+    """Return the share of unknown images that a guarantee should allow, if it is another one.
+
+    It is larger, or the upper end of the interval that labels give.
+    """
+    unlabelled = audit.unlabelled
+    share = (unlabelled and unlabelled.to_state) or 0.0
+    stated = audit.settings.unknown_share
+    if unlabelled and unlabelled.labelled and share:
+        share = math.ceil(100 * unlabelled.labelled.unknown[2]) / 100
+        return share if share not in (stated, 1.0) else None
+    return share if share > stated else None
 
 
 def accepted_unlabelled(audit: Guarantee) -> tuple[float, float, float] | None:

@@ -150,7 +150,7 @@ def guaranteed_risk(rule: Rejector) -> float:
     if not isinstance(risk, float) or not 0 < risk < 1:
         raise ValueError(
             "checked answers are for a rejector with a guaranteed risk, and this one has none; "
-            "audit with --risk"
+            "audit with --risk, and without --fallback average"
         )
     return risk
 

@@ -355,7 +355,8 @@ def _arranged(table: pd.DataFrame) -> dict[str, np.ndarray]:
         part = table[sets == name]
         where = f"set {name}" if "set" in table else "file"
         prefix = _PREFIXES.get(name, f"ood_{name}_")
-        if name not in _PREFIXES and (meant := name.strip().lower()) in _PREFIXES:
+        meant = re.sub("^(new|unlabelled)$", "production", name.strip().lower())
+        if name not in _PREFIXES and meant in _PREFIXES:
             raise ValueError(f"set: {name!r} would be a set of unknown images; write {meant!r}")
         for kind, names in kinds.items():
             arrays[f"{prefix}{kind}"] = _numbers(part[names], where)
@@ -460,7 +461,8 @@ def _check_names(table: pd.DataFrame, numbers: set[str]) -> None:
                 hint = "for a table that somebody filled in, see audit --labels and watch; "
             raise ValueError(
                 f"unknown column '{name}'; {hint}{', '.join(sorted(options))} expected. Rename it "
-                "(prob_CLASS: the probabilities of a class; label: the classes), or leave it out: "
+                "(prob_CLASS: the probabilities of a class; label: the classes; group: "
+                "images that belong together, as of one patient), or leave it out: "
                 f"table.drop(columns='{name}')"
             )
 

@@ -556,9 +556,7 @@ def _for_production(measured: Measurement) -> dict[str, Threshold]:
         return {}
     new = replace(sample, scores=scores, correct=labels == production.predictions, groups=None)
     labelled = new.subset(labelling.labelled_of(labels))
-    threshold = rules.guarantee_for_new(
-        sample, labelled, scores, settings.risk, settings.confidence
-    )
+    threshold = rules.guarantee_for_new(labelled, scores, settings.risk, settings.confidence)
     return {} if threshold is None else {"production": threshold}
 
 

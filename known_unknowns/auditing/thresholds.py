@@ -217,12 +217,12 @@ def guarantee_risk(
 
 
 def guarantee_for_new(
-    sample: Sample, labelled: Sample, scores: np.ndarray, risk: float, confidence: float
+    labelled: Sample, scores: np.ndarray, risk: float, confidence: float
 ) -> Threshold | None:
     """Return the threshold that labels of some new images guarantee for all, or None.
 
     The guarantee holds for people who label until there is a threshold.  The candidates depend on
-    the `scores` of all new images alone.
+    the `scores` of all new images alone.  Coverage and risk are of the labelled images.
 
     With the risk itself at each threshold, few of 100 people find one with up to ten batches:
 
@@ -230,7 +230,7 @@ def guarantee_for_new(
     >>> scores = generator.random(2000)
     >>> def finds(correct):
     ...     batches = [Sample(scores[:n], correct[:n]) for n in range(60, 601, 60)]
-    ...     return any(guarantee_for_new(each, each, scores, 0.05, 0.95) for each in batches)
+    ...     return any(guarantee_for_new(each, scores, 0.05, 0.95) for each in batches)
     >>> sum(finds(generator.random(600) > 0.05) for _ in range(100))
     3
     """
@@ -243,7 +243,7 @@ def guarantee_for_new(
     if value is None:
         return None
     guarantee = labelled.render("guarantee_of_production", risk=risk, confidence=confidence)
-    return Threshold("risk", risk, guarantee, **_effects(value, sample, labelled))
+    return Threshold("risk", risk, guarantee, **_effects(value, labelled, labelled))
 
 
 def fall_back(

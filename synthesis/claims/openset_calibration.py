@@ -56,7 +56,7 @@ def _of_other_families(table: pd.DataFrame) -> pd.DataFrame:
     rows = table[table["method"].isin([CLOSED, OPEN]) & table["metric"].isin(["ece", "ece_floor"])]
     family = rows["backbone"].str.lower().str.extract("^(densenet|efficientnet)", expand=False)
     rows = rows.assign(family=family).dropna(subset="family")
-    both = rows.groupby("data_set")["family"].transform("nunique") == 2
+    both = rows.groupby(["data_set", "run"])["family"].transform("nunique") == 2
     rows = rows[both]
     if rows.empty:
         return pd.DataFrame()

@@ -256,7 +256,10 @@ CLAIMS = Claims(
     heading="The paper's conclusions",
     derive=derive,
     every_variant=True,
-    schedules={"small": Schedule(epochs=40, papers=100, longer=longer("small", "uimnet"))},
+    schedules={
+        "small": Schedule(epochs=40, papers=100, longer=longer("small", "uimnet")),
+        "authors": Schedule(40, 100),
+    },
 )
 
 _NOT_MIMO = ("mixup", "mc_dropout", "soft_labels")

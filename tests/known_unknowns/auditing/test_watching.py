@@ -117,7 +117,9 @@ def test_an_alarm_is_acknowledged_after_it_was_seen(monitor, capsys):
 def test_counts_agree_with_their_nouns(monitor, capsys):
     np.savez("one.npz", logits=[[0.9, -1]])
     assert watch("one.npz") == HOLDS
-    assert "In 1 file with 1 image, there is no sign" in " ".join(capsys.readouterr().out.split())
+    assert "In 1 file with 1 image, the counts do not yet show" in " ".join(
+        capsys.readouterr().out.split()
+    )
     assert watch("worse.npz") == FAILS
     assert watch("worse.npz", "--acknowledge") == HOLDS
     capsys.readouterr()
