@@ -15,7 +15,7 @@ tests by 3,600 with the changes of single lines that none had noticed; `helpers`
 `synthesis` rose by 150, `known_unknowns` by 700 and the tests by 1,000.  Then all fell: settings,
 variants and exports that no tier, page or claim read are gone.  For the order of sentences with two
 directions, `synthesis` took 74 tokens that four other parts did not need.  `known_unknowns` rose by
-62 with the share of unknown images that labels give, and names of classes that fit into memory.
+53 with the share of unknown images that labels give, and names of classes that fit into memory.
 """
 
 import ast
@@ -47,7 +47,7 @@ LINES = 60
 LIMITS = {
     "helpers": Limit(138_180, 10, 1),
     "synthesis": Limit(50_724, 10.8, 1),
-    "known_unknowns": Limit(62_262, 9.5, 1),
+    "known_unknowns": Limit(62_253, 9.5, 1),
     "workflow": Limit(28_495, 10.4, 1),
     "pictures": Limit(15_330, 14.5, 1),
     "benchmarks": Limit(10_591, 10.8, 1),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
 
@@ -14,7 +13,7 @@ from scipy.special import logsumexp, softmax
 from helpers.checks import known_name, label_array, plain_array
 from helpers.outputs import Head, Outputs
 from helpers.scores.calibration import ROUNDING, are_probabilities, log_probabilities, row_blocks
-from known_unknowns.auditing.reading import MULTI_LABEL, ONE_LABEL, check_lengths
+from known_unknowns.auditing.reading import MULTI_LABEL, ONE_LABEL, check_lengths, repeated
 
 #: Possible content of the arrays of logits.
 OUTPUT_KINDS = ("logits", "probabilities")
@@ -494,8 +493,7 @@ def column(arrays: Mapping[str, np.ndarray], name: str, length: int) -> np.ndarr
     if name == "class_names":
         check_lengths(values)
         # a blank at an end of a name is lost in tables that people fill in
-        counts = Counter(np.char.strip(values).tolist())
-        if twice := [text for text, count in counts.items() if count > 1]:
+        if twice := repeated(np.char.strip(values).tolist()):
             raise ValueError(f"class_names: each once expected, got {', '.join(twice)} twice")
     return values
 

@@ -148,7 +148,7 @@ def facts(audit: Audit) -> dict:
         "taken": accepted_unlabelled(audit),
         "rejector_file": shlex.quote(os.path.join(audit.folder, REJECTOR)),
         "table": shlex.quote(os.path.join(audit.folder, TABLE)),
-        "larger_share": _other_share(audit),
+        "other_share": _other_share(audit),
         "rerun": _rerun(audit),
     }
 

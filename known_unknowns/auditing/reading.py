@@ -111,7 +111,7 @@ def _check_members(path: Path, archive: zipfile.ZipFile) -> None:
     names = archive.namelist()
     if end[:4] != b"PK\5\6" or count not in (len(names), 0xFFFF):
         raise zipfile.BadZipFile(f"{len(names)} members found, {count} expected")
-    if twice := {name for name in names if names.count(name) > 1}:
+    if twice := repeated(names):
         raise zipfile.BadZipFile(f"twice: {', '.join(sorted(twice))}")
 
 
@@ -278,8 +278,17 @@ def _check_header(names: Sequence[str]) -> None:
     ValueError: logit_xxxxxxxxxxxxxx…: at most 1,000 characters expected, got 1,006
     """
     check_lengths(names)
-    if twice := [name for name, count in Counter(names).items() if count > 1]:
+    if twice := repeated(names):
         raise ValueError(f"two columns are named {twice[0]!r}; leave one out")
+
+
+def repeated(names: Iterable[str]) -> list[str]:
+    """Return the names that occur more than once.
+
+    >>> repeated(["ant", "bee", "ant"])
+    ['ant']
+    """
+    return [name for name, count in Counter(names).items() if count > 1]
 
 
 def check_lengths(names: Iterable[str]) -> None:
@@ -355,7 +364,9 @@ def _arranged(table: pd.DataFrame) -> dict[str, np.ndarray]:
         part = table[sets == name]
         where = f"set {name}" if "set" in table else "file"
         prefix = _PREFIXES.get(name, f"ood_{name}_")
-        meant = re.sub("^(new|unlabelled)$", "production", name.strip().lower())
+        meant = name.strip().lower()
+        if meant in ("new", "unlabelled"):
+            meant = "production"
         if name not in _PREFIXES and meant in _PREFIXES:
             raise ValueError(f"set: {name!r} would be a set of unknown images; write {meant!r}")
         for kind, names in kinds.items():
