@@ -66,7 +66,8 @@ def clustered_interval(happened, groups, *, confidence: float = 0.95) -> tuple[f
     with :math:`n_g` of N images in group g.  There are at least D independent images: as many as
     groups, if these have one size and all images of a group are equal.  t has D − 1 degrees of
     freedom, but at most the number D of the events, or of the images without an event: a few events
-    show little of their noise.  With one kind of images alone, ρ is 1.
+    show little of their noise.  ρ is 1 if it is unknown, because all
+    images of groups with two or more images are of one kind.
 
     In a test with errors of whole groups and very unequal sizes (lognormal with σ = 2), 96 % of the
     intervals hold.
@@ -91,7 +92,8 @@ def clustered_interval(happened, groups, *, confidence: float = 0.95) -> tuple[f
     if 0 < value < 1 and len(sizes) > 1:
         several = sizes > 1
         sums = [part[several].sum() for part in (_within(events, sizes), events, sizes)]
-        images = len(happened) / (1 + (len(happened) / effective - 1) * _similarity(*sums))
+        similar = np.nan_to_num(_similarity(*sums), nan=1.0)
+        images = len(happened) / (1 + (len(happened) / effective - 1) * similar)
         mixed = min(groups_of_one_size(events), groups_of_one_size(sizes - events))
         freedom = min(mixed, effective - 1)
         tail = (1 + open_share("confidence", confidence)) / 2
@@ -106,17 +108,6 @@ def independent_draws(images: int, groups=None) -> int:
     (4, 2)
     """
     return images if groups is None else len(np.unique(groups))
-
-
-def equal_groups(images: int, groups=None) -> int:
-    """Return the number of images, or of equal groups with the same noise as these groups.
-
-    >>> equal_groups(4), equal_groups(4, ["a", "a", "b", "b"]), equal_groups(3, ["a", "a", "b"])
-    (4, 2, 1)
-    """
-    if groups is None:
-        return images
-    return int(groups_of_one_size(np.unique(groups, return_counts=True)[1]))
 
 
 def groups_of_one_size(sizes: np.ndarray) -> float:
@@ -201,9 +192,10 @@ def risk_threshold(
     .. math:: 1 + \rho \Big( \frac{\sum_g m_g^2}{m} - 1 \Big)
 
     with :math:`m_g` images of group g above the threshold.  The similarity ρ of `_similarity` is
-    the larger one of all images and of those above the threshold.  This is an approximation
-    for large groups that are like small groups.  If only a few large groups have similar images, ρ
-    is too small.
+    the larger one of all images and of those above the threshold.  If ρ is
+    unknown, m and e are of one random image of each group.  This is an approximation for large
+    groups that are like small groups.  If only a few large groups have similar images, ρ is too
+    small.
 
     Examples
     --------
@@ -284,8 +276,8 @@ def average_threshold(scores, correct, *, risk: float, groups=None) -> float | N
 
     Conformal selection (Jin and Candès 2023), with the calibration images in the role of new
     images.  The risk is an average over draws of calibration images, and no guarantee for one draw.
-    The page on methods has its mean in simulations.  With groups, 1 becomes the size of as many
-    equal groups as have the same noise.
+    The page on methods has its mean in simulations.  With groups, an image counts as 1 divided by
+    the size of its group.
 
     Examples
     --------
@@ -297,10 +289,10 @@ def average_threshold(scores, correct, *, risk: float, groups=None) -> float | N
     open_share("risk", risk)
     order = _order(scores, correct)
     ranked = scores[order]
-    size = len(scores) / equal_groups(len(scores), groups)
     ends = last_of_ties(ranked)
-    errors = np.cumsum(~correct[order])
-    kept = np.flatnonzero(ends & (size + errors <= risk * np.arange(1, len(ranked) + 1)))
+    counted = _weights(len(scores), groups)[order]
+    errors = np.cumsum(~correct[order] * counted)
+    kept = np.flatnonzero(ends & (1 + errors <= risk * np.cumsum(counted)))
     return ranked[kept[-1]] if len(kept) else None
 
 
@@ -312,8 +304,8 @@ def coverage_threshold(scores, *, coverage: float, groups=None) -> float:
     over draws of the calibration images, unlike the guarantee of
     `helpers.metrics.rejection_threshold`.
 
-    With groups, the rank is for as many equal groups as have the same noise (Kish 1965), times
-    their size.  This is an approximation for large groups that are like small groups.
+    With groups, N is their number, and an image counts as 1 divided by the size of its group (Lee,
+    Barber and Willett 2023).  This is exact for a random image of a new group.
 
     Examples
     --------
@@ -321,9 +313,11 @@ def coverage_threshold(scores, *, coverage: float, groups=None) -> float:
     4.0
     """
     scores = float_array("scores", scores)
-    draws = equal_groups(len(scores), groups)
-    rank = _rank_rejected(draws, coverage) * len(scores) // draws
-    return float(np.partition(scores, rank - 1)[rank - 1])
+    most = _most_below(independent_draws(len(scores), groups), coverage)
+    order = np.argsort(scores)
+    # rounded, so that the images of each group are exactly 1 together
+    counted = np.round(np.cumsum(_weights(len(scores), groups)[order]), 9)
+    return float(scores[order[np.searchsorted(counted, most, side="right")]])
 
 
 def conditional_coverage(images: int, *, coverage: float, confidence: float = 0.95) -> float:
@@ -339,23 +333,31 @@ def conditional_coverage(images: int, *, coverage: float, confidence: float = 0.
     >>> [round(conditional_coverage(n, coverage=0.9), 3) for n in (100, 1000, 10_000)]
     [0.848, 0.884, 0.895]
     """
-    rank = _rank_rejected(images, coverage)
+    rank = int(_most_below(images, coverage)) + 1
     tail = 1 - open_share("confidence", confidence)
     return float(betaincinv(images + 1 - rank, rank, tail))
 
 
-def _rank_rejected(images: int, coverage: float) -> int:
-    """Return the rank, from the smallest score, of the threshold for a coverage."""
+def _weights(images: int, groups=None) -> np.ndarray:
+    """Return what each image counts: 1, or 1 divided by the size of its group."""
+    if groups is None:
+        return np.ones(images)
+    _, which, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+    return 1 / sizes[which]
+
+
+def _most_below(images: int, coverage: float) -> float:
+    """Return how many images may be below the threshold for a coverage."""
     rejected = 1 - open_share("coverage", coverage)
     # rounded, so that 0.1 of 10 is 1 although 1 - 0.9 is below 0.1
-    rank = int(np.floor(np.round((images + 1) * rejected, 9)))
-    if not rank:
+    most = float(np.round((images + 1) * rejected, 9)) - 1
+    if most < 0:
         needed = rounded_up(1 / rejected) - 1
         raise ValueError(
             f"scores: at least {needed} independent images expected for a guaranteed coverage of "
             f"{coverage:g}, got {images}; bring more, or set a smaller coverage"
         )
-    return rank
+    return most
 
 
 def _upper_bound(successes: float, total: float, tail: float) -> float:
@@ -381,8 +383,12 @@ def _p_values(wrong: np.ndarray, groups: np.ndarray, risk: float) -> np.ndarray:
         np.cumsum(np.where(images == 2, errors, wrong * (images > 2))),
         np.cumsum(np.where(images == 2, 2, images > 2)),
     )
+    if np.isnan(similar[-1]):
+        one_each = pd.Series(groups).sample(frac=1, random_state=0).drop_duplicates().index
+        chosen = np.isin(np.arange(len(wrong)), one_each)
+        return _binomial(np.cumsum(wrong & chosen), np.cumsum(chosen), risk)
     squares = np.cumsum(2 * images - 1)
-    effective = accepted / (1 + np.maximum(similar, similar[-1]) * (squares / accepted - 1))
+    effective = accepted / (1 + np.fmax(similar, similar[-1]) * (squares / accepted - 1))
     return _binomial(np.cumsum(wrong) / accepted * effective, effective, risk)
 
 
@@ -396,7 +402,8 @@ def _similarity(within, events, images) -> np.ndarray:
 
     It is the correlation within groups from an analysis of variance (Fisher 1925): 1 minus the
     variance `within` groups, divided by the variance of all `images`, both times their number.
-    The arguments are sums over the groups with two images or more.
+    The arguments are sums over the groups with two images or more.  It is NaN, for unknown, if all
+    images are of one kind.
 
     >>> half = np.array([2.0, 0.0])  # events in two groups
     >>> for images in (np.array([2.0, 2.0]), np.array([4.0, 4.0])):
@@ -405,7 +412,7 @@ def _similarity(within, events, images) -> np.ndarray:
     0.1...
     """
     variance = events * (images - events) / np.maximum(images, 1)
-    ratio = np.divide(within, variance, out=np.ones_like(variance), where=variance > 0)
+    ratio = np.divide(within, variance, out=np.full_like(variance, np.nan), where=variance > 0)
     return np.maximum(1 - ratio, 0)
 
 

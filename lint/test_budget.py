@@ -15,7 +15,9 @@ tests by 3,600 with the changes of single lines that none had noticed; `helpers`
 `synthesis` rose by 150, `known_unknowns` by 700 and the tests by 1,000.  Then all fell: settings,
 variants and exports that no tier, page or claim read are gone.  For the order of sentences with two
 directions, `synthesis` took 74 tokens that four other parts did not need.  `known_unknowns` rose by
-53 with the share of unknown images that labels give, and names of classes that fit into memory.
+53 with the share of unknown images that labels give, and names of classes that fit into memory.  It
+rose by 130, and the tests by 420, with groups whose similarity no image shows, centred calibration
+errors, and requirements after a broken guarantee; `helpers` fell by 92.
 """
 
 import ast
@@ -45,13 +47,13 @@ class Limit(NamedTuple):
 #: Lines of code of a function; ruff limits its complexity (`pyproject.toml`).
 LINES = 60
 LIMITS = {
-    "helpers": Limit(138_180, 10, 1),
+    "helpers": Limit(138_088, 10, 1),
     "synthesis": Limit(50_724, 10.8, 1),
-    "known_unknowns": Limit(62_253, 9.5, 1),
-    "workflow": Limit(28_495, 10.4, 1),
+    "known_unknowns": Limit(62_383, 9.5, 1),
+    "workflow": Limit(28_491, 10.4, 1),
     "pictures": Limit(15_330, 14.5, 1),
     "benchmarks": Limit(10_591, 10.8, 1),
-    "tests": Limit(200_650, 12.5, 4.5),
+    "tests": Limit(201_070, 12.5, 4.5),
 }
 #: The checks of this folder are tests.
 FOLDERS = {"tests": ("tests", "lint")}

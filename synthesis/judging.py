@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from statistics import NormalDist
 
 import numpy as np
 import pandas as pd
+from scipy.special import stdtrit
 
 from helpers.tables.table import MINUS, number
 from synthesis import spread
 from synthesis.effects import ALL, Claim, Effect, Judged, Verdict
 from synthesis.measuring import DRAWS, cells_of, measure
-from synthesis.reasons import Kind, Reason, in_words, remark
+from synthesis.reasons import Kind, Reason, each_once, remark
 from synthesis.rendering import render
 from synthesis.spread import Spread, Trainings
 
@@ -113,14 +113,15 @@ def _example(effects: Mapping[str, Sequence[Judged]], intervals: bool) -> int | 
 def _as_example(measured: Sequence[Judged], position: int) -> Judged:
     """Return the effect of one cell as that of the claim.
 
-    The cell was chosen among several, so its interval is as much wider (Bonferroni).
+    The cell was chosen among several, so its interval is as much wider (Bonferroni), by Student's t
+    if the runs vary.
     """
     choices = sum(each.runs > 0 for each in measured)
     chosen = measured[position]
     shown = (remark("example:", chosen.cell),) if choices > 1 else ()
     reasons = (*shown, *chosen.reasons)
-    normal = NormalDist()
-    stretch = normal.inv_cdf(1 - 0.025 / choices) / normal.inv_cdf(0.975)
+    freedom = chosen.runs - 1 if chosen.varied else np.inf
+    stretch = stdtrit(freedom, 1 - 0.025 / choices) / stdtrit(freedom, 0.975)
     cells = (chosen.cell,)
     return replace(chosen, cell=(ALL, ALL), cells=cells, reasons=reasons, stretch=stretch)
 
@@ -151,8 +152,7 @@ def _pool(empty: Judged, measured: Sequence[Judged]) -> Judged:
         reasons = dict.fromkeys(chain.from_iterable(each.reasons for each in measured))
         return replace(empty, reasons=(*reasons,) or (remark("the table has no rows"),))
     draws = [each.draws for each in counted if each.draws is not None]
-    remarks = sorted({each.note.of(Kind.REMARK) for each in counted}, key=in_words)
-    reasons = dict.fromkeys(chain.from_iterable(remarks))
+    reasons = each_once(each.note.of(Kind.REMARK) for each in counted)
     if lacking := [each.cell for each in measured if not each.runs]:
         reasons[remark("no data for", *lacking)] = None
     if len(counted) < len(numbers):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +12,7 @@ import pandas as pd
 
 from synthesis import spread
 from synthesis.effects import CELL, Judged, Key, refuse_duplicates
-from synthesis.reasons import Cell, Reason, in_words, remark
+from synthesis.reasons import Cell, Reason, each_once, remark
 from synthesis.spread import WITHOUT_RUN, Spread, Trainings, Values
 
 DRAWS = 4000  # the ends of an interval then move by one to three per cent of its width
@@ -87,14 +86,14 @@ def measure(empty: Judged, runs: Runs, trainings: Trainings | None = None) -> Ju
     fixed = sorted({key.metric for key, entry in used if not len(entry.bootstrap)})
     if replicates and fixed:
         remarks.append(remark(f"without replicates, held fixed: {', '.join(fixed)}"))
-    reasons = chain.from_iterable(sorted({entry.reasons for _, entry in used}, key=in_words))
+    reasons = each_once(entry.reasons for _, entry in used)
     return replace(
         empty,
         size=float(np.mean(points)),
         draws=_draw(points, images) if len(computed) > 1 or replicates else None,
         runs=len(computed),
         varied=len(computed) > 1,
-        reasons=(*remarks, *dict.fromkeys(reasons)),
+        reasons=(*remarks, *reasons),
     )
 
 
@@ -148,14 +147,14 @@ def _compare(empty: Judged, runs: Runs, trainings: Trainings) -> Judged:
         remarks.append(_one_run(replicates))
     elif 2 * (fewest - 1) < most:
         remarks.append(remark("a method with few runs is given the spread of the others' runs"))
-    reasons = chain.from_iterable(sorted({entry.reasons for entry in used}, key=in_words))
+    reasons = each_once(entry.reasons for entry in used)
     return replace(
         empty,
         size=size,
         draws=draws if between_runs or replicates else None,
         runs=fewest,
         varied=bool(between_runs),
-        reasons=(*remarks, *dict.fromkeys(reasons)),
+        reasons=(*remarks, *reasons),
     )
 
 

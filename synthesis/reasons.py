@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any
 
 #: A data set and a backbone.
@@ -82,6 +82,11 @@ def remark(text: str, *cells: Cell) -> Reason:
 def in_words(reasons: Iterable[Reason]) -> str:
     """Return reasons with semicolons between them."""
     return join_texts(*map(str, reasons))
+
+
+def each_once(every: Iterable[tuple[Reason, ...]]) -> dict[Reason, None]:
+    """Return the reasons of several numbers, each once, in the order of their words."""
+    return dict.fromkeys(chain.from_iterable(sorted({*every}, key=in_words)))
 
 
 def join_texts(*texts: str) -> str:

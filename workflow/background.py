@@ -132,18 +132,18 @@ def train_all(entries: Sequence[Entry], path: Path) -> None:
         if lock := entry.try_lock():
             with lock:
                 if entry.is_due(start):
-                    print(f"{entry.name} {train_in(path, entry, lock.fileno())}", flush=True)
+                    train_in(path, entry, lock.fileno())
         else:
             busy.append(entry)
     for entry in busy:
         with open(entry.lock, "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if entry.outcome() == "waiting":
-                print(f"{entry.name} {train_in(path, entry, lock.fileno())}", flush=True)
+                train_in(path, entry, lock.fileno())
 
 
-def train_in(path: Path, entry: Entry, lock: int) -> str:
-    """Train an entry in a process of the worktree, and return and store its outcome."""
+def train_in(path: Path, entry: Entry, lock: int) -> None:
+    """Train an entry in a process of the worktree, and store and print its outcome."""
     environment = os.environ | {
         "CACHE_ROOT": str(cache_root().resolve()),
         "DATA_ROOT": str(data_root().resolve()),
@@ -173,7 +173,7 @@ def train_in(path: Path, entry: Entry, lock: int) -> str:
     outcome = f"{'failed' if code else 'finished'}: {words}"
     with atomic_path(entry.record) as temporary:
         temporary.write_text(outcome, encoding="utf-8")
-    return outcome
+    print(entry.name, outcome, flush=True)
 
 
 def train(paper: str, tier: str, name: str, *changes: str) -> None:

@@ -36,7 +36,7 @@ import yaml
 from jupyter_book.sphinx import build_sphinx
 from plan import notebooks_of, plan
 from sphinx_external_toc.parsing import parse_toc_data
-from step import make_folder
+from step import ROOT, make_folder
 from store_outputs import change_pages
 
 from helpers.papers import PAPERS
@@ -46,7 +46,6 @@ from synthesis import agreement, openings
 from synthesis.chapters import CHAPTERS, OTHERS, package_of
 from synthesis.findings import front_page
 
-ROOT = Path(__file__).resolve().parent.parent
 TOC = "book/_toc.yml"
 STORED = ROOT / "notebooks"
 WRITTEN_FOR = "mini"  # the tier that the notebooks' sentences describe

@@ -140,8 +140,8 @@ def weighted_calibration_error_floor(confidence, weights, *, bins: int = 15) -> 
 
     the expected absolute gap of each bin if every answer is correct with probability equal to its
     confidence c, by the normal approximation of the sum in the bin. With unit weights the value is
-    close to the simulated `calibration_error_floor`, but some ten per cent too high in bins with a
-    few images.
+    close to the simulated `calibration_error_floor` for whole test sets, within a few per cent.  It
+    is several times too high for a few images whose bins expect less than one error.
 
     Parameters
     ----------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from helpers.checks import float_array, plain_array
+from helpers.checks import float_array, plain_array, whole_number
 
 # Probabilities of a float32 network sum to 1 up to some 1e-6; logits instead are off by far more.
 _TOLERANCE = 1e-3
@@ -77,8 +77,6 @@ def correct_array(correct, *, length: int | None = None) -> np.ndarray:
 
 def bin_count(bins) -> int:
     """Return `bins` if it is a whole number, 1 to a million."""
-    if isinstance(bins, bool) or not isinstance(bins, (int, np.integer)) or bins < 1:
-        raise ValueError(f"bins: a whole number of at least 1 expected, got {bins!r}")
-    if bins > _MOST_BINS:
+    if whole_number("bins", bins) > _MOST_BINS:
         raise ValueError(f"bins: at most {_MOST_BINS:,} expected, got {bins:,}")
     return int(bins)

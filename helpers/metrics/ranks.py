@@ -12,7 +12,7 @@ import math
 
 import pandas as pd
 
-from helpers.checks import float_array
+from helpers.checks import float_array, open_share, whole_number
 
 
 def mean_ranks(values: pd.DataFrame, *, lower_is_better: bool) -> pd.Series:
@@ -67,12 +67,9 @@ def critical_difference(methods: int, cases: int, *, alpha: float = 0.05) -> flo
     >>> round(critical_difference(4, 14), 2)
     1.25
     """
-    if methods < 2:
-        raise ValueError(f"methods: 2 or more expected, got {methods}")
-    if cases < 1:
-        raise ValueError(f"cases: 1 or more expected, got {cases}")
-    if not 0 < alpha < 1:
-        raise ValueError(f"alpha: a probability between 0 and 1 expected, got {alpha}")
+    whole_number("methods", methods, least=2)
+    whole_number("cases", cases)
+    open_share("alpha", alpha)
     from scipy import stats  # here, since SciPy takes long to import
 
     quantile = stats.studentized_range.ppf(1 - alpha, methods, math.inf)
@@ -82,8 +79,8 @@ def critical_difference(methods: int, cases: int, *, alpha: float = 0.05) -> flo
 
 def _ranks(values: pd.DataFrame, lower_is_better: bool) -> pd.DataFrame:
     """Return the ranks within each case, with mean ranks for ties; refuse invalid values."""
-    _refuse_duplicates("values", "case", values.index)
-    _refuse_duplicates("values", "method", values.columns)
+    _refuse_duplicates("case", values.index)
+    _refuse_duplicates("method", values.columns)
     missing: list[str] = []
     for case, row in values.isna().iterrows():
         missing += [f"{method} of {case}" for method in values.columns[row]]
@@ -98,6 +95,6 @@ def _ranks(values: pd.DataFrame, lower_is_better: bool) -> pd.DataFrame:
     return values.rank(axis=1, ascending=lower_is_better)
 
 
-def _refuse_duplicates(name: str, kind: str, index: pd.Index) -> None:
+def _refuse_duplicates(kind: str, index: pd.Index) -> None:
     if not index.is_unique:
-        raise ValueError(f"{name}: {kind} {index[index.duplicated()][0]} appears twice")
+        raise ValueError(f"values: {kind} {index[index.duplicated()][0]} appears twice")

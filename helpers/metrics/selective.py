@@ -19,16 +19,6 @@ from helpers.metrics.ranking import cumulative_counts, even_keys, ranked_places
 _SERIES = 2048
 
 
-def _expected_errors(confidence, correct) -> np.ndarray:
-    """Return the expected number of errors among the k most confident, k = 1 … N."""
-    confidence = float_array("confidence", confidence, finite=False)
-    wrong = ~correct_array(correct, length=len(confidence))
-    _, accepted, errors = cumulative_counts(confidence, wrong)
-    # Within a tied group in random order the expectation grows linearly.
-    counts = np.arange(1, len(confidence) + 1)
-    return np.interp(counts, np.append(0, accepted), np.append(0, errors))
-
-
 def harmonic_numbers(largest: int) -> tuple[np.ndarray, np.ndarray]:
     r"""Return :math:`H_n = \sum_{k \le n} 1/k` and :math:`S_n = \sum_{j < n} H_j`, n from 0 on.
 
@@ -102,9 +92,13 @@ def risk_coverage_curve(confidence, correct) -> tuple[np.ndarray, np.ndarray]:
     >>> risk_coverage_curve([0.9, 0.9, 0.5], [True, False, False])
     (array([0.33333333, 0.66666667, 1.        ]), array([0.5       , 0.5       , 0.66666667]))
     """
-    errors = _expected_errors(confidence, correct)
-    counts = np.arange(1, len(errors) + 1)
-    return counts / len(errors), errors / counts
+    confidence = float_array("confidence", confidence, finite=False)
+    wrong = ~correct_array(correct, length=len(confidence))
+    _, accepted, errors = cumulative_counts(confidence, wrong)
+    counts = np.arange(1, len(confidence) + 1)
+    # within a tied group in random order, the expectation grows linearly
+    expected = np.interp(counts, np.append(0, accepted), np.append(0, errors))
+    return counts / len(confidence), expected / counts
 
 
 def aurc(confidence, correct) -> float:

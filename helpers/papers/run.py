@@ -67,7 +67,7 @@ class Part:
 
     name: str
     identity: Mapping[str, Any]
-    roles: str | None = None
+    roles: str
     networks: tuple[str, ...] = ()
     after: str = ""
 
@@ -85,7 +85,7 @@ def rows(
     bar = tqdm(parts(parameters, only), disable=not progress)
     for part in bar:
         bar.set_description(part.name)
-        if part.roles is None or part.roles != shared:
+        if part.roles != shared:
             roles = None
             shared = part.roles
         table, roles = _rows_of_part(parameters, part, roles)
@@ -139,7 +139,7 @@ def rows_of_part(parameters: Parameters, part: Part) -> pd.DataFrame:
 def ask(parameters: Parameters, part: Part, ready: Mapping[str, Any] | None = None) -> tuple:
     """Return a part's models and outputs; `ready` has roles by the name that parts share."""
     experiment = experiment_of(parameters)
-    roles = ready.get(part.roles) if ready and part.roles is not None else None
+    roles = ready.get(part.roles) if ready else None
     if roles is None:
         roles = experiment.roles(parameters, part)
     models = experiment.models(parameters, part, roles)

@@ -191,7 +191,7 @@ def temperature_or_reason(logits, labels) -> tuple[float, str]:
         return expected.mean() - true
 
     if not true:
-        return 1.0, "every image is classified correctly"
+        return 1.0, "no image has a larger logit than that of its true class"
     low = high = -np.log(-gaps.mean())
     while slope(high) < 0:
         high += _STEP

@@ -10,7 +10,7 @@ from numbers import Integral, Real
 import numpy as np
 from scipy.special import logsumexp, softmax
 
-from helpers.checks import known_name, label_array, plain_array
+from helpers.checks import known_name, plain_array
 from helpers.outputs import Head, Outputs
 from helpers.scores.calibration import ROUNDING, are_probabilities, log_probabilities, row_blocks
 from known_unknowns.auditing.reading import MULTI_LABEL, ONE_LABEL, check_lengths, repeated
@@ -306,14 +306,14 @@ def labels(
             f"{name}: one for each of the {length} rows of {outputs} expected, got {labels.shape}; "
             f"write {remedy}"
         )
-    if len(labels) and (labels.min() < 0 or labels.max() >= classes):
+    if labels.min() < 0 or labels.max() >= classes:
         remedy = f"these are texts of class_names: write {name}.astype(str)"
         if names is None or not np.isin(labels.astype(str), names).all():
             remedy = _remedy_of_range(name, labels, logits)
         raise ValueError(
             f"{name}: 0 to {classes - 1} expected, got {labels.min()} to {labels.max()}; {remedy}"
         )
-    return label_array(name, labels, classes=classes, length=length)
+    return labels.astype(np.int64)
 
 
 def some_labels(arrays: Mapping[str, np.ndarray], logits: np.ndarray, given: str) -> np.ndarray:

@@ -97,7 +97,7 @@ def facts(audit: Audit) -> dict:
     confirmed = audit.confirmed.to_dict("records")
     areas = [row for row in confirmed if row["metric"] == "auroc"]
     draws = audit.sample.draws
-    equal = guarantees.equal_groups(draws, inputs.groups_of(audit.measuring))
+    sizes = np.unique_counts(np.asarray(inputs.groups)).counts  # of groups, if there are any
     labels = np.bincount(inputs.validation.labels)
     recalls = sorted(audit.classes, key=lambda row: (not row.images, row.right[0]))
     beyond = [row for row in audit.classes if row.beyond]
@@ -138,9 +138,9 @@ def facts(audit: Audit) -> dict:
         "images_needed": guarantees.images_needed,
         "needed": needed,
         "needed_in_all": needed if settings.score or (fixed and needed < ENOUGH) else 2 * needed,
-        "largest_coverage": math.floor(1e4 * equal / (equal + 1)) / 100,
+        "largest_coverage": math.floor(1e4 * draws / (draws + 1)) / 100,
         "draws": draws,
-        "of_one_size": guarantees.equal_groups(len(inputs.validation), inputs.groups),
+        "of_one_size": int(guarantees.groups_of_one_size(sizes)),
         "draw": "groups" if inputs.grouped else "images",
         "fallbacks": {
             name: audit.thresholds[name] for name in FALLBACKS if name in audit.thresholds
@@ -238,10 +238,9 @@ def judge(audit: Estimates, requirements: Sequence[str]) -> list[dict]:
     """Return the verdicts on requirements.
 
     Without a rejector, no requirement for risk or coverage holds, and none holds if a doubt makes
-    the numbers invalid.  A guaranteed risk is the upper end of its interval, and
-    without one it is 1.  With several sets,
-    the verdict depends on the set whose interval has the worst end.  A number that does not exist
-    is NaN.
+    the numbers invalid.  A guaranteed risk is the upper end of its interval; without one, or if
+    labels of new images show that it is broken, the end is 1.  With several sets, the verdict
+    depends on the set whose interval has the worst end.  A number that does not exist is NaN.
     """
     judged = []
     for text in requirements:
@@ -273,7 +272,9 @@ def _numbers(audit: Estimates, required: Requirement) -> list[tuple[float, float
             return [NOTHING]
         value, low, high = getattr(threshold, name)
         if name == "risk":  # only a guaranteed one has an upper end
-            guaranteed = threshold.target == "risk" and not audit.beyond
+            labelled = audit.unlabelled and audit.unlabelled.labelled
+            broken = labelled and labelled.guarantee and labelled.guarantee.state == "broken"
+            guaranteed = threshold.target == "risk" and not audit.beyond and not broken
             high = min(high, threshold.target_value) if guaranteed else 1.0
         return [(value, low, high)]
     if name == "coverage_at_risk":

@@ -222,20 +222,13 @@ class Rejector:
         return logits
 
     def accepts(
-        self,
-        outputs: Outputs | ArrayLike,
-        features: ArrayLike | None = None,
-        *,
-        by_answer: bool = False,
+        self, outputs: Outputs | ArrayLike, features: ArrayLike | None = None
     ) -> np.ndarray:
         """Return whether the score of each image is at least the threshold, bool [N].
 
-        With `by_answer`, each answer has a separate threshold.  Parameters and errors are as in
-        `score_samples`.
+        Parameters and errors are as in `score_samples`.
         """
-        scores = self.score_samples(outputs, features)
-        logits = outputs.logits if isinstance(outputs, Outputs) else np.asarray(outputs)
-        return scores >= self._thresholds(logits, by_answer)
+        return self.score_samples(outputs, features) >= self.threshold
 
     def _thresholds(self, logits: np.ndarray, by_answer: bool) -> np.ndarray:
         """Return the threshold of each image."""

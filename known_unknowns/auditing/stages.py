@@ -346,7 +346,8 @@ def _fit_temperature(
     logits = validation.logits.astype(np.float64)
     if not _needs_temperature(logits, validation.labels, groups):
         temperature = 1.0
-    return temperature, [f"The temperature stays 1, because {reason}."] if reason else []
+    warned = [f"The temperature stays 1: in the choosing half, {reason}."] if reason else []
+    return temperature, warned
 
 
 def _needs_temperature(
@@ -452,9 +453,12 @@ def _calibration(choice: Choice) -> pd.DataFrame:
         probabilities = softmax(part.logits, temperature)
         sure = probabilities.max(axis=1)
         drawn = weighted_calibration_error(sure, part.correct, weights)
-        low, high = np.quantile(drawn, [0.025, 0.975])
+        ece = metrics.ece(probabilities, part.labels)
+        # centred, since resampled images have a larger calibration error
+        ends = ece + np.quantile(drawn, [0.025, 0.975]) - drawn.mean()
+        low, high = ends.clip(0, 1)
         rows[when] = {
-            "ece": metrics.ece(probabilities, part.labels),
+            "ece": ece,
             "low": low,
             "high": high,
             "floor": metrics.calibration_error_floor(sure),

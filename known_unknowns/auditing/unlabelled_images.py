@@ -158,7 +158,7 @@ def look_at_unlabelled(
     return Unlabelled(
         images=images,
         least=least,
-        share=without_labels.estimate_share(*scores),
+        share=max(least, without_labels.estimate_share(*scores)),
         listed=order[suspected.chosen[order]].tolist(),
         fewest=suspected.fewest,
         accuracy=accuracy,

@@ -164,7 +164,7 @@ def test_without_a_minimum_the_temperature_stays_1():
     logits, labels = overconfident()
     tied = np.array([[1.0, 1.0, 0.0]] * 20), np.zeros(20, int)
     for given in ((logits, logits.argmax(axis=1)), (100 * logits[:1], [logits[0].argmax()]), tied):
-        with pytest.warns(RuntimeWarning, match="every image is classified correctly.* T stays 1"):
+        with pytest.warns(RuntimeWarning, match="no image has a larger logit.* T stays 1"):
             assert fit_temperature(*given) == 1.0
     with pytest.warns(RuntimeWarning, match="say nothing.* T stays 1"):
         assert fit_temperature(-logits, labels) == 1.0

@@ -1,5 +1,7 @@
 """Effects as functions of numbers, and their verdicts by a table."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -186,3 +188,13 @@ def test_an_interval_stays_within_the_range_of_its_number():
         for effect in (limited, Effect("a", A, ">", 0.0))
     ]
     assert rows[0]["high"] == 1 < rows[1]["high"] and rows[0]["low"] == rows[1]["low"] > -1
+
+
+def test_the_interval_of_an_example_allows_for_the_choice_among_cells_of_few_runs():
+    """With three runs, the factor for five cells is 2.3, and not 1.3 as for many runs."""
+    claim = replace(CLAIM, existential=True)
+    cells = [numbers(FIVE[:3], [0.4, 0.41, 0.4], data_set=name) for name in "defgh"]
+    *alone, example = evaluate([claim], pd.concat(cells))
+    (chosen,) = [each for each in alone if each.cell in example.cells]
+    stretch = (example.high - example.low) / (chosen.high - chosen.low)
+    assert stretch == pytest.approx(2.307, abs=0.001)

@@ -142,7 +142,6 @@ def test_a_network_of_another_process_is_trained_only_if_it_was_killed(
     def train_in(path, entry, lock):
         assert entry.try_lock() is None
         trained.append(entry.name)
-        return "finished: "
 
     monkeypatch.setattr(background, "train_in", train_in)
     entries = [first, second, third]

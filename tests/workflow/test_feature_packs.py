@@ -25,7 +25,7 @@ def images(seed):
 def stages(monkeypatch):
     """A chapter with one published network, on noise."""
     stages = SimpleNamespace(
-        parts=lambda parameters: [Part(NAME, {"data_set": "cifar10", "backbone": "resnet20"})],
+        parts=lambda parameters: [Part(NAME, {"data_set": "cifar10", "backbone": "resnet20"}, "")],
         roles=lambda parameters, part: SimpleNamespace(
             train=images(0), test=images(1), near={"near": images(2)}, far={"static": images(3)}
         ),

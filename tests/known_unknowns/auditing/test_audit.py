@@ -351,3 +351,13 @@ def test_a_requirement_is_judged_by_the_worst_set_and_by_its_calibration():
     assert (worst["high"], worst["holds"]) == (0.6, False)
     assert (plain["value"], plain["holds"]) == (0.2, False)
     assert (scaled["value"], scaled["holds"]) == (0.1, True)
+
+
+def test_the_interval_of_a_calibration_error_contains_it():
+    """Resampled images of a calibrated model have a larger error, which is no evidence."""
+    generator = np.random.default_rng(0)
+    sure = generator.uniform(0.5, 1, 2000)
+    labels = generator.random(2000) > sure
+    outputs = {"probabilities": np.c_[sure, 1 - sure], "labels": labels.astype(int)}
+    rows = audit(outputs, replicates=50).calibration
+    assert (rows["low"] < rows["ece"]).all() and (rows["ece"] < rows["high"]).all()

@@ -79,7 +79,8 @@ def test_the_loop_closes(truth, capsys):
             os.rename("my audit/to_label.csv", "copy.csv")
             again = again.replace("'my audit/to_label.csv'", "copy.csv")
         assert main(shlex.split(again)) == HOLDS
-        audited = audit({**data, "production_labels": labels_of(truth, labels)}, risk=0.1)
+        labelled = {**data, "production_labels": labels_of(truth, labels)}
+        audited = audit(labelled, risk=0.1, require=["risk<=0.1"])
         seen = audited.unlabelled.labelled
         assert (seen.images, seen.drawn) == (labels, True)
         accepted = audited.rejector.accepts(data["production_logits"])
@@ -97,6 +98,7 @@ def test_the_loop_closes(truth, capsys):
     assert widths[1] < 0.85 * widths[0]
     assert len(pd.read_csv("my audit/to_label.csv")) == 3 * LABELS
     assert audited.unlabelled.labelled.guarantee.state == "broken"
+    assert not audited.requirements[0]["holds"]
     assert "Do not use the rejector for images like the unlabelled ones" in audited.summary()[-2]
     assert audited.summary()[-1].startswith("Label 60 more images")
 

@@ -204,7 +204,7 @@ def test_each_answer_can_have_a_threshold(here, capsys):
     audited = audit({"logits": logits, "labels": labels}, risk=0.05, score="msp", replicates=5)
     rule = audited.rejector
     assert np.isinf(rule.by_answer).tolist() == [False, False, True]
-    accepted = rule.accepts(logits, by_answer=True)
+    accepted = rule.judge(logits, by_answer=True)["accepted"].to_numpy()
     assert false[accepted & (answers == 1)].mean() <= 0.05
     assert false[rule.accepts(logits) & (answers == 1)].mean() > 0.06
     assert not accepted[answers == 2].any()
@@ -223,6 +223,6 @@ def test_each_answer_can_have_a_threshold(here, capsys):
     assert "`accept --by-answer`" in " ".join(audited.sentences("answers"))
     old = Rejector(rule.score, rule.threshold, 3)
     with pytest.raises(ValueError, match=r"none has enough .* a larger risk"):
-        old.accepts(logits, by_answer=True)
+        old.judge(logits, by_answer=True)
     with pytest.raises(ValueError, match="by_answer: 3 thresholds expected"):
         Rejector(rule.score, rule.threshold, 3, by_answer=np.ones(2))
