@@ -82,7 +82,7 @@ def _doubts(named: pd.DataFrame) -> dict[tuple[str, str], tuple[Reason, ...]]:
 
 
 def _far(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the AUROC against all far images together, at the paper's shares of its three sets.
+    """Return the AUROC against all far images together, at the paper's shares of its sets.
 
     The AUROC against several sets is their mean, weighted by the numbers of images.
     """
@@ -93,7 +93,7 @@ def _far(rows: pd.DataFrame) -> pd.DataFrame:
     for (data_set, *_), sets in areas.groupby(keys, dropna=False):
         images = sets["test_set"].replace(titles).map(sizes_of(data_set))
         sets = sets[images.notna()]
-        if len(sets) == 3:
+        if len(sets) > 1:
             weights = images.dropna()
             area = np.average(sets["value"], weights=weights)
             drawn = np.average(np.stack(sets["bootstrap"]), axis=0, weights=weights)

@@ -60,14 +60,14 @@ def test_a_printed_number_is_next_to_our_mean():
 def test_stand_ins_are_named():
     """A data set, a test set and a network; what joins test sets is named too."""
     numbers = (
-        ("odin", "auroc", "caltech_background", "", [0.9]),
+        ("odin", "auroc", "chars74k_natural", "", [0.9]),
         ("odin", "aurc", "union", "", [0.8]),
     )
     shared = {"data_set": "cifar100_mini", "backbone": "resnet20", "tier": "mini"}
     ours = table("unknown_detection", *numbers, **shared)
     beside = counterparts(PAPERS, {("mini", "unknown_detection"): ours})
     assert dict(zip(beside["test_set"], beside["stand_ins"], strict=True)) == {
-        "caltech_background": "cifar100_mini for CIFAR-40, caltech_background for LSUN-FIX, "
+        "chars74k_natural": "cifar100_mini for CIFAR-40, chars74k_natural for SVHN, "
         "resnet20 for ResNet18",
         "union": "cifar100_mini for CIFAR-40, resnet20 for ResNet18, union: of the sets at hand",
     }
