@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from PIL import Image
-from step import ROOT
 
 import helpers
 import known_unknowns
@@ -25,6 +24,7 @@ from helpers.tables import results
 from synthesis.chapters import CHAPTERS
 from synthesis.rendering import read_templates
 
+ROOT = Path(__file__).resolve().parent.parent
 TEMPLATES = read_templates(ROOT / "workflow" / "templates")
 
 

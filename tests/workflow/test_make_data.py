@@ -172,7 +172,7 @@ def test_missing_sets_are_named_together_with_what_can_run(tmp_path, monkeypatch
     first, *lines = text.splitlines()
     assert first.startswith(f"data sets are missing in {tmp_path} (DATA_ROOT): cifar10, ")
     assert "`make data` makes cifar10, cifar100, svhn: 554 MB to download, about 6 min" in lines[0]
-    assert any("from-folder FOLDER_OF_IMAGES caltech_background" in line for line in lines)
+    assert any("from-folder FOLDER_OF_IMAGES dtd_subset" in line for line in lines)
     assert lines[-1].startswith("these can run after `make data`: ")
     assert {"openset_calibration", "uimnet"} <= set(lines[-1].split(": ")[1].split(", "))
 
