@@ -92,7 +92,7 @@ def clustered_interval(happened, groups, *, confidence: float = 0.95) -> tuple[f
     if 0 < value < 1 and len(sizes) > 1:
         several = sizes > 1
         sums = [part[several].sum() for part in (_within(events, sizes), events, sizes)]
-        similar = np.nan_to_num(_similarity(*sums), nan=1.0)
+        similar = np.fmin(_similarity(*sums), 1)  # 1 if it is unknown
         images = len(happened) / (1 + (len(happened) / effective - 1) * similar)
         mixed = min(groups_of_one_size(events), groups_of_one_size(sizes - events))
         freedom = min(mixed, effective - 1)
@@ -101,13 +101,24 @@ def clustered_interval(happened, groups, *, confidence: float = 0.95) -> tuple[f
     return beta_interval(value * effective, effective, confidence)
 
 
-def independent_draws(images: int, groups=None) -> int:
+def independent_draws(images: int, groups) -> int:
     """Return the number of images, or of groups if images belong together.
 
-    >>> independent_draws(4), independent_draws(4, ["a", "a", "b", "b"])
+    >>> independent_draws(4, None), independent_draws(4, ["a", "a", "b", "b"])
     (4, 2)
     """
-    return images if groups is None else len(np.unique(groups))
+    return len(one_of_each(images, groups))
+
+
+def one_of_each(count: int, groups: np.ndarray | None) -> np.ndarray:
+    """Return the first place of each group among `count` images; all places without groups.
+
+    >>> one_of_each(4, np.array([7, 7, 3, 7]))
+    array([2, 0])
+    """
+    if groups is None:
+        return np.arange(count)
+    return np.unique(groups, return_index=True)[1]
 
 
 def groups_of_one_size(sizes: np.ndarray) -> float:
@@ -338,7 +349,7 @@ def conditional_coverage(images: int, *, coverage: float, confidence: float = 0.
     return float(betaincinv(images + 1 - rank, rank, tail))
 
 
-def _weights(images: int, groups=None) -> np.ndarray:
+def _weights(images: int, groups) -> np.ndarray:
     """Return what each image counts: 1, or 1 divided by the size of its group."""
     if groups is None:
         return np.ones(images)
@@ -350,7 +361,7 @@ def _most_below(images: int, coverage: float) -> float:
     """Return how many images may be below the threshold for a coverage."""
     rejected = 1 - open_share("coverage", coverage)
     # rounded, so that 0.1 of 10 is 1 although 1 - 0.9 is below 0.1
-    most = float(np.round((images + 1) * rejected, 9)) - 1
+    most = round((images + 1) * rejected, 9) - 1
     if most < 0:
         needed = rounded_up(1 / rejected) - 1
         raise ValueError(
@@ -384,9 +395,10 @@ def _p_values(wrong: np.ndarray, groups: np.ndarray, risk: float) -> np.ndarray:
         np.cumsum(np.where(images == 2, 2, images > 2)),
     )
     if np.isnan(similar[-1]):
-        one_each = pd.Series(groups).sample(frac=1, random_state=0).drop_duplicates().index
-        chosen = np.isin(np.arange(len(wrong)), one_each)
-        return _binomial(np.cumsum(wrong & chosen), np.cumsum(chosen), risk)
+        order = np.random.default_rng(0).permutation(len(wrong))
+        chosen = order[one_of_each(len(wrong), groups[order])]
+        counted = np.bincount(chosen, minlength=len(wrong))
+        return _binomial(np.cumsum(wrong * counted), np.cumsum(counted), risk)
     squares = np.cumsum(2 * images - 1)
     effective = accepted / (1 + np.fmax(similar, similar[-1]) * (squares / accepted - 1))
     return _binomial(np.cumsum(wrong) / accepted * effective, effective, risk)

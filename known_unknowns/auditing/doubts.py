@@ -19,8 +19,9 @@ from helpers.scores.calibration import row_blocks, softmax
 from known_unknowns.auditing.checked import row_by_row
 from known_unknowns.auditing.inputs import Inputs
 from known_unknowns.auditing.sentences import render
-from known_unknowns.auditing.thresholds import one_of_each, share
+from known_unknowns.auditing.thresholds import share
 from known_unknowns.auditing.units import IMAGE
+from known_unknowns.guarantees import one_of_each
 
 #: Largest number of classes or images in a sentence.
 NAMED = 5

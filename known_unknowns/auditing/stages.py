@@ -29,6 +29,7 @@ from known_unknowns.auditing.ranking import ID, Half
 from known_unknowns.auditing.thresholds import Guaranteed, OfClass, Sample, Threshold
 from known_unknowns.auditing.units import of_unit
 from known_unknowns.auditing.unlabelled_images import Drift, Part, Unlabelled
+from known_unknowns.guarantees import one_of_each
 from known_unknowns.without_labels import share_bound
 
 #: Largest number of images for temperature, directions and calibration; more change no number.
@@ -142,7 +143,7 @@ class Measurement(Choice):
     def independent(self) -> np.ndarray:
         """Places, among the measuring images, of one held-out image of each group."""
         # the first of the measuring images
-        return rules.one_of_each(len(self.held_out), self.inputs.groups_of(self.held_out))
+        return one_of_each(len(self.held_out), self.inputs.groups_of(self.held_out))
 
     @property
     def watched(self) -> np.ndarray | slice:

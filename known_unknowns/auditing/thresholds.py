@@ -115,17 +115,6 @@ def some(groups: np.ndarray | None, chosen) -> np.ndarray | None:
     return None if groups is None else groups[chosen]
 
 
-def one_of_each(count: int, groups: np.ndarray | None) -> np.ndarray:
-    """Return the first place of each group among `count` images; all places without groups.
-
-    >>> one_of_each(4, np.array([7, 7, 3, 7]))
-    array([2, 0])
-    """
-    if groups is None:
-        return np.arange(count)
-    return np.unique(groups, return_index=True)[1]
-
-
 def _effects(value: float, sample: Sample, behind: Sample) -> dict:
     """Return the coverage, risk and accepted OOD shares of a threshold.
 
@@ -170,7 +159,7 @@ def draw_mixture(sample: Sample, unknown: float, *, seed: int = 0) -> Sample:
     check_share(unknown, sample.ood)
     if not unknown:
         return sample
-    known = sample.subset(one_of_each(len(sample.scores), sample.groups))
+    known = sample.subset(guarantees.one_of_each(len(sample.scores), sample.groups))
     parts = [known.scores, *sample.ood.values()]
     shares = np.array([1 - unknown] + [unknown / len(sample.ood)] * len(sample.ood))
     noise = 4 * np.sqrt(shares * (1 - shares))
