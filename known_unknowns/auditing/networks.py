@@ -144,8 +144,6 @@ def example(
 
 def gather(given: Any) -> Inputs:
     """Return the inputs of the audit with the parameters of the audit's notebook."""
-    if given.outputs:
-        return read_outputs(given.outputs)
     if given.model:
         return inputs_of(
             given.model,
@@ -159,8 +157,13 @@ def gather(given: Any) -> Inputs:
             families=given.generated,
             seed=given.seed,
         )
-    if given.checkpoint:
-        raise ValueError("checkpoint: the network expected as `model`, got only its weights")
+    if given.checkpoint or given.validation or given.ood or given.production:
+        raise ValueError(
+            "model: the network expected for the weights of `checkpoint` and for images "
+            "(`validation`, `ood`, `production`); a file of `outputs` has its own images"
+        )
+    if given.outputs:
+        return read_outputs(given.outputs)
     return example(
         given.example,
         given.example_images,

@@ -63,10 +63,13 @@ class Settings:
             known_name("fallback", self.fallback, rules.FALLBACKS)
         for name in ("risk", "coverage", "confidence"):
             open_share(name, getattr(self, name))
-        if self.costs is not None and np.shape(self.costs) != (2,):
-            raise ValueError(f"costs: of an error and of a review expected, got {self.costs}")
-        for cost in self.costs or ():
-            positive_number("costs", cost)
+        if self.costs is not None:
+            if np.shape(self.costs) != (2,) or self.costs[0] <= self.costs[1]:
+                raise ValueError(
+                    f"costs: of an error and of a cheaper review expected, got {self.costs}"
+                )
+            for cost in self.costs:
+                positive_number("costs", cost)
         for name in ("unknown_share", "fallback"):
             if getattr(self, name) and not self.for_risk:
                 raise ValueError(

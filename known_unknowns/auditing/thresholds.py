@@ -269,10 +269,10 @@ def guarantee_cost(
     """
     error, review = costs
     falling = chosen.subset(np.argsort(-chosen.scores, kind="stable"))
-    accepted = np.arange(1, len(falling.scores) + 1)
-    total = error * np.cumsum(~falling.correct) + review * (len(accepted) - accepted)
+    # compared with the cost if people see all images
+    more = np.cumsum(error * ~falling.correct - review)
     last = last_of_ties(falling.scores)
-    value = float(falling.scores[np.where(last, total, np.inf).argmin()])
+    value = float(falling.scores[np.where(last, more, np.inf).argmin()])
     kept = sample.scores >= value
     shares = [sample.share(rows, confidence) for rows in (kept & ~sample.correct, ~kept)]
     mean, _, bound = (error * wrong + review * left for wrong, left in zip(*shares, strict=True))

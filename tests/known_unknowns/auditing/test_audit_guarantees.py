@@ -185,8 +185,8 @@ def test_costs_and_reviews_are_targets_of_an_audit(here, monkeypatch, capsys, wi
     assert "at least 75 % of images like these are accepted" in capsys.readouterr().out
     with pytest.raises(SystemExit):
         main("audit o.npz --reviews 300 --out c".split())
-    assert main("audit o.npz --costs 1 900 --out d".split()) == 0
-    assert "this keeps 100.0 % of such images" in capsys.readouterr().out
+    assert main("audit o.npz --costs 1 900 --out d".split()) == 2
+    assert "a cheaper review expected" in capsys.readouterr().err
     assert main("audit o.npz --costs 9e5 1 --out e".split()) == 0
     printed = capsys.readouterr().out
     assert "No rejector is written: no threshold certainly costs less than 1" in printed

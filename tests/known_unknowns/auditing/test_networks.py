@@ -157,7 +157,7 @@ def test_training_images_are_those_of_the_split_train():
 
 def test_a_checkpoint_needs_a_network():
     parameters = chapters.load("audit", "mini", checkpoint="a.pt")
-    with pytest.raises(ValueError, match="checkpoint: the network expected as `model`"):
+    with pytest.raises(ValueError, match="model: the network expected"):
         gather(parameters)
 
 
