@@ -97,7 +97,7 @@ def load(path, *, framework="pt"):
         with safe_open(path, framework=framework) as file:
             metadata = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}
-    except (SafetensorError, OSError, ValueError) as error:
+    except (SafetensorError, ValueError) as error:
         raise _refusal(path, f"not a whole checkpoint ({error})") from error
     text = metadata.get("information", "")
     if metadata.get("sha256") != _checksum(tensors, text):

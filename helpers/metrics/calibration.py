@@ -250,21 +250,19 @@ def ece(probabilities, labels, *, bins: int = 15) -> float:
     return calibration_error(np.concatenate(confidence), np.concatenate(correct), bins=bins)
 
 
-def calibration_error_floor(
-    confidence, *, bins: int = 15, replicates: int = 200, seed: int = 0
-) -> float:
+def calibration_error_floor(confidence, *, bins: int = 15, seed: int = 0) -> float:
     """Return the ECE that perfect calibration would show with these confidences.
 
     On finitely many images the accuracy in a bin scatters around its confidence.  ECE adds up the
     absolute differences, so a perfectly calibrated model does not reach 0.  We draw each answer as
-    correct with probability equal to its confidence, several times, and return the mean ECE.
+    correct with probability equal to its confidence, 200 times, and return the mean ECE.
 
     Parameters
     ----------
     confidence, bins
         As in `calibration_error`.
-    replicates, seed : int
-        Number of draws of all outcomes, at least 1, and their seed.
+    seed : int
+        Seed of the draws.
 
     Returns
     -------
@@ -281,20 +279,18 @@ def calibration_error_floor(
     """
     confidence = share_array("confidence", confidence)
     bins = bin_count(bins)
-    whole_number("replicates", replicates)
     whole_number("seed", seed, least=0)
     order = np.argsort(confidence, kind="stable")  # bins become runs for one reduceat
     confidence = confidence[order]
     starts = np.unique(bin_of(confidence, bins), return_index=True)[1]
     expected = np.add.reduceat(confidence, starts)
     generator = np.random.default_rng(seed)
-    block = max(1, 2**21 // len(confidence))  # bounds the memory; does not change the draws
-    total = 0.0
-    for first in range(0, replicates, block):
-        shape = (min(block, replicates - first), len(confidence))
-        hits = np.add.reduceat(generator.random(shape) < confidence, starts, axis=1, dtype=float)
-        total += np.abs(hits - expected).sum()
-    return float(total / (replicates * len(confidence)))
+    errors = []
+    for _ in range(200):
+        drawn = generator.random(len(confidence)) < confidence
+        hits = np.add.reduceat(drawn, starts, dtype=float)
+        errors.append(np.abs(hits - expected).sum())
+    return float(np.mean(errors) / len(confidence))
 
 
 def reliability_curve(confidence, correct, *, bins: int = 15) -> ReliabilityCurve:

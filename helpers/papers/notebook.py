@@ -72,9 +72,9 @@ def load(
 ):
     """Return the parameters of a paper at a tier with the values of a notebook's first cell.
 
-    The cell shows the values of tier `mini`.  At another tier, a value that nobody has changed is
-    the value of that tier's file.  A value of papermill always counts.  `loader` is the function
-    that reads the files, and `cells` are as in `check_given`.
+    The cell shows the values of tier `mini`; `overrides` has others.  At another tier, a value that
+    nobody has changed is the value of that tier's file.  A value of papermill always counts.
+    `loader` is the function that reads the files, and `cells` are as in `check_given`.
 
     Examples
     --------
@@ -85,6 +85,8 @@ def load(
     >>> load("unknown_detection", "small", {}, cells=papermill, passes=shown).passes == shown
     True
     """
+    if twice := values.keys() & overrides:
+        raise ValueError(f"overrides: the first cell has {min(twice)} itself; change it there (-p)")
     injected, _ = _cells(cells)
     given = _assigned(injected[-1:])
     usual = loader(paper, _SHOWN)

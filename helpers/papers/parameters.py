@@ -162,7 +162,7 @@ class Parameters(BaseModel):
         root = root or project_root()
         known_name("tier", tier, tiers(root))
         folder = root / "params" / tier
-        known_name("paper", name, [file.stem for file in folder.glob("*.yaml")])
+        known_name(f"paper of tier {tier}", name, [file.stem for file in folder.glob("*.yaml")])
         file = folder / f"{name}.yaml"
         try:
             values = values_of(file)

@@ -65,7 +65,7 @@ def find_finished(
         If there are several.
     """
     matching = []
-    for path in sorted(folder.glob("*.safetensors")):
+    for path in sorted(folder.glob("[!.]*.safetensors")):
         candidate = _read(path, path.stat().st_mtime_ns)
         same_training = candidate["origin"]["seed"] == seed and (
             _recipe(candidate["recipe"]) == recipe

@@ -72,7 +72,7 @@ def test_the_floor_is_the_error_of_a_calibrated_model():
         correct = generator.random(120) < confidence
         error = metrics.weighted_calibration_error(confidence, correct, weights[:60])
         shown.append((metrics.calibration_error(confidence, correct), error.mean()))
-    plain = metrics.calibration_error_floor(confidence, replicates=400)
+    plain = metrics.calibration_error_floor(confidence)
     resampled = metrics.weighted_calibration_error_floor(confidence, weights).mean()
     assert (plain, resampled) == pytest.approx(tuple(np.mean(shown, axis=0)), rel=0.08)
     assert resampled > 1.2 * plain

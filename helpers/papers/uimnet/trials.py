@@ -88,7 +88,11 @@ def train_trials(
 
 
 def recipes_of(parameters: Parameters, algorithm: Algorithm) -> list[Recipe]:
-    """Return the recipe of each trial; trial 0 has the defaults."""
+    """Return the recipe of each trial; trial 0 has the defaults.
+
+    A knob of the training is the caller's, in each trial.
+    """
+    knobs = parameters.training_knobs
     draws = search.trials(
         algorithm.space,
         algorithm.defaults,
@@ -96,7 +100,11 @@ def recipes_of(parameters: Parameters, algorithm: Algorithm) -> list[Recipe]:
         seed=parameters.seed,
         draws=parameters.trial_draws,
     )
-    return [search.applied(algorithm.recipe, values) for values in draws]
+    recipe = algorithm.recipe
+    return [
+        search.applied(recipe, {name: values[name] for name in values if name not in knobs})
+        for values in draws
+    ]
 
 
 def first_seed(parameters: Parameters, data_seed: int) -> int:

@@ -10,7 +10,8 @@ from helpers.training.objectives.rnd import RND
 
 
 class OC(RND):
-    r"""Cross-entropy, and after it the mean square of certificates, whose layers stay orthogonal.
+    r"""Cross-entropy, and after it the mean square of certificates, with a penalty for layers
+    that are not orthogonal.
 
     .. math:: \lambda\, \frac{1}{B W} \sum_i \lVert g(\varphi_i) \rVert^2
               + \mu \sum_l \frac{1}{n_l^2} \lVert W_l W_l^\top - I \rVert_F^2
@@ -22,7 +23,8 @@ class OC(RND):
     Tagasovska and Lopez-Paz 2019, equation 2, with several layers as in Belghazi and Lopez-Paz
     2021.  Their code also averages over the entries, but its loop finds no layer, so it penalises
     none.  Their text has the sum, with which training diverges at the weights that they search.  A
-    layer that widens is penalised by :math:`W_l^\top W_l`.
+    layer that widens is penalised by :math:`W_l^\top W_l`.  With 128 units and the weights of trial
+    0, the weight decay is stronger than the penalty, so the layers shrink.
 
     The native measure is `helpers.networks.heads.Certificates`.
     """
