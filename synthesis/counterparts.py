@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from helpers.papers.unknown_detection.composition import PAPER_UNION
 from helpers.tables import printed_numbers
 from helpers.tables.comparisons import comparison
 
@@ -65,6 +66,8 @@ def printed_once(paper: str) -> pd.DataFrame:
 def _beside(paper: Paper, rows: pd.DataFrame, networks: Mapping[str, str]) -> pd.DataFrame:
     """Return the rows of `counterparts` for a part of one results table."""
     printed = printed_once(paper.name)
+    # as for the claims, the union counts at the paper's shares alone
+    rows = rows.query("test_set != 'union'").replace({"test_set": {PAPER_UNION: "union"}})
     if not rows["metric"].isin(printed["metric"]).any():
         return pd.DataFrame(columns=list(COLUMNS))
     both = comparison(rows, printed, published_as=paper.published_as, families=networks)

@@ -71,11 +71,6 @@ class Key(NamedTuple):
     test_set: str
 
 
-def _the_number(values: np.ndarray) -> np.ndarray:
-    """Return the replicates of one number as they are."""
-    return np.asarray(values)
-
-
 @dataclass(frozen=True)
 class Number:
     """A number of the results table, or a function of several: see `number` and `combine`.
@@ -85,7 +80,7 @@ class Number:
     """
 
     keys: tuple[Key, ...]
-    compute: Callable[..., np.ndarray] = _the_number
+    compute: Callable[..., np.ndarray]
 
     def __sub__(self, other: Number) -> Number:
         if not isinstance(other, Number):
@@ -95,7 +90,7 @@ class Number:
 
 def number(metric: str, method: str, test_set: str = "test", calibration: str = "") -> Number:
     """Return a number, by the columns of its row of the results table."""
-    return Number((Key(method, calibration, metric, test_set),))
+    return Number((Key(method, calibration, metric, test_set),), np.asarray)
 
 
 def combine(function: Callable[..., np.ndarray], *numbers: Number) -> Number:
@@ -258,15 +253,19 @@ class Judged:
 
 def as_table(judged: Iterable[Judged]) -> pd.DataFrame:
     """Return judged effects as a table for notebooks and figures, one row each."""
+    taken = "low high verdict runs note second cells networks".split()
     rows = []
     for each in judged:
-        row: dict[str, Any] = {"claim": each.claim.id, "check": each.effect.name}
-        row |= dict(zip(CELL, each.cell, strict=True))
-        row |= {"effect": each.size, "runs": each.runs, "note": each.note}
-        row |= {"untestable": in_words(each.note.of(Kind.UNTESTABLE))}
-        row |= {"low": each.low, "high": each.high, "verdict": each.verdict}
-        row |= {"relation": each.effect.relation, "margin": each.effect.margin}
-        rows.append(row | {name: getattr(each, name) for name in ("second", "cells", "networks")})
+        row: dict[str, Any] = {
+            "claim": each.claim.id,
+            "check": each.effect.name,
+            "effect": each.size,
+            "relation": each.effect.relation,
+            "margin": each.effect.margin,
+            "untestable": in_words(each.note.of(Kind.UNTESTABLE)),
+        }
+        row |= zip(CELL, each.cell, strict=True)
+        rows.append(row | {name: getattr(each, name) for name in taken})
     return pd.DataFrame(rows)
 
 

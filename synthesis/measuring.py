@@ -224,7 +224,6 @@ def _draw(points: np.ndarray, images: np.ndarray) -> np.ndarray:
 
 @functools.cache
 def _picks(runs: int, replicates: int) -> tuple[np.ndarray, np.ndarray]:
-    # the drawn runs [draws, runs], and a replicate for each draw [draws, 1]
-    generator = np.random.default_rng(0)
-    picks = generator.integers(runs, size=(DRAWS, runs))
-    return picks, generator.integers(max(1, replicates), size=(DRAWS, 1))
+    # the drawn runs [draws, runs], and a replicate for each draw [draws, 1], for any number of runs
+    picks = np.random.default_rng(0).integers(runs, size=(DRAWS, runs))
+    return picks, np.random.default_rng(1).integers(max(1, replicates), size=(DRAWS, 1))

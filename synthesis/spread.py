@@ -118,6 +118,27 @@ def draw(spread: Spread, position: int, draws: int) -> np.ndarray:
     return spread.parts @ standard / np.sqrt(squares(spread.group, spread.freedom, draws))
 
 
+def fisher(correlations, pairs: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return Fisher's transforms of rank correlations, and their errors (Bonett and Wright 2000).
+
+    They need four pairs.  A perfect order counts as one with two swapped neighbours, since its
+    transform is infinite.
+    """
+    most = 1 - 12 / (pairs**3 - pairs)
+    values = np.clip(correlations, -most, most)
+    return np.arctanh(values), np.sqrt((1 + values**2 / 2) / (pairs - 3))
+
+
+def over_networks(correlations: np.ndarray, networks: int) -> np.ndarray:
+    """Return rank correlations over networks, with replicates that vary with the networks, too.
+
+    >>> over_networks(np.ones(4), 5).round(1)
+    array([1. , 0.9, 1. , 0.9])
+    """
+    transforms, errors = fisher(correlations[1:], networks)
+    return np.append(correlations[0], np.tanh(transforms + errors * _standard(0, len(errors))))
+
+
 def lengths(runs: int, draws: int) -> np.ndarray:
     """Return factors [draws] of the deviations that a bootstrap of runs draws.
 

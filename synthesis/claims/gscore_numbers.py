@@ -28,6 +28,7 @@ from helpers.papers.gscore.errors import CONSTANT, constant_errors, set_errors
 from helpers.papers.gscore.parameters import DETECTORS
 from synthesis.effects import REPLICATES, refuse_duplicates
 from synthesis.reasons import Kind, Reason
+from synthesis.spread import over_networks
 
 #: The `backbone` of derived numbers over several networks.
 ALL_NETWORKS = "all networks"
@@ -315,10 +316,8 @@ def _accuracy(table: pd.DataFrame) -> pd.DataFrame:
     draws = _draws(len(rates)) if len(rates) > 1 else np.empty((0, len(rates)))
     means = np.concatenate([np.ones((1, len(rates))), draws]) @ rates.to_numpy()
     right = accuracy[rates.columns].to_numpy()
-    picks = np.random.default_rng(1).integers(len(right), size=means.shape)
-    picks[0] = range(len(right))  # each replicate draws sets and networks
-    drawn = np.take_along_axis(means, picks, axis=1)
-    values = spearman(right[picks].T, drawn.T, constant=0)
+    values = spearman(np.broadcast_to(right, means.shape).T, means.T, constant=0)
+    values = over_networks(values, len(right))  # each replicate draws sets and networks
     key = (table["data_set"].iloc[0], ALL_NETWORKS, 0)
     return pd.DataFrame([values], pd.MultiIndex.from_tuples([key], names=_PLACE))
 

@@ -430,14 +430,14 @@ def calibration():
     about="training",
     source="Section 8, Tables 3 and 4",
     check="with each weight matrix below the head divided by its norm, accuracy moves by < 0.01,"
-    " AUROC and OutAsOut of Entropy gain < 0.02 and lose < 0.05, means over algorithms",
+    " AUROC and OutAsOut of Entropy fall by < 0.05, means over algorithms",
     needs="an algorithm with and without spectral normalisation of the form `weights`",
 )
 def spectral():
     """Spectral normalisation is neutral in-domain, and marginally negative out-domain."""
     yield _change("accuracy", _NORMALISED, ">", -0.01, "from below")
     yield _change("accuracy", _NORMALISED, "<", 0.01, "from above")
-    for relation, margin, side in ((">", -0.05, "from below"), ("<", 0.02, "from above")):
+    for relation, margin, side in ((">", -0.05, "from below"), ("<", 0, "from above")):
         for metric in ("auroc", "out_as_out"):
             yield _change(metric, _NORMALISED, relation, margin, side)
 
@@ -494,11 +494,12 @@ def rbf():
 
 
 @CLAIMS.add(
+    about="training",
     source="Section 8, Table 4 and appendix B",
-    check="OutAsOut of Entropy is higher by > 0.02 on the largest than on the smallest network,"
+    check="OutAsOut of Entropy is higher by > 0.05 on the largest than on the smallest network,"
     " mean over algorithms",
     needs="networks of two sizes",
 )
 def size():
     """Larger networks raise OutAsOut by much."""
-    return [_change("out_as_out", _SIZES, ">", 0.02)]
+    return [_change("out_as_out", _SIZES, ">", 0.05)]

@@ -10,6 +10,7 @@ from scipy.special import stdtrit
 
 from helpers.metrics.correlation import spearman
 from helpers.tables.table import number
+from synthesis.spread import fisher
 
 _ENDS = (0.025, 0.975)
 
@@ -74,11 +75,12 @@ def over_both(
 def rank_correlation(first: Sequence[float], second: Sequence[float]) -> Interval:
     """Return Spearman's correlation of four or more pairs, with an interval (Bonett, Wright 2000).
 
-    That of 1 or −1 has no length.
+    See `synthesis.spread.fisher`.  The interval contains a perfect correlation.
 
     >>> f"{rank_correlation([1, 2, 3, 4, 5], [1, 2, 3, 5, 4]):.2f}"
     '0.90 [−0.17, 1.00]'
     """
-    value = spearman(np.asarray(first), np.asarray(second))
-    half = 1.96 * np.sqrt((1 + value**2 / 2) / (len(first) - 3))
-    return Interval(float(value), *map(float, np.tanh(np.arctanh(value) + np.array([-half, half]))))
+    value = float(spearman(np.asarray(first), np.asarray(second)))
+    transform, error = fisher(value, len(first))
+    low, high = np.tanh(transform + 1.96 * error * np.array([-1, 1])).tolist()
+    return Interval(value, min(low, value), max(high, value))

@@ -151,7 +151,7 @@ def _uimnet(spread, runs, replicates):
     return table, pd.DataFrame(cells * runs)
 
 
-UDE, NETWORKS = "ude_wasserstein", ("resnet8", "resnet14", "densenet", "vit", "mixer")
+UDE, NETWORKS = "ude_wasserstein", "resnet8 resnet14 resnet20 densenet swin vgg vit mixer".split()
 EVALUATORS, MIXED, VARIANTS, CORRELATIONS = AGREEING["gscore"].values()
 
 

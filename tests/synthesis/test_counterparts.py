@@ -61,7 +61,7 @@ def test_stand_ins_are_named():
     """A data set, a test set and a network; what joins test sets is named too."""
     numbers = (
         ("odin", "auroc", "chars74k_natural", "", [0.9]),
-        ("odin", "aurc", "union", "", [0.8]),
+        ("odin", "aurc", "paper_union", "", [0.8]),
     )
     shared = {"data_set": "cifar100_mini", "backbone": "resnet20", "tier": "mini"}
     ours = table("unknown_detection", *numbers, **shared)
