@@ -6,7 +6,7 @@ set has a known share, which is stated to the audit.  60 or 300 new images have 
 of `TINIEST` are also for corrupted images, and for sets of no feature pack.  In further audits,
 the new images have another mixture of the classes, or the test images come in groups.
 
-    python -m benchmarks.audits    continues after a stop
+    python -m benchmarks.audits    continues after a stop; remove audits.csv to begin anew
     DATA_ROOT=... NETWORK_ROOT=... python -m benchmarks.audits outputs    writes `OUTPUTS`
 """
 

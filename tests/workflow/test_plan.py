@@ -177,7 +177,7 @@ def test_what_is_about_all_papers_waits_for_the_results_of_each():
     assert set(plan.tables_of(plan.Step("synthesis/ledger", "", {}))) == every
     step = plan.Step("gscore/figures", "", {}, ("uimnet/evaluation",))
     stems = {Path(file).stem for file in plan.tables_of(step)}
-    assert stems == {"gscore", "uimnet", "uimnet-authors"}
+    assert stems == {"gscore", "uimnet", "uimnet-authors", "uimnet-defaults"}
 
 
 def test_what_others_wait_for_goes_first():
