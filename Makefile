@@ -48,7 +48,7 @@ PIP = PIP_USER=0 $(BIN)/python -m pip install --quiet --disable-pip-version-chec
 	@$(PYTHON) -c "import sys; (3, 11, 4) <= sys.version_info[:3] < (3, 14) or sys.exit( \
 	    'the book needs Python 3.11.4 or later, 3.12 or 3.13, not ' + sys.version.split()[0] + \
 	    '; name one: make book PYTHON=python3.12 (the tool alone, pip install ., runs on later versions)')"
-	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip --version > /dev/null 2>&1 || $(PYTHON) -m venv .venv
 	@echo "installing the pinned packages: a few minutes"
 	@sed -nE 's/^(torch|torchvision)(==[^ ;]*).*/\1\2+cpu/p' requirements.lock > .venv/torch.txt
 	@if ! nvidia-smi -L > .venv/pip.log 2>&1 && $(PIP) --no-compile --retries 1 --timeout 15 \

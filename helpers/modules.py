@@ -26,7 +26,7 @@ BY_CONTENT = {
     "helpers.files",
     "helpers.modules",
 }
-TABLES = (".css", ".csv", ".html", ".jinja", ".txt", ".yaml")
+TABLES = (".css", ".csv", ".html", ".jinja", ".mplstyle", ".txt", ".yaml")
 
 
 class Module(NamedTuple):

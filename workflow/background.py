@@ -26,7 +26,7 @@ from pathlib import Path
 import yaml
 from step import ROOT, end_with_parent
 
-from helpers.files import atomic_path, cache_root, data_root, locked
+from helpers.files import atomic_path, cache_root, data_root, locked, network_root
 
 #: The learning curve's last line in a network's log, written by tqdm.
 BAR = "epoch {n_fmt} of {total_fmt}, {remaining} to go{postfix}"
@@ -105,8 +105,18 @@ def checkout(folder: Path, revision: str) -> Path:
     commit = commit_of(revision)
     path = folder / commit[:12]
     with locked(folder / "checkout.lock"):
-        if not path.exists():
-            command = ["git", "worktree", "add", "--no-checkout", "--detach", str(path), commit]
+        # without this file, git would reset the checkout that contains the folder
+        if not (path / ".git").exists():
+            command = [
+                "git",
+                "worktree",
+                "add",
+                "--force",
+                "--no-checkout",
+                "--detach",
+                str(path),
+                commit,
+            ]
             subprocess.run(command, cwd=ROOT, check=True)
         # complete also if a kill ended the checkout
         subprocess.run(["git", "reset", "--quiet", "--hard", commit], cwd=path, check=True)
@@ -147,6 +157,7 @@ def train_in(path: Path, entry: Entry, lock: int) -> None:
     environment = os.environ | {
         "CACHE_ROOT": str(cache_root().resolve()),
         "DATA_ROOT": str(data_root().resolve()),
+        "NETWORK_ROOT": str(network_root().resolve()),
         # with the packages that the caller has added
         "PYTHONPATH": f"{path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}",
         "TQDM_BAR_FORMAT": BAR,

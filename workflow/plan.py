@@ -7,6 +7,7 @@ arguments: that check needs torch, and follows when the training begins.
 import argparse
 import functools
 import json
+import os
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
@@ -231,8 +232,10 @@ def for_snakemake(steps: Mapping[str, Step]) -> dict[str, Step]:
     priority = priorities(steps)
     ready = {}
     for name, step in steps.items():
-        # the step runs again when a set appears or disappears, and when images in a folder change
-        causes: dict = {"missing": [*missing_of(step)]}
+        # the step runs again when a set appears or disappears, when images in a folder change, and
+        # when networks are trained in spite of finished ones
+        anew = os.environ.get("TRAINING") == "anew"
+        causes: dict = {"missing": [*missing_of(step)], "anew": anew}
         causes |= {name: images_of(name) for name in step.data_sets if name.startswith("folder:")}
         ready[name] = replace(
             step,

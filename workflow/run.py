@@ -92,7 +92,7 @@ def failures(steps: Mapping[str, Step], runs: Path) -> list[str]:
             if runs.name == REHEARSAL:
                 notes = table.query("metric == 'failed'")[PLACE].astype(str).agg(", ".join, axis=1)
             if len(notes):
-                remedy = f"  to try again: delete {runs / step.name}.ipynb, run the same command"
+                remedy = f"  to try again: delete {runs / step.name}.ipynb and CACHE_ROOT/rows"
                 lines += [*(f"{step.name}: {note}" for note in notes), remedy]
     return lines
 
