@@ -59,6 +59,13 @@ def test_a_guarantee_that_breaks_later_is_found():
     assert (state.wrong, state.labels, state.more) == (85, 1400, 0)
 
 
+def test_good_answers_do_not_mend_a_broken_guarantee():
+    errors = [8] * 3 + [0] * 60
+    assert check_guarantee(errors, [50] * 63, 0.05).state == "broken"
+    looks = [(np.ones(50), np.arange(50) < wrong) for wrong in errors]
+    assert certified_threshold(looks, 0.05, [0.5]) is None
+
+
 def test_the_number_of_labels_to_expect_is_about_right():
     for risk, state in ((0.02, "kept"), (0.12, "broken")):
         more = check_guarantee([0], [0], 0.05, expected=risk).more

@@ -275,6 +275,12 @@ def test_a_second_score_watches_for_unlike_images(here, capsys):
         replace(rejector, detector_known=None)
 
 
+def test_usual_images_do_not_lower_the_bound_of_earlier_looks():
+    looks = {"a": [30, 100], "b": [30, 100]}
+    usual = {str(number): [0, 100] for number in range(60)}
+    assert watching._summary(looks | usual, 1000)["bound"] > 0.1
+
+
 @pytest.mark.parametrize(("below", "share"), [(1.0, 0.1), (0.5, 0.2)])
 def test_the_number_of_images_until_an_alarm_is_about_right(below, share):
     generator = np.random.default_rng(0)
