@@ -18,7 +18,7 @@ directions, `synthesis` took 74 tokens that four other parts did not need.  `kno
 53 with the share of unknown images that labels give, and names of classes that fit into memory.  It
 rose by 130, and the tests by 420, with groups whose similarity no image shows, centred calibration
 errors, and requirements after a broken guarantee; `workflow` rose by 6, and `helpers` fell by 92.
-`workflow` rose by 40 with a queue that survives the loss of its cache, and builds with TRAINING=anew.
+`workflow` rose by 40 with a queue that survives the loss of its cache, and with TRAINING=anew.
 """
 
 import ast
