@@ -107,17 +107,8 @@ def checkout(folder: Path, revision: str) -> Path:
     with locked(folder / "checkout.lock"):
         # without this file, git would reset the checkout that contains the folder
         if not (path / ".git").exists():
-            command = [
-                "git",
-                "worktree",
-                "add",
-                "--force",
-                "--no-checkout",
-                "--detach",
-                str(path),
-                commit,
-            ]
-            subprocess.run(command, cwd=ROOT, check=True)
+            command = "git worktree add --force --no-checkout --detach".split()
+            subprocess.run([*command, str(path), commit], cwd=ROOT, check=True)
         # complete also if a kill ended the checkout
         subprocess.run(["git", "reset", "--quiet", "--hard", commit], cwd=path, check=True)
     return path

@@ -230,11 +230,11 @@ def priorities(steps: Mapping[str, Step]) -> dict[str, int]:
 def for_snakemake(steps: Mapping[str, Step]) -> dict[str, Step]:
     """Return the steps with the files that they read, their priority and their resources."""
     priority = priorities(steps)
+    anew = os.environ.get("TRAINING") == "anew"
     ready = {}
     for name, step in steps.items():
         # the step runs again when a set appears or disappears, when images in a folder change, and
         # when networks are trained in spite of finished ones
-        anew = os.environ.get("TRAINING") == "anew"
         causes: dict = {"missing": [*missing_of(step)], "anew": anew}
         causes |= {name: images_of(name) for name in step.data_sets if name.startswith("folder:")}
         ready[name] = replace(

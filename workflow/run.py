@@ -92,7 +92,10 @@ def failures(steps: Mapping[str, Step], runs: Path) -> list[str]:
             if runs.name == REHEARSAL:
                 notes = table.query("metric == 'failed'")[PLACE].astype(str).agg(", ".join, axis=1)
             if len(notes):
-                remedy = f"  to try again: delete {runs / step.name}.ipynb and CACHE_ROOT/rows"
+                remedy = (
+                    f"  to try again: delete {runs / step.name}.ipynb, and for a score also the "
+                    "folder rows of CACHE_ROOT; run the same command"
+                )
                 lines += [*(f"{step.name}: {note}" for note in notes), remedy]
     return lines
 
