@@ -19,6 +19,8 @@ directions, `synthesis` took 74 tokens that four other parts did not need.  `kno
 rose by 130, and the tests by 420, with groups whose similarity no image shows, centred calibration
 errors, and requirements after a broken guarantee; `workflow` rose by 6, and `helpers` fell by 92.
 `workflow` rose by 37 with a queue that survives the loss of its cache, and with TRAINING=anew.
+`synthesis` rose by 127 with networks of the whole schedule, which decide what a short schedule
+cannot, and the tests by 444 with options and outputs of the command line that none had compared.
 """
 
 import ast
@@ -49,12 +51,12 @@ class Limit(NamedTuple):
 LINES = 60
 LIMITS = {
     "helpers": Limit(138_088, 10, 1),
-    "synthesis": Limit(50_724, 10.8, 1),
+    "synthesis": Limit(50_851, 10.8, 1),
     "known_unknowns": Limit(62_383, 9.5, 1),
     "workflow": Limit(28_538, 10.4, 1),
     "pictures": Limit(15_330, 14.5, 1),
     "benchmarks": Limit(10_591, 10.8, 1),
-    "tests": Limit(201_070, 12.5, 4.5),
+    "tests": Limit(201_514, 12.5, 4.5),
 }
 #: The checks of this folder are tests.
 FOLDERS = {"tests": ("tests", "lint")}

@@ -49,14 +49,21 @@ def ended(*arguments, **data):
 def test_an_audit_is_a_folder_and_requirements_decide_the_status(file, tmp_path, capsys):
     conditions = "accuracy>=0.5 auroc>=0.999 coverage_at_risk_0.0001>=0.5"
     required = f"--require {conditions.replace(' ', ' --require ')}".split()
-    assert main(["audit", str(file), "--risk", "0.2", *required]) == FAILS
+    options = "--risk 0.1 --share 0.05 --score energy --fallback average --unit text".split()
+    words = ["audit", str(file), *options, "--confidence", "0.8", *required]
+    assert main(words) == FAILS
     folder = tmp_path / "outputs_audit"
     assert listed(folder) == FILES
     assert listed(tmp_path) == ["outputs.npz", "outputs_audit"]
     numbers = json.loads((folder / "audit.json").read_text("utf-8"))
-    audited = audit(read_outputs(file), risk=0.2, require=required[1::2])
-    command = shlex.join(["known-unknowns", "audit", str(file), "--risk", "0.2", *required])
-    audited = replace(audited, folder="outputs_audit", command=command)
+    given = {"risk": 0.1, "unknown_share": 0.05, "score": "energy", "fallback": "average"}
+    loose, strict = (
+        audit(read_outputs(file), unit="text", require=required[1::2], confidence=share, **given)
+        for share in (0.8, 0.99)
+    )
+    assert strict.rejector.threshold > loose.rejector.threshold
+    command = shlex.join(["known-unknowns", *words])
+    audited = replace(loose, folder="outputs_audit", command=command)
     assert numbers == json.loads(json.dumps(audited.as_dict()))
     printed = capsys.readouterr()
     assert printed.err == ""

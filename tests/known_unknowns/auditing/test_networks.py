@@ -52,7 +52,14 @@ def test_the_outputs_of_a_folder_are_judged(pets, tmp_path, capsys):
     assert main(["outputs", str(pets / "cat"), "--model", NAME, "--out", new]) == HOLDS
     assert "the outputs for 12 images" in capsys.readouterr().out
     arrays = np.load(new)
-    assert arrays["logits"].shape == (12, 10) and arrays["files"][0].endswith(".png")
+    assert len(arrays["files"]) == 12
+    folder = drawn(tmp_path / "moved", 0)
+    (pets / "cat" / "3.png").rename(folder / "picture.png")
+    alone = str(tmp_path / "alone.npz")
+    assert main(["outputs", str(folder), "--model", NAME, "--out", alone]) == HOLDS
+    for name in ("logits", "features"):
+        expected = arrays[name][arrays["files"] == "3.png"]
+        assert np.load(alone)[name] == pytest.approx(expected, rel=1e-4)
     assert main(["outputs", str(pets), "--model", NAME, "--out", new]) == REFUSED
     audited = ["audit", "--model", NAME, "--validation", str(pets / "cat")]
     assert main(audited) == REFUSED
@@ -125,7 +132,9 @@ def test_the_command_takes_a_network_of_timm(tmp_path, monkeypatch, capsys):
     for seed, wnid in enumerate(("n01440764", "n01443537")):
         drawn(tmp_path / "fish" / wnid, 10, seed)
     given = ["audit", "--model", "test_resnet", "--validation", str(tmp_path / "fish")]
-    given += ["--coverage", "0.5", "--out", str(tmp_path / "a")]
+    given += ["--coverage", "0.5", "--out", str(tmp_path / "a"), "--train", given[-1]]
+    given += ["--production", str(drawn(tmp_path / "street", 6))]
+    given += ["--ood", str(drawn(tmp_path / "toys", 5))]
     assert main(given) == REFUSED
     assert "test_resnet" in (error := capsys.readouterr().err)
     assert "add --download" in error
@@ -136,7 +145,8 @@ def test_the_command_takes_a_network_of_timm(tmp_path, monkeypatch, capsys):
     assert main(given) == HOLDS
     report = json.loads((tmp_path / "a" / "audit.json").read_text(encoding="utf-8"))
     assert report["model"].startswith("test_resnet")
-    assert report["images"]["validation"] == 20
+    counts = [report["images"][name] for name in ("validation", "train", "production", "ood")]
+    assert counts == [20, 20, 6, {"toys": 5}]
     monkeypatch.setitem(sys.modules, "known_unknowns.auditing.networks", None)
     capsys.readouterr()
     assert main([*given, "--force"]) == REFUSED
