@@ -240,6 +240,11 @@ class Judged:
     draws: np.ndarray | None = field(default=None, repr=False, compare=False)
 
     @property
+    def name(self) -> tuple[str, str, Cell]:
+        """The names of the claim, the effect and the cell."""
+        return self.claim.id, self.effect.name, self.cell
+
+    @property
     def note(self) -> Note:
         """The reasons, to print them."""
         return Note(self.reasons)

@@ -166,9 +166,8 @@ def _tables() -> dict[tuple[str, str], Path]:
 
 def _fingerprint() -> str:
     """Return a name for the content of all committed results."""
-    measured = sorted((project_root() / "results").glob("*/*.csv"))  # of preconditions
-    files = [*_tables().values(), *measured]
-    return cache.key(files=[sha256_file(file) for file in files])
+    files = (project_root() / "results").glob("*/*.[cp]*")  # .parquet, and .csv of preconditions
+    return cache.key(files=[sha256_file(file) for file in sorted(files)])
 
 
 def _place(paper: str) -> dict[str, str]:

@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 
 from helpers.checks import known_name
-from helpers.tables import printed_numbers
+from helpers.files import project_root
+from helpers.tables import printed_numbers, results
 from synthesis import preconditions
 from synthesis.effects import (
     ALL,
@@ -94,7 +95,8 @@ class Claims:
     The variant `decides` if a table has it, otherwise "primary".  Methods without rows of this
     variant use "primary".  Runs are `trained` networks, or else divisions of the test
     sets; `trainings` names the methods that have networks of their own.  `schedules` has, by tier,
-    the schedules that are shorter than the paper's.
+    the schedules that are shorter than the paper's.  If a schedule is too short for an effect, the
+    networks of the table `full` decide, as stand-ins that `stand_in` describes.
     """
 
     paper: str
@@ -106,6 +108,8 @@ class Claims:
     trainings: Trainings | None = None
     printed: Callable[[pd.DataFrame], pd.DataFrame] | None = None
     schedules: Mapping[str, Schedule] = field(default_factory=dict)
+    full: str = ""
+    stand_in: str = ""
     main: str = ""  # the main claim
     settled_by: str = ""  # evidence that would settle the main claim
     heading: str = "The paper's sentences"  # above the claims on the paper's page
@@ -160,6 +164,8 @@ class Claims:
         rows = self._rows(table, variant)
         conditions = self._conditions(table)
         judged = self._judge(rows, conditions)
+        if conditions.short and self.full:
+            judged = self._with_full(judged)
         for second in self.seconds:
             if (again := second.rows(table, rows, variant == usual)) is not None:
                 others = self._judge(again, conditions, intervals=second.intervals)
@@ -203,6 +209,16 @@ class Claims:
         both = pd.concat([table[table["variant"] == "primary"], rows])
         last = both.groupby([*CELL, "run", "method"])["variant"].transform("last")
         return both[both["variant"] == last]
+
+    def _with_full(self, judged: Iterable[Judged]) -> list[Judged]:
+        """Return effects; the networks of the table `full` decide the effects not testable here."""
+        table = results.read(project_root() / self.full)
+        again = self._judge(self._rows(table, "primary"), self._conditions(table))
+        full = {each.name: _stands_in(each, self.stand_in) for each in again if each.runs}
+        return [
+            full.get(each.name, each) if each.verdict == Verdict.NOT_TESTABLE else each
+            for each in judged
+        ]
 
     def _conditions(self, table: pd.DataFrame) -> Conditions:
         tier = table["tier"].iloc[0] if len(table) else ""
@@ -260,11 +276,11 @@ class Claims:
 
 def _agree(second: Second, judged: Iterable[Judged], others: Iterable[Judged]) -> list[Judged]:
     """Return effects that are only settled as others are, which may be of fewer cells."""
-    by_name = {(other.claim.id, other.effect.name, other.cell): other for other in others}
+    by_name = {other.name: other for other in others}
     agreeing = []
     for each in judged:
         absent = Judged(each.claim, each.effect, each.cell)
-        other = by_name.get((each.claim.id, each.effect.name, each.cell), absent)
+        other = by_name.get(each.name, absent)
         agreeing.append(second.agree(each, other))
     return agreeing
 

@@ -18,7 +18,7 @@ from synthesis.verdicts import Claims, Second
 
 
 def _from_100(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with test sets of 100 images in the place of those of 50."""
+    """Return the rows with test sets of 100 images in the place of the rows with 50 images."""
     left = rows[rows["variant"] != "size 50"]
     return left.assign(variant=left["variant"].replace("size 100", "size 50"))
 

@@ -137,6 +137,25 @@ def test_a_schedule_is_long_enough_if_half_as_many_epochs_more_change_little(
     assert note.endswith(reason) and ("only support" in note) == bool(reason and gain > 0)
 
 
+@pytest.mark.parametrize(("gain", "decided"), [(0.05, "supported"), (-0.05, "undecided")])
+def test_networks_with_the_whole_schedule_test_what_a_short_one_cannot(monkeypatch, gain, decided):
+    """As stand-ins, these networks cannot contradict; a table without their numbers is ignored."""
+    monkeypatch.setitem(CLAIMS.schedules, "short", Schedule(10, 90))
+    short, full = made_up({"a8": 0.9}, -gain, tier="short"), made_up({"b8": 0.9}, gain)
+    about = replace(changed(about=("training",)), full="full", stand_in="without a search")
+    for claims, table, expected in (
+        (about, full, decided),
+        (about, full[full["method"] != "b"], "not testable"),
+        (replace(about, claims=CLAIMS.claims), full, "undecided" if gain > 0 else "supported"),
+    ):
+        monkeypatch.setattr(results, "read", {project_root() / "full": table}.get)
+        row = claims.check(short).iloc[-1]
+        assert row["verdict"] == expected
+        replaced = expected == decided and claims is about
+        assert row["networks"] == (("b8",) if replaced else ("a8",))
+        assert ("without a search" in str(row["note"])) == replaced
+
+
 def test_the_change_by_more_epochs_is_a_mean_over_pairs(tmp_path, monkeypatch):
     """A network that was trained once has no pair; without a table there is no measurement."""
     monkeypatch.setattr("synthesis.preconditions.project_root", lambda: tmp_path)
