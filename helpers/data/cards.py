@@ -123,7 +123,7 @@ def cards() -> tuple[Card, ...]:
 
 
 def _slice(fields: dict, whole: dict) -> dict:
-    """Return the fields of a slice's card: those of the whole set, as far as it has no own ones."""
+    """Return the fields of a slice's card; the whole set gives the fields that the card lacks."""
     counts = " and ".join(f"{count:,} {split} images" for split, count in fields["splits"].items())
     description = {
         "title": f"{whole['title']}, a small part",
