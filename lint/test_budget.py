@@ -20,7 +20,8 @@ rose by 130, and the tests by 420, with groups whose similarity no image shows, 
 errors, and requirements after a broken guarantee; `workflow` rose by 6, and `helpers` fell by 92.
 `workflow` rose by 37 with a queue that survives the loss of its cache, and with TRAINING=anew.
 `synthesis` rose by 127 with networks of the whole schedule, which decide what a short schedule
-cannot, and the tests by 444 with options and outputs of the command line that none had compared.
+cannot.  The tests fell by 80: three tests and three parts that others contain are gone, and options
+and outputs of the command line, which none had compared, are there.
 """
 
 import ast
@@ -56,7 +57,7 @@ LIMITS = {
     "workflow": Limit(28_538, 10.4, 1),
     "pictures": Limit(15_330, 14.5, 1),
     "benchmarks": Limit(10_591, 10.8, 1),
-    "tests": Limit(201_514, 12.5, 4.5),
+    "tests": Limit(200_990, 12.5, 4.5),
 }
 #: The checks of this folder are tests.
 FOLDERS = {"tests": ("tests", "lint")}

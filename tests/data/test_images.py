@@ -63,12 +63,10 @@ def test_resize_without_antialiasing_interpolates_between_four_pixels(shape, siz
     np.testing.assert_allclose(resize(images, size, antialias=False), expected, atol=0.51)
 
 
-def test_the_bilinear_kernel_is_smoother_than_the_bicubic_kernel():
+def test_the_bilinear_kernel_is_pillows():
     noise = some(count=20, size=16).images
     by_hand = [np.asarray(Image.fromarray(image).resize((8, 8), Image.BILINEAR)) for image in noise]
-    smooth = resize(noise, 8, kernel="bilinear")
-    assert np.array_equal(smooth, by_hand)
-    assert smoothness(smooth).mean() > smoothness(resize(noise, 8)).mean() + 0.02
+    assert np.array_equal(resize(noise, 8, kernel="bilinear"), by_hand)
     with pytest.raises(ValueError, match="unknown kernel 'bilinea'; did you mean 'bilinear'"):
         resize(noise, 8, kernel="bilinea")
 

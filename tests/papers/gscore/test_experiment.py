@@ -144,6 +144,10 @@ def test_predictions_follow_from_the_line_and_from_redrawn_mixtures():
         assert numbers["coverage"] == np.mean((low <= truths) & (truths <= high))
         pair = meta.gscores[UDE][learnt, tau], meta.truths["fpr95"][learnt]
         assert numbers["pearson"] == pytest.approx(np.corrcoef(*pair)[0, 1])
+        assert numbers["spearman"] == pytest.approx(stats.spearmanr(*pair).statistic)
+        assert numbers["width"] == pytest.approx(np.mean(high - low))
+        wrong = line.predict(test).clip(0, 1) - truths
+        assert numbers["rmse"] == pytest.approx(np.sqrt(np.mean(wrong**2)))
     # of two and two ID images one is drawn
     known = dict.fromkeys(("meta", "test"), np.array([0.0, 1.0]))
     scores = DetectorScores(known, known["test"], dict.fromkeys(sets, np.array([0.5])))
@@ -229,24 +233,6 @@ def test_the_error_of_a_guess_by_hand():
     (row,) = experiment._rows_of_guesses(guesses, test, np.array([0, 2]))
     assert row["value"] == pytest.approx(np.sqrt((0.1**2 + 0.4**2) / 2))
     assert row["images"] == 40
-
-
-def test_the_numbers_of_a_regression_by_other_libraries():
-    generator = np.random.default_rng(0)
-    gscore = generator.exponential(size=24)
-    truth = (0.9 - 0.1 * gscore + 0.05 * generator.normal(size=24).clip(-1, 1)).clip(0, 1)
-    learned, tested = np.arange(20), np.arange(20, 24)
-    at_taus = np.tile(gscore[:, None], len(TAUS))
-    part = Mixtures(np.ones(24, int), {"auroc": truth}, {"g": at_taus})
-    given = {"meta": part, "test": part, "redrawn": Mixtures(part.images, part.truths, {})}
-    parts, numbers = predict(given, "g", "auroc", 0, (learned, tested), 0.8)
-    line = np.polyfit(gscore[learned], truth[learned], 1)
-    wrong = np.polyval(line, gscore[tested]).clip(0, 1) - truth[tested]
-    pair = gscore[learned], truth[learned]
-    assert numbers["rmse"] == pytest.approx(np.sqrt(np.mean(wrong**2)))
-    assert numbers["pearson"] == pytest.approx(stats.pearsonr(*pair).statistic)
-    assert numbers["spearman"] == pytest.approx(stats.spearmanr(*pair).statistic)
-    assert numbers["width"] == pytest.approx(np.mean(parts["upper"] - parts["lower"]))
 
 
 def test_a_replicate_with_weights_of_one_is_the_number():
