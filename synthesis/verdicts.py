@@ -184,8 +184,8 @@ class Claims:
         judged = self._judge(self.printed(numbers), Conditions(), intervals=False)
         file = Path(__file__).parent / "claims" / f"{self.paper}_in_text.csv"
         rows = pd.read_csv(file, comment="#").itertuples(index=False) if file.exists() else ()
-        in_text = {(claim, name): (value, source) for claim, name, value, source in rows}
-        for claim, name in in_text:
+        in_text = {(claim, name, (ALL, ALL)): text for claim, name, *text in rows}
+        for claim, name, _ in in_text:
             self.effect(claim, name)  # raises a KeyError if there is none
         return as_table(_as_printed(each, in_text) for each in judged)
 
@@ -213,7 +213,8 @@ class Claims:
     def _with_full(self, judged: Iterable[Judged]) -> list[Judged]:
         """Return effects; the networks of the table `full` decide the effects not testable here."""
         table = results.read(project_root() / self.full)
-        again = self._judge(self._rows(table, "primary"), self._conditions(table))
+        conditions = replace(self._conditions(table), short="")
+        again = self._judge(self._rows(table, "primary"), conditions)
         full = {each.name: _stands_in(each, self.stand_in) for each in again if each.runs}
         return [
             full.get(each.name, each) if each.verdict == Verdict.NOT_TESTABLE else each
@@ -309,12 +310,11 @@ def _one_sided(judged: Judged, short: str) -> Judged:
     return replace(judged, reasons=(*judged.reasons, remark(f"only support was possible: {short}")))
 
 
-def _as_printed(judged: Judged, in_text: Mapping[tuple[str, str], tuple[float, str]]) -> Judged:
+def _as_printed(judged: Judged, in_text: Mapping[tuple, tuple[float, str]]) -> Judged:
     """Return an effect over all cells with the value that the paper's text has, if it has one."""
-    name = (judged.claim.id, judged.effect.name)
-    if judged.cell != (ALL, ALL) or name not in in_text:
+    if judged.name not in in_text:
         return judged
-    value, source = in_text[name]
+    value, source = in_text[judged.name]
     verdict = judged.effect.verdict(value, value)
     reasons = (remark(f"printed in the {source}"),)
     return replace(judged, size=value, verdict=verdict, runs=1, reasons=reasons)

@@ -256,7 +256,10 @@ CLAIMS = Claims(
     heading="The paper's conclusions",
     derive=derive,
     every_variant=True,
-    schedules={"small": Schedule(epochs=40, papers=100, longer=longer("small", "uimnet"))},
+    schedules={
+        "small": Schedule(epochs=40, papers=100, longer=longer("small", "uimnet")),
+        "authors": Schedule(40, 100),
+    },
     full="results/small/uimnet-defaults.parquet",
     stand_in="ResNet-8 with 100 epochs and the authors' defaults, without a search",
 )

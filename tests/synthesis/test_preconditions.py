@@ -141,7 +141,8 @@ def test_a_schedule_is_long_enough_if_half_as_many_epochs_more_change_little(
 def test_networks_with_the_whole_schedule_test_what_a_short_one_cannot(monkeypatch, gain, decided):
     """As stand-ins, these networks cannot contradict; a table without their numbers is ignored."""
     monkeypatch.setitem(CLAIMS.schedules, "short", Schedule(10, 90))
-    short, full = made_up({"a8": 0.9}, -gain, tier="short"), made_up({"b8": 0.9}, gain)
+    short = made_up({"a8": 0.9}, -gain, tier="short")
+    full = made_up({"b8": 0.9}, gain, tier="short")
     about = replace(changed(about=("training",)), full="full", stand_in="without a search")
     for claims, table, expected in (
         (about, full, decided),
@@ -152,7 +153,7 @@ def test_networks_with_the_whole_schedule_test_what_a_short_one_cannot(monkeypat
         row = claims.check(short).iloc[-1]
         assert row["verdict"] == expected
         replaced = expected == decided and claims is about
-        assert row["networks"] == (("b8",) if replaced else ("a8",))
+        assert row["networks"] == ("b8" if replaced else "a8",)
         assert ("without a search" in str(row["note"])) == replaced
 
 
@@ -184,6 +185,7 @@ def test_the_committed_schedule_was_measured_with_the_committed_networks():
             first["training_accuracy"], abs=1e-4
         )
     assert load_claims("uimnet").schedules["small"].longer == longer("small", "uimnet")
+    assert load_claims("uimnet").schedules["authors"].short
 
 
 @pytest.mark.parametrize(("elsewhere", "expected"), [(True, "undecided"), (False, "supported")])

@@ -134,20 +134,20 @@ def test_predictions_follow_from_the_line_and_from_redrawn_mixtures():
     mixtures["test"].gscores[UDE][tested[-1]] += 100  # its prediction is clipped
     test = mixtures["test"].gscores[UDE][tested, tau]
     truths = mixtures["test"].truths["fpr95"][tested]
+    predicted = line.predict(test).clip(0, 1)
     again = redrawn.gscores[UDE][learnt, tau], redrawn.truths["fpr95"][learnt]
     for given, expected in ((redrawn, again), (replace(redrawn, gscores={}), None)):
         redrawn_too = mixtures | {"redrawn": given}
         parts, numbers = predict(redrawn_too, UDE, "fpr95", tau, (learnt, tested), 0.6)
         low, high = line.interval(test, 0.6, redrawn=expected)
         values = [parts[name] for name in ("predicted", "lower", "upper")]
-        np.testing.assert_allclose(values, [line.predict(test).clip(0, 1), low, high])
+        np.testing.assert_allclose(values, [predicted, low, high])
         assert numbers["coverage"] == np.mean((low <= truths) & (truths <= high))
         pair = meta.gscores[UDE][learnt, tau], meta.truths["fpr95"][learnt]
         assert numbers["pearson"] == pytest.approx(np.corrcoef(*pair)[0, 1])
         assert numbers["spearman"] == pytest.approx(stats.spearmanr(*pair).statistic)
         assert numbers["width"] == pytest.approx(np.mean(high - low))
-        wrong = line.predict(test).clip(0, 1) - truths
-        assert numbers["rmse"] == pytest.approx(np.sqrt(np.mean(wrong**2)))
+        assert numbers["rmse"] == pytest.approx(np.sqrt(np.mean((predicted - truths) ** 2)))
     # of two and two ID images one is drawn
     known = dict.fromkeys(("meta", "test"), np.array([0.0, 1.0]))
     scores = DetectorScores(known, known["test"], dict.fromkeys(sets, np.array([0.5])))
